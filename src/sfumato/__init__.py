@@ -1,0 +1,34 @@
+"""Sfumato: release data about people without exposing any of them.
+
+The public names are listed here and loaded on first use, so that ``import sfumato``
+costs milliseconds whatever the parts behind it need.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "BudgetExceeded": "errors",
+    "SfumatoError": "errors",
+}
+_ROOMS = ("dp", "errors")
+
+__all__ = ["__version__", *sorted(_HOME), *_ROOMS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"sfumato.{name}")
+    if name in _HOME:
+        value = getattr(import_module(f"sfumato.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

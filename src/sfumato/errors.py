@@ -1,0 +1,71 @@
+"""Everything Sfumato raises on purpose.
+
+Contract: a message is one sentence or two that say what is wrong, where, what is
+allowed and what to do. It never quotes a value taken from the cells of sensitive data;
+it may name files, attributes, line numbers and values the user typed as parameters.
+
+    SfumatoError
+    ├── InputError            the user's files or parameters are at fault (command line: exit code 2)
+    │   ├── DataError         a data file or frame cannot be used as it is
+    │   ├── SchemaError       a schema names what does not exist or contradicts itself
+    │   ├── HierarchyError    a hierarchy is not a tree over the values it must cover
+    │   └── ParameterError    a parameter is outside what is allowed
+    ├── Unsatisfiable         no release can meet the promise under the given limits (exit code 1)
+    ├── PromiseBroken         a check found that a promise does not hold (exit code 1)
+    ├── BudgetExceeded        a privacy budget does not cover the request (exit code 1)
+    └── MissingExtra          an optional library is needed (exit code 2)
+"""
+
+from __future__ import annotations
+
+
+class SfumatoError(Exception):
+    """Base of all errors raised on purpose."""
+
+    exit_code = 1
+
+
+class InputError(SfumatoError, ValueError):
+    """The user's input is at fault; nothing was computed or written."""
+
+    exit_code = 2
+
+
+class DataError(InputError):
+    """A data file or frame cannot be used as it is."""
+
+
+class SchemaError(InputError):
+    """A schema names what does not exist or contradicts itself."""
+
+
+class HierarchyError(InputError):
+    """A hierarchy is not a tree over the values it must cover."""
+
+
+class ParameterError(InputError):
+    """A parameter is outside what is allowed."""
+
+
+class Unsatisfiable(SfumatoError):  # noqa: N818 - a verdict on the request, not a fault of the program
+    """No release can meet the promise under the given limits."""
+
+
+class PromiseBroken(SfumatoError):  # noqa: N818 - names what happened to the promise
+    """A check found that a promise does not hold."""
+
+
+class BudgetExceeded(SfumatoError):  # noqa: N818 - part of the public contract
+    """A privacy budget does not cover the request."""
+
+
+class MissingExtra(SfumatoError, ImportError):  # noqa: N818 - says what is missing
+    """An optional library is needed; the message carries the exact install line."""
+
+    exit_code = 2
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {library}, which is not installed. "
+            f"Install it with: pip install 'sfumato[{extra}]'"
+        )
