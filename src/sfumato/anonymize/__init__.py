@@ -1,0 +1,1 @@
+"""Definitions of anonymity, the algorithms that meet them, and what that costs."""

@@ -1,0 +1,1 @@
+"""One module per family of algorithms; each turns a `Problem` into a `Recoding`."""

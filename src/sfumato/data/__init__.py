@@ -1,0 +1,1 @@
+"""What we hold: schemas, hierarchies, tables, and the engines where the rows live."""
