@@ -13,7 +13,11 @@ __version__ = "0.1.0"
 
 _HOME = {
     "BudgetExceeded": "errors",
+    "DistinctLDiversity": "anonymize.diversity",
+    "EntropyLDiversity": "anonymize.diversity",
+    "RecursiveLDiversity": "anonymize.diversity",
     "SfumatoError": "errors",
+    "TCloseness": "anonymize.closeness",
 }
 _ROOMS = ("dp", "errors")
 
