@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "ApproxDP": "dp.guarantees",
     "BudgetExceeded": "errors",
     "DistinctLDiversity": "anonymize.diversity",
     "EntropyLDiversity": "anonymize.diversity",
+    "GDP": "dp.guarantees",
+    "LocalDP": "dp.guarantees",
+    "PureDP": "dp.guarantees",
+    "RDP": "dp.guarantees",
     "RecursiveLDiversity": "anonymize.diversity",
     "SfumatoError": "errors",
     "TCloseness": "anonymize.closeness",
+    "Unit": "dp.neighbours",
+    "ZCDP": "dp.guarantees",
 }
 _ROOMS = ("dp", "errors")
 

@@ -1,0 +1,325 @@
+"""Promises about a process: what differential privacy is kept, for whom.
+
+Contract: a guarantee is a frozen value with its parameters, its neighbouring relation and
+its privacy unit. Guarantees compose (``+``), compose in parallel over disjoint parts, restate
+for groups and for other neighbours, convert and compare; every such step rounds so that the
+result promises no more than the exact calculation. Parameters are read as the decimals they
+print as (:func:`sfumato.dp.rounding.stated`), so ten times ``PureDP(0.1)`` is ``PureDP(1.0)``.
+
+For all neighbours D, D′ and a mechanism M:
+
+* ``PureDP(ε)``: Pr[M(D) ∈ S] ≤ e^ε · Pr[M(D′) ∈ S] for every set S of outputs
+  (Dwork, McSherry, Nissim, Smith, TCC 2006);
+* ``ApproxDP(ε, δ)``: the same, with "+ δ" on the right (Dwork et al., EUROCRYPT 2006);
+* ``ZCDP(ρ)``: Rényi divergence of every order α > 1 is at most ρ·α (Bun and Steinke, TCC 2016);
+* ``RDP({α: ε})``: Rényi divergence of order α is at most ε (Mironov, CSF 2017);
+* ``GDP(μ)``: telling D from D′ is at least as hard as telling N(0, 1) from N(μ, 1)
+  (Dong, Roth and Su, JRSS B 2022);
+* ``LocalDP(ε)``: each person's own report is ε-private for her value, before anyone collects it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Person, PrivacyUnit
+from sfumato.dp.rounding import Stated, stated, stated_up
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from fractions import Fraction
+
+G = TypeVar("G", bound="Guarantee")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What all guarantees share: neighbours, and the ways to combine and restate them."""
+
+    neighbours: Neighbours = field(default=UNBOUNDED, kw_only=True)
+
+    kind: ClassVar[str] = "guarantee"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "neighbours", Neighbours.of(self.neighbours))
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose data is protected."""
+        return self.neighbours.unit
+
+    def compose(self, *others: Guarantee) -> Guarantee:
+        """Give the guarantee of releasing all of them, each chosen after seeing the others."""
+        from sfumato.dp.accounting.composition import compose  # noqa: PLC0415 - avoids a cycle
+
+        return compose(self, *others)
+
+    def parallel(self, *others: Guarantee) -> Guarantee:
+        """Give the guarantee of releases that each read another, disjoint part of the data."""
+        from sfumato.dp.accounting.composition import parallel  # noqa: PLC0415 - avoids a cycle
+
+        return parallel(self, *others)
+
+    def group(self, size: int) -> Self:
+        """Restate for ``size`` units whose data may change together, such as a family."""
+        from sfumato.dp.accounting.restating import group  # noqa: PLC0415 - avoids a cycle
+
+        return group(self, size)
+
+    def under(self, neighbours: Neighbours | PrivacyUnit | str) -> Self:
+        """Restate for other neighbours, where the promise carries over."""
+        from sfumato.dp.accounting.restating import restate  # noqa: PLC0415 - avoids a cycle
+
+        return restate(self, Neighbours.of(neighbours))
+
+    def to(self, kind: type[G], *, delta: Stated | None = None) -> G:
+        """Convert to another kind of guarantee that this one implies."""
+        from sfumato.dp.accounting.conversions import convert  # noqa: PLC0415 - avoids a cycle
+
+        return convert(self, kind, delta=delta)
+
+    def implies(self, other: Guarantee) -> bool:
+        """Tell whether this promise is provably at least as strong as the other."""
+        from sfumato.dp.accounting.conversions import implies  # noqa: PLC0415 - avoids a cycle
+
+        return implies(self, other)
+
+    def minus(self, spent: Guarantee) -> Self:
+        """Give what is left of this budget once ``spent`` is composed away, rounded down."""
+        from sfumato.dp.accounting.composition import remaining  # noqa: PLC0415 - avoids a cycle
+
+        return remaining(self, spent)
+
+    def __add__(self, other: Guarantee) -> Guarantee:
+        return self.compose(other) if isinstance(other, Guarantee) else NotImplemented
+
+    def __radd__(self, other: object) -> Guarantee:
+        return self if other == 0 else NotImplemented  # lets sum() start from 0
+
+    def __ge__(self, other: Guarantee) -> bool:
+        """Tell whether this promise is at least as strong as the other."""
+        return self.implies(other) if isinstance(other, Guarantee) else NotImplemented
+
+    def __le__(self, other: Guarantee) -> bool:
+        """Tell whether the other promise is at least as strong as this one."""
+        return other.implies(self) if isinstance(other, Guarantee) else NotImplemented
+
+    def _subject(self) -> str:
+        return f"for {self.neighbours}"
+
+
+@dataclass(frozen=True)
+class PureDP(Guarantee):
+    """ε-differential privacy."""
+
+    epsilon: float
+
+    kind: ClassVar[str] = "pure differential privacy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _keep(self, "epsilon", _at_least_zero(self.epsilon, "ε (epsilon)"))
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """The parameter as a rational number, as it was stated."""
+        return stated(self.epsilon)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} with ε = {self.epsilon:.6g} {self._subject()}: no outcome becomes "
+            f"more than {_factor(self.epsilon)} times more likely or less likely because of it"
+        )
+
+
+@dataclass(frozen=True)
+class ApproxDP(Guarantee):
+    """(ε, δ)-differential privacy; δ = 1 promises nothing and can only arise by calculation."""
+
+    epsilon: float
+    delta: float
+
+    kind: ClassVar[str] = "approximate differential privacy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _keep(self, "epsilon", _at_least_zero(self.epsilon, "ε (epsilon)"))
+        delta = _at_least_zero(self.delta, "δ (delta)")
+        if delta > 1:
+            raise ParameterError(
+                f"δ (delta) is a probability, at most 1 and usually far below 1/n, and "
+                f"{self.delta} was given."
+            )
+        _keep(self, "delta", delta)
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """The parameter ε as a rational number, as it was stated."""
+        return stated(self.epsilon)
+
+    @property
+    def exact_delta(self) -> Fraction:
+        """The parameter δ as a rational number, as it was stated."""
+        return stated(self.delta)
+
+    def __str__(self) -> str:
+        if self.delta >= 1:
+            return f"{self.kind} with δ = 1 {self._subject()}: no promise at all"
+        return (
+            f"{self.kind} with ε = {self.epsilon:.6g}, δ = {self.delta:.6g} {self._subject()}: no "
+            f"outcome becomes more than {_factor(self.epsilon)} times (plus {self.delta:.6g}) more "
+            "likely because of it"
+        )
+
+
+@dataclass(frozen=True)
+class ZCDP(Guarantee):
+    """ρ-zero-concentrated differential privacy."""
+
+    rho: float
+
+    kind: ClassVar[str] = "zero-concentrated differential privacy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _keep(self, "rho", _at_least_zero(self.rho, "ρ (rho)"))
+
+    @property
+    def exact_rho(self) -> Fraction:
+        """The parameter as a rational number, as it was stated."""
+        return stated(self.rho)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} with ρ = {self.rho:.6g} {self._subject()}: the privacy loss behaves at "
+            f"worst like a normal variable with mean {self.rho:.6g} and variance "
+            f"{2 * self.rho:.6g}"
+        )
+
+
+@dataclass(frozen=True)
+class RDP(Guarantee):
+    """Rényi differential privacy: a bound ε for each order α, from a mapping {α: ε}."""
+
+    curve: tuple[tuple[float, float], ...]
+
+    kind: ClassVar[str] = "Rényi differential privacy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pairs: Iterable[Any] = self.curve
+        if isinstance(self.curve, Mapping):
+            pairs = self.curve.items()
+        points = sorted((_order(alpha), _at_least_zero(epsilon, "ε")) for alpha, epsilon in pairs)
+        if not points:
+            raise ParameterError("RDP needs at least one order, as in RDP({2: 0.5}).")
+        if len({alpha for alpha, _ in points}) < len(points):
+            raise ParameterError("RDP needs each order once; one order was given twice.")
+        _keep(self, "curve", tuple(points))
+
+    @property
+    def orders(self) -> tuple[float, ...]:
+        """The orders α for which a bound is known."""
+        return tuple(alpha for alpha, _ in self.curve)
+
+    def at(self, order: Stated) -> float:
+        """Bound the Rényi divergence of an order: it grows with the order, so look upwards."""
+        wanted = stated(order)
+        for alpha, epsilon in self.curve:
+            if stated(alpha) >= wanted:
+                return epsilon
+        raise ParameterError(
+            f"Nothing is known for order {float(wanted):.6g}; the largest order of this guarantee "
+            f"is {self.orders[-1]:.6g}."
+        )
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"({alpha:.6g}, {epsilon:.6g})" for alpha, epsilon in self.curve[:4])
+        more = f" and {len(self.curve) - 4} more orders" if len(self.curve) > 4 else ""
+        return f"{self.kind} (α, ε): {shown}{more} {self._subject()}"
+
+
+@dataclass(frozen=True)
+class GDP(Guarantee):
+    """μ-Gaussian differential privacy."""
+
+    mu: float
+
+    kind: ClassVar[str] = "Gaussian differential privacy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _keep(self, "mu", _at_least_zero(self.mu, "μ (mu)"))
+
+    @property
+    def exact_mu(self) -> Fraction:
+        """The parameter as a rational number, as it was stated."""
+        return stated(self.mu)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} with μ = {self.mu:.6g} {self._subject()}: telling whether it happened is "
+            f"as hard as telling one draw of N(0, 1) from one of N({self.mu:.6g}, 1)"
+        )
+
+
+@dataclass(frozen=True)
+class LocalDP(Guarantee):
+    """ε-local differential privacy: the promise of one person's own, perturbed report."""
+
+    epsilon: float
+    neighbours: Neighbours = field(default=Neighbours("bounded", Person()), kw_only=True)
+
+    kind: ClassVar[str] = "local differential privacy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _keep(self, "epsilon", _at_least_zero(self.epsilon, "ε (epsilon)"))
+
+    @property
+    def exact_epsilon(self) -> Fraction:
+        """The parameter as a rational number, as it was stated."""
+        return stated(self.epsilon)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} with ε = {self.epsilon:.6g} {self._subject()}: whatever a person's true "
+            f"value is, her report is at most {_factor(self.epsilon)} times more or less likely; "
+            "nobody, the collector included, sees the true value"
+        )
+
+
+def _keep(guarantee: Guarantee, name: str, value: object) -> None:
+    object.__setattr__(guarantee, name, value)
+
+
+def _at_least_zero(value: Stated, name: str) -> float:
+    try:
+        exact = stated(value)
+    except ParameterError:
+        raise ParameterError(
+            f"{name} is a finite number of at least 0, and {value!r} was given."
+        ) from None
+    if exact < 0:
+        raise ParameterError(f"{name} is at least 0, and {float(exact):g} was given.")
+    return stated_up(exact)
+
+
+def _order(value: Stated) -> float:
+    exact = stated(value)
+    if exact <= 1:
+        raise ParameterError(f"A Rényi order α is above 1, and {float(exact):g} was given.")
+    order = float(exact)
+    if stated(order) != exact:
+        raise ParameterError(
+            f"A Rényi order α must be a number a float can hold exactly; {value!r} is not."
+        )
+    return order
+
+
+def _factor(epsilon: float) -> str:
+    return "e^" + f"{epsilon:.6g}" if epsilon > 20 else f"{math.exp(epsilon):.4g}"
