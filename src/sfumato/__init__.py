@@ -13,10 +13,14 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ApproxDP": "dp.guarantees",
+    "BetaLikeness": "anonymize.likeness",
     "BudgetExceeded": "errors",
+    "DeltaDisclosure": "anonymize.likeness",
+    "DeltaPresence": "anonymize.presence",
     "DistinctLDiversity": "anonymize.diversity",
     "EntropyLDiversity": "anonymize.diversity",
     "GDP": "dp.guarantees",
+    "KMap": "anonymize.presence",
     "LocalDP": "dp.guarantees",
     "PureDP": "dp.guarantees",
     "RDP": "dp.guarantees",
