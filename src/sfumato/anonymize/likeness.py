@@ -108,7 +108,7 @@ class DeltaDisclosure(SensitiveDefinition):
         lacking, present = self._changes(classes)
         gap = present - self.delta
         beyond = np.where(gap < -TOLERANCE, 0.0, np.maximum(gap, TOLERANCE))
-        total: NDArray[np.float64] = lacking + beyond
+        total: NDArray[np.float64] = np.add(lacking, beyond)
         return total
 
     def __str__(self) -> str:
