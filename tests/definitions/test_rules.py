@@ -21,7 +21,7 @@ ALL = [
     sf.EntropyLDiversity(2.5, "d"),
     sf.EntropyLDiversity(3, "d"),
     sf.RecursiveLDiversity(2.0, 3, "d"),
-    sf.RecursiveLDiversity(0.5, 2, "d"),
+    sf.RecursiveLDiversity(0.8, 2, "d"),
     sf.TCloseness(0.3, "d"),
     sf.TCloseness(0.2, "d", distance="kl"),
     sf.TCloseness(0.15, "d", distance="ordered"),
