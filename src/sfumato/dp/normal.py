@@ -24,7 +24,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sfumato.dp.rounding import Real, decimal_bounds, exp_bounds, float_down, float_up
+from sfumato.dp.rounding import (
+    Real,
+    decimal_bounds,
+    decimal_down,
+    decimal_up,
+    exp_bounds,
+    float_up,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,12 +58,12 @@ def normal_cdf_bounds(x: Real) -> tuple[Decimal, Decimal]:
 
 def normal_cdf_up(x: Real) -> float:
     """Give Φ(x), rounded up."""
-    return min(1.0, float_up(Fraction(normal_cdf_bounds(x)[1])))
+    return min(1.0, decimal_up(normal_cdf_bounds(x)[1]))
 
 
 def normal_cdf_down(x: Real) -> float:
     """Give Φ(x), rounded down."""
-    return max(0.0, float_down(Fraction(normal_cdf_bounds(x)[0])))
+    return max(0.0, decimal_down(normal_cdf_bounds(x)[0]))
 
 
 def gaussian_delta_up(mu: Real, epsilon: Real) -> float:
@@ -72,7 +79,7 @@ def gaussian_delta_up(mu: Real, epsilon: Real) -> float:
         subtracted = exp_bounds(exact_epsilon)[0] * below
         context.rounding = decimal.ROUND_CEILING
         delta = above - subtracted
-    return min(1.0, max(0.0, float_up(Fraction(delta))))
+    return min(1.0, max(0.0, decimal_up(delta)))
 
 
 def gaussian_epsilon_up(mu: Real, delta: Real) -> float:

@@ -88,6 +88,20 @@ def float_down(value: Real) -> float:
     return -float_up(-value)
 
 
+def decimal_up(value: Decimal) -> float:
+    """Give the smallest float that is at least a finite decimal, however tiny or huge."""
+    if abs(value) < Decimal("1e-400"):
+        return math.ulp(0.0) if value > 0 else 0.0
+    if abs(value) > Decimal("1e400"):
+        return math.inf if value > 0 else -_TOP
+    return float_up(Fraction(value))
+
+
+def decimal_down(value: Decimal) -> float:
+    """Give the largest float that is at most a finite decimal."""
+    return -decimal_up(value.copy_negate())
+
+
 def add_up(*terms: Real) -> float:
     """Add, rounding up."""
     if _has_infinity(*terms):
@@ -168,7 +182,7 @@ def exp_up(exponent: Real) -> float:
         return math.inf
     if exponent < _UNDERFLOW_AT:
         return 0.0 if exponent == -math.inf else math.ulp(0.0)
-    return float_up(Fraction(exp_bounds(exponent)[1]))
+    return decimal_up(exp_bounds(exponent)[1])
 
 
 def exp_down(exponent: Real) -> float:
@@ -177,7 +191,7 @@ def exp_down(exponent: Real) -> float:
         return math.inf if exponent == math.inf else _TOP
     if exponent < _UNDERFLOW_AT:
         return 0.0
-    return float_down(Fraction(exp_bounds(exponent)[0]))
+    return decimal_down(exp_bounds(exponent)[0])
 
 
 def expm1_up(exponent: Real) -> float:
@@ -202,14 +216,14 @@ def log_up(value: Real) -> float:
     """Take the natural logarithm, rounding up; the logarithm of 0 is minus infinity."""
     if _has_infinity(value) or value == 0:
         return -math.inf if value == 0 else math.inf
-    return float_up(Fraction(log_bounds(value)[1]))
+    return decimal_up(log_bounds(value)[1])
 
 
 def log_down(value: Real) -> float:
     """Take the natural logarithm, rounding down."""
     if _has_infinity(value) or value == 0:
         return -math.inf if value == 0 else math.inf
-    return float_down(Fraction(log_bounds(value)[0]))
+    return decimal_down(log_bounds(value)[0])
 
 
 def exp_bounds(exponent: Real, digits: int = _DIGITS) -> tuple[Decimal, Decimal]:

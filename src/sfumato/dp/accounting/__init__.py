@@ -16,9 +16,9 @@ _HOME = {
     "Part": "disjoint",
     "Step": "accountants",
     "account": "accountants",
-    "advanced": "advanced",
     "amplify": "subsampling",
     "compose": "composition",
+    "compose_advanced": "advanced",
     "compose_parts": "disjoint",
     "convert": "conversions",
     "group": "restating",
@@ -28,7 +28,7 @@ _HOME = {
     "restate": "restating",
 }
 
-__all__ = sorted(_HOME)
+__all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of strings, computed
 
 
 def __getattr__(name: str) -> Any:
