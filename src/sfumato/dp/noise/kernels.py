@@ -1,0 +1,178 @@
+"""Compiled inner loops: integers in, integers out, the same work for every value.
+
+Contract: each kernel turns a block of random words into outcomes and lists the positions that
+64 bits could not decide; the caller settles those exactly. No kernel draws randomness,
+uses floating point or loops a number of times that depends on a value drawn.
+
+``exp_word`` computes 2⁶⁴·exp(−γ) from γ in units of 2⁻⁵⁸ (0 ≤ γ < 64) within ``EXP_ERROR`` units.
+Proof: γ is split into 6, 8 and 8 leading bits and a rest x < 2⁻¹⁶. The three table entries and
+the series 1 − x + x²/2 − x³/6 (next term < 2⁻⁶⁸) are each within 4 units of 2⁻⁶⁴, and every one
+of the three products adds the errors of its factors, which are ≤ 1, and 1 for rounding down:
+less than 4·4 + 3 = 19 units. Entries equal to 2⁶⁴ are stored as 2⁶⁴−1.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from sfumato.dp.noise.intervals import exp_bounds
+
+Words = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.int64]
+
+EXP_ERROR = 32
+EXP_FRACTION_BITS = 58
+
+
+def _exp_table(count: int, unit_bits: int) -> Words:
+    values = [exp_bounds(Fraction(i, 1 << unit_bits), 64)[0] for i in range(count)]
+    return np.array([min(value, (1 << 64) - 1) for value in values], dtype=np.uint64)
+
+
+EXP_TABLE = np.concatenate([_exp_table(64, 0), _exp_table(256, 8), _exp_table(256, 16)])
+
+
+@njit(cache=True, inline="always")
+def mul_high(a: np.uint64, b: np.uint64) -> np.uint64:
+    """Give the upper 64 bits of the product of two words."""
+    mask = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    a_low, a_high = a & mask, a >> half
+    b_low, b_high = b & mask, b >> half
+    cross = a_high * b_low + (a_low * b_low >> half)
+    middle = a_low * b_high + (cross & mask)
+    high: np.uint64 = a_high * b_high + (cross >> half) + (middle >> half)
+    return high
+
+
+@njit(cache=True, inline="always")
+def exp_word(gamma: np.uint64, table: Words) -> np.uint64:
+    """Give 2⁶⁴·exp(−γ) within ``EXP_ERROR`` units; γ is in units of 2⁻⁵⁸."""
+    byte = np.uint64(255)
+    whole = table[np.int64(gamma >> np.uint64(58))]
+    first = table[np.int64(64) + np.int64(gamma >> np.uint64(50) & byte)]
+    second = table[np.int64(320) + np.int64(gamma >> np.uint64(42) & byte)]
+    x = (gamma & np.uint64((1 << 42) - 1)) << np.uint64(6)
+    square = mul_high(x, x)
+    cube = mul_high(square, x)
+    rest = ~np.uint64(0) - x + (square >> np.uint64(1)) - cube // np.uint64(6)
+    return mul_high(mul_high(whole, first), mul_high(second, rest))
+
+
+@njit(cache=True)
+def pick(words: Words, cells: Words, level: int, out: Integers) -> np.int64:
+    """Look every word up in an alias table; count how often the remainder came up."""
+    cell_shift = np.uint64(64 - level)
+    cut_shift = np.uint64(level)
+    low_bits = (np.uint64(1) << cut_shift) - np.uint64(1)
+    last = np.int64(cells.size - 1)
+    found = np.int64(0)
+    for i in range(words.size):
+        word = words[i]
+        cell = np.int64(word >> cell_shift)
+        entry = cells[cell]
+        alias = np.int64(entry & low_bits)
+        # The low bits of word << level are 0, so the alias in the entry cannot tip the balance.
+        outcome = cell if (word << cut_shift) < (entry & ~low_bits) else alias
+        out[i] = outcome
+        found += np.int64(outcome == last)
+    return found
+
+
+@njit(cache=True)
+def exp_words(gammas: Words, table: Words, out: Words) -> None:
+    """Give 2⁶⁴·exp(−γ) for every γ."""
+    for i in range(gammas.size):
+        out[i] = exp_word(gammas[i], table)
+
+
+@njit(cache=True)
+def accept(
+    fine: Words,
+    coins: Words,
+    bins: Integers,
+    leans: Words,
+    kappa: np.uint64,
+    kappa_shift: int,
+    fine_bits: int,
+    table: Words,
+    error: np.uint64,
+    verdicts: npt.NDArray[np.int8],
+) -> None:
+    """Accept a point of a bin with probability exp(−κ·ρ(2h + ρ + lean)).
+
+    ρ is the first ``fine_bits`` of its word, as a fraction of the bin; h the bin's number. The
+    verdict is 1 for yes, 0 for no, 2 for undecided. The error is bounded in :mod:`.bins`.
+    """
+    keep = np.uint64(64 - fine_bits)
+    for i in range(fine.size):
+        rho = fine[i] >> keep << keep
+        side = np.uint64(bins[i] >> 1) << np.uint64(53)
+        side += (rho >> np.uint64(12)) + leans[bins[i] & 1]
+        product = mul_high(rho, side) << np.uint64(1)
+        bound = exp_word(mul_high(product, kappa) >> np.uint64(kappa_shift), table)
+        coin = coins[i]
+        fits = bins[i] < 2048
+        yes = fits & (coin < bound) & (bound - coin > error)
+        no = fits & (coin > bound) & (coin - bound > error)
+        verdicts[i] = np.int8(2) - np.int8(yes) - np.int8(2) * np.int8(no)
+
+
+@njit(cache=True)
+def below(words: Words, bounds: Words, out: Integers, again: Integers) -> np.int64:
+    """Map each word to a uniform integer below its bound; list words to be drawn again.
+
+    Lemire, "Fast random integer generation in an interval" (2019): the upper half of
+    word·bound, refused when the lower half is below 2⁶⁴ mod bound.
+    """
+    count = np.int64(0)
+    one = np.int64(bounds.size > 1)
+    for i in range(words.size):
+        bound = bounds[i * one]
+        low = words[i] * bound
+        out[i] = np.int64(mul_high(words[i], bound))
+        again[count] = i
+        count += np.int64(low < (~bound + np.uint64(1)) % bound)
+    return count
+
+
+@njit(cache=True)
+def shuffle(order: Integers, swaps: Integers) -> None:
+    """Exchange position i with position i + swaps[i], for every i."""
+    for i in range(order.size):
+        j = i + swaps[i]
+        order[i], order[j] = order[j], order[i]
+
+
+@njit(cache=True)
+def bernoulli_lanes(
+    words: Words, threshold: np.uint64, out: Words, start: int, undecided: Words
+) -> int:
+    """Decide 64 coins at a time, bit by bit of the threshold, until the words run out.
+
+    Returns how many output words are complete; lanes whose 64 bits all agree with those of
+    the threshold are marked in ``undecided``.
+    """
+    used = 0
+    done = start
+    while done < out.size and used + 64 <= words.size:
+        value = np.uint64(0)
+        lanes = ~np.uint64(0)
+        bit = 63
+        while lanes != np.uint64(0) and bit >= 0:
+            word = words[used]
+            used += 1
+            if (threshold >> np.uint64(bit)) & np.uint64(1):
+                value |= lanes & ~word
+                lanes &= word
+            else:
+                lanes &= ~word
+            bit -= 1
+        out[done] = value
+        undecided[done] = lanes
+        done += 1
+    return done

@@ -1,0 +1,149 @@
+"""The only source of randomness for anything that is released.
+
+Contract: ``stream()`` gives the calling thread its own AES-256-CTR key stream, keyed by the
+operating system. Every byte is produced on request into memory that belongs to the caller
+alone; nothing is kept back, so nothing can be shared or handed out twice. A forked child
+draws a new key before its first byte, whether it reached the stream through ``stream()`` or
+holds the object from before the fork. A stream refuses to serve another thread.
+
+AES in counter mode (NIST SP 800-38A) is a pseudo-random generator: to tell its output from
+fair coins is to break AES. All exactness statements of this package are about fair coins.
+
+``insecure_seeded`` replaces the stream of one thread by a reproducible one, for tests only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+    from cryptography.hazmat.primitives.ciphers import CipherContext
+
+_BLOCK = 1 << 16  # bytes per call into the cipher: the zeros stay in the first-level cache
+_ZEROS = memoryview(bytes(_BLOCK))
+_REKEY = 1 << 30  # bytes served under one key
+
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks  # noqa: PLW0603 - a process-wide fact, written only by the fork hook
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+class Stream:
+    """Random bytes and words for one thread."""
+
+    secure = True
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._rekey()
+
+    def _rekey(self) -> None:
+        self._born = (os.getpid(), _forks)
+        self._cipher = _encryptor(os.urandom(32), os.urandom(16))
+        self._served = 0
+
+    def _ready(self, amount: int) -> None:
+        if self._born != (os.getpid(), _forks):
+            # The forking thread is the only one that lives on in the child.
+            self._thread = threading.get_ident()
+            self._rekey()
+        if self._thread != threading.get_ident():
+            raise RuntimeError(
+                "a random stream belongs to one thread: call sfumato.dp.noise.stream() in each"
+            )
+        if self._served > _REKEY:
+            self._rekey()
+        self._served += amount
+
+    def _fill(self, out: memoryview) -> None:
+        self._ready(len(out))
+        for start in range(0, len(out), _BLOCK):
+            part = out[start : start + _BLOCK]
+            self._cipher.update_into(_ZEROS[: len(part)], part)
+
+    def bytes(self, count: int) -> bytes:
+        """``count`` random bytes."""
+        self._ready(count)
+        if count <= _BLOCK:
+            return self._cipher.update(_ZEROS[:count])
+        out = bytearray(count)
+        self._fill(memoryview(out))
+        return bytes(out)
+
+    def bits(self, count: int) -> int:
+        """Return a uniform integer of ``count`` bits, of any length."""
+        whole = -(-count // 8)
+        return int.from_bytes(self.bytes(whole), "little") >> (8 * whole - count)
+
+    def uint64(self, count: int) -> npt.NDArray[np.uint64]:
+        """Fill a fresh array with ``count`` uniform 64-bit words."""
+        out = np.empty(count, dtype=np.uint64)
+        if count:
+            self._fill(out.data.cast("B"))
+        return out
+
+
+class _SeededStream(Stream):
+    """A reproducible stream: same seed, same bytes. Never private."""
+
+    secure = False
+
+    def __init__(self, seed: int) -> None:
+        self._seed = hashlib.sha512(f"sfumato insecure seed {seed}".encode()).digest()
+        super().__init__()
+
+    def _rekey(self) -> None:
+        self._born = (os.getpid(), _forks)
+        self._cipher = _encryptor(self._seed[:32], self._seed[32:48])
+        self._seed = hashlib.sha512(self._seed).digest()
+        self._served = 0
+
+
+def _encryptor(key: bytes, nonce: bytes) -> CipherContext:
+    return Cipher(algorithms.AES(key), modes.CTR(nonce)).encryptor()
+
+
+class _PerThread(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Stream] = []
+
+
+_streams = _PerThread()
+
+
+def stream() -> Stream:
+    """Return the calling thread's stream."""
+    if not _streams.stack:
+        _streams.stack.append(Stream())
+    return _streams.stack[-1]
+
+
+@contextmanager
+def insecure_seeded(seed: int) -> Iterator[Stream]:
+    """Make this thread's noise reproducible inside a ``with`` block. For tests: NOT private.
+
+    Whoever knows the seed can subtract the noise.
+    """
+    if not _streams.stack:
+        _streams.stack.append(Stream())
+    _streams.stack.append(_SeededStream(seed))
+    try:
+        yield _streams.stack[-1]
+    finally:
+        _streams.stack.pop()
