@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from sfumato.errors import HierarchyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from decimal import Decimal
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -35,8 +36,13 @@ ROOT = "*"
 class HierarchyRule(Protocol):
     """Anything that can give a hierarchy over the values an attribute really has."""
 
-    def over(self, values: Iterable[str], attribute: str) -> Hierarchy:
-        """Return a hierarchy whose leaves include `values`."""
+    def over(
+        self, values: Iterable[str], attribute: str, counts: Mapping[str, int] | None = None
+    ) -> Hierarchy:
+        """Return a hierarchy whose leaves include `values`.
+
+        `counts` says how often each value occurs; rules that go by frequency use it.
+        """
         ...
 
 
@@ -89,17 +95,77 @@ class Hierarchy:
         return cls.from_rows([(value, ROOT) for value in dict.fromkeys(values)], source=source)
 
     @staticmethod
-    def read(path: str | Path, *, delimiter: str | None = None) -> Hierarchy:
+    def read(path: str | Path, *, delimiter: str | None = None, ordered: bool = False) -> Hierarchy:
         """Read ARX's leaf-to-root CSV, or a nested YAML tree, by the file's ending."""
         from sfumato.data.hierarchy_files import read_hierarchy  # noqa: PLC0415 - loaded when used
 
-        return read_hierarchy(path, delimiter=delimiter)
+        return read_hierarchy(path, delimiter=delimiter, ordered=ordered)
 
     def write(self, path: str | Path, *, delimiter: str = ";") -> None:
         """Write ARX's leaf-to-root CSV."""
         from sfumato.data.hierarchy_files import write_hierarchy  # noqa: PLC0415 - loaded when used
 
         write_hierarchy(self, path, delimiter=delimiter)
+
+    # -- rules: hierarchies still to be bound to the values of an attribute --------------
+
+    @staticmethod
+    def tree(nested: Any, *, ordered: bool = False) -> Hierarchy:
+        """Build from a nested tree: mappings name nodes, lists name leaves."""
+        from sfumato.data.hierarchy_trees import hierarchy_of_tree  # noqa: PLC0415 - loaded when used
+
+        return hierarchy_of_tree(nested, ordered=ordered)
+
+    @staticmethod
+    def intervals(
+        *,
+        width: float | Decimal | None = None,
+        fanout: int = 2,
+        levels: int | None = None,
+        low: float | Decimal | None = None,
+        high: float | Decimal | None = None,
+    ) -> HierarchyRule:
+        """Return a rule for numbers: `[30,35)`, then `fanout` neighbours joined per level.
+
+        Values below `low` or from `high` on get nodes of their own. Without `width` a round
+        one is chosen that gives at most about twenty intervals.
+        """
+        options = {"width": width, "fanout": fanout, "levels": levels, "low": low, "high": high}
+        return _rule("intervals", options)
+
+    @staticmethod
+    def quantiles(n: int, *, fanout: int = 2) -> HierarchyRule:
+        """Return a rule for numbers: `n` groups of about equally many records."""
+        return _rule("quantiles", {"n": n, "fanout": fanout})
+
+    @staticmethod
+    def cuts(points: Sequence[Any]) -> HierarchyRule:
+        """Return a rule for numbers with own cut points, one list per level, finest first."""
+        return _rule("cuts", {"points": points})
+
+    @staticmethod
+    def mask(length: int | None = None, *, side: str = "right", char: str = "*") -> HierarchyRule:
+        """Return a rule for codes: 12345 → 1234* → 123**, from the right or the left."""
+        return _rule("mask", {"length": length, "side": side, "char": char})
+
+    @staticmethod
+    def dates(
+        *,
+        levels: Sequence[str] = ("month", "quarter", "year", "decade"),
+        format: str | None = None,  # noqa: A002 - the word of strptime
+    ) -> HierarchyRule:
+        """Return a rule for dates: day → month → quarter → year → decade → *."""
+        return _rule("dates", {"levels": levels, "format": format})
+
+    @staticmethod
+    def frequency(groups: int | Sequence[int] | None = None) -> HierarchyRule:
+        """Return a rule for categories: the rarest are joined first, level by level."""
+        return _rule("frequency", {"groups": groups})
+
+    @staticmethod
+    def automatic() -> HierarchyRule:
+        """Return the rule that chooses by the values: dates, codes, numbers or categories."""
+        return _rule("automatic", {})
 
     # -- asking it --------------------------------------------------------------------
 
@@ -155,7 +221,12 @@ class Hierarchy:
         rows = self.levels[leaves]
         return int(np.argmax((rows == rows[0]).all(axis=0)))
 
-    def over(self, values: Iterable[str], attribute: str) -> Hierarchy:
+    def over(
+        self,
+        values: Iterable[str],
+        attribute: str,
+        counts: Mapping[str, int] | None = None,  # noqa: ARG002 - the tree is given
+    ) -> Hierarchy:
         """Return this hierarchy if it covers `values`; a missing cell is added as a leaf.
 
         A missing cell keeps a branch of its own up to the root, so it generalises like any
@@ -165,8 +236,10 @@ class Hierarchy:
         unknown = sorted({value for value in values if value not in self.codes})
         if unknown == [MISSING]:
             row = (*([MISSING] * (self.height - 1)), self.labels[-1][0])
+            spans = tuple(np.append(level, 1.0) for level in self.spans[:-1])
+            root = tuple(level + 1.0 for level in self.spans[-1:])
             return Hierarchy.from_rows(
-                [*self.rows(), row], source=self.source, ordered=self.ordered
+                [*self.rows(), row], source=self.source, ordered=self.ordered, spans=spans + root
             )
         if unknown:
             raise HierarchyError(
@@ -176,3 +249,10 @@ class Hierarchy:
                 f"from `sfumato hierarchy {attribute}`, or mend the data."
             )
         return self
+
+
+def _rule(name: str, options: Mapping[str, Any]) -> HierarchyRule:
+    from sfumato.data.hierarchy_building import rule  # noqa: PLC0415 - avoids a cycle
+    from sfumato.data.rule_specs import RULES  # noqa: PLC0415 - avoids a cycle
+
+    return rule(RULES[name], options)

@@ -1,0 +1,51 @@
+"""Files that appear whole or not at all.
+
+Contract: a text is written to a temporary file in the folder of its destination and then
+renamed over it, so that a reader never sees half a file and a failure leaves the old one.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from sfumato.errors import DataError
+
+
+def write_text_atomically(path: str | Path, text: str, *, replace: bool = True) -> None:
+    """Write `text` as UTF-8; with `replace=False` an existing file is an error."""
+    target = Path(path)
+    if not replace and target.exists():
+        raise DataError(
+            f"{target} exists already and is left as it is; choose another name, or ask to "
+            "replace it."
+        )
+    try:
+        _write_and_rename(target, text)
+    except OSError as error:
+        raise DataError(
+            f"{target} cannot be written ({error.strerror}); choose a folder that exists and "
+            "may be written to."
+        ) from None
+
+
+def _write_and_rename(target: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        _allow_as_usual(Path(name))
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _allow_as_usual(path: Path) -> None:
+    """Give the permissions a plain `open` would have given: mkstemp keeps others out."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)

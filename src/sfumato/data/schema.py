@@ -1,0 +1,301 @@
+"""What each attribute is: the schema of a data set of people.
+
+A `Schema` says for every attribute its role (identifier, quasi, sensitive, insensitive),
+and may say its type, domain, hierarchy and weight; for the whole data set it names the
+privacy unit and the purposes. It is one YAML file beside the data (`Schema.read`,
+`schema.write`), or built in code by roles (`Schema(quasi=[...], sensitive=[...])`).
+
+Others rely on: a schema never changes; names keep the order in which they were given; an
+attribute that the schema does not name has no role and must not be released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+
+from sfumato.data.domains import Range, domain_leaves, natural_order, refuse_strangers
+from sfumato.data.hierarchy import MISSING, Hierarchy, HierarchyRule
+from sfumato.data.rule_specs import automatic_rule, rule_of, spec_of
+from sfumato.data.wording import did_you_mean, explained, listed
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
+Type = Literal["text", "integer", "number", "date"]
+
+
+def _as_rule(value: Any, info: ValidationInfo) -> Any:
+    if value is None or value == "" or hasattr(value, "over"):
+        return None if value == "" else value
+    return rule_of(value, folder=(info.context or {}).get("folder"))
+
+
+def _as_domain(value: Any) -> Any:
+    """Tell a range from a list: a tuple of two numbers in code, `{low, high}` in YAML."""
+    if isinstance(value, tuple) and [type(v) in {int, float, Decimal} for v in value] == [True] * 2:
+        return Range(low=value[0], high=value[1])
+    if isinstance(value, Iterable) and not isinstance(value, str | Mapping):
+        return tuple(MISSING if item is None else str(item) for item in value)
+    return None if value == "" else value
+
+
+def _or_none(value: Any) -> Any:
+    return None if value == "" else value
+
+
+class Attribute(BaseModel):
+    """One column: what it is to an attacker, and how it may be made coarser."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    role: Role = Field(
+        description="its role: 'identifier' (never released), 'quasi' (can be known to others, "
+        "generalised), 'sensitive' (to be protected) or 'insensitive' (released as it is)"
+    )
+    type: Annotated[Type | None, BeforeValidator(_or_none)] = None
+    hierarchy: Annotated[
+        Any,
+        BeforeValidator(_as_rule),
+        PlainSerializer(lambda rule: None if rule is None else spec_of(rule)),
+        WithJsonSchema({"description": "a file, a rule or a tree; automatic where none is given"}),
+    ] = None
+    domain: Annotated[
+        Annotated[Range | tuple[str, ...], Field(union_mode="left_to_right")] | None,
+        BeforeValidator(_as_domain),
+    ] = None
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _role_alone(cls, value: Any) -> Any:
+        return {"role": value} if isinstance(value, str) else value
+
+    @property
+    def rule(self) -> HierarchyRule:
+        """The declared hierarchy, or the one chosen by the values and the declared type."""
+        declared: HierarchyRule | None = self.hierarchy
+        return automatic_rule(self.type) if declared is None else declared
+
+
+class Schema(BaseModel):
+    """The attributes of a data set, its privacy unit and its purposes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    attributes: dict[str, Attribute]
+    unit: str = "row"
+    purposes: tuple[str, ...] = ()
+    _source: str = PrivateAttr(default="the schema")
+
+    def __init__(
+        self,
+        *,
+        identifiers: Iterable[str] = (),
+        quasi: Mapping[str, Any] | Iterable[str] = (),
+        sensitive: Mapping[str, Any] | Iterable[str] = (),
+        insensitive: Iterable[str] = (),
+        weights: Mapping[str, float] | None = None,
+        purposes: Iterable[str] = (),
+        unit: str = "row",
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Name the attributes by role.
+
+        `quasi` and `sensitive` may map a name to its hierarchy; a quasi-identifier without
+        one gets a hierarchy chosen by its values. `attributes` gives whole `Attribute`s.
+        """
+        merged: dict[str, Any] = dict(attributes or {})
+        roles = {
+            "identifier": identifiers,
+            "quasi": quasi,
+            "sensitive": sensitive,
+            "insensitive": insensitive,
+        }
+        for role, names in roles.items():
+            for name, rule in _named(names, role):
+                if name in merged:
+                    raise SchemaError(
+                        f"Attribute '{name}' is named twice in the schema; each attribute has "
+                        "one role."
+                    )
+                merged[name] = {"role": role, "hierarchy": rule}
+        _put_weights(merged, weights or {})
+        try:
+            super().__init__(
+                attributes={name: _attribute(name, value) for name, value in merged.items()},
+                unit=unit,
+                purposes=tuple(purposes),
+            )
+        except ValidationError as error:
+            raise SchemaError(f"The schema: {explained(error, Schema)}") from None
+
+    # -- files ------------------------------------------------------------------------
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Read a YAML schema; hierarchy files are found relative to it."""
+        from sfumato.data.schema_files import read_schema  # noqa: PLC0415 - avoids a cycle
+
+        return read_schema(path)
+
+    def write(self, path: str | Path, *, replace: bool = True) -> None:
+        """Write the schema as YAML; `Schema.read` gives an equal one back."""
+        from sfumato.data.schema_files import write_schema  # noqa: PLC0415 - avoids a cycle
+
+        write_schema(self, path, replace=replace)
+
+    def named(self, source: str) -> Schema:
+        """Return the same schema, to be called `source` in messages."""
+        copy = self.model_copy()
+        copy._source = source  # noqa: SLF001 - a copy of our own
+        return copy
+
+    @property
+    def source(self) -> str:
+        """What messages call it: its file, where it was read from one."""
+        return self._source
+
+    # -- asking it --------------------------------------------------------------------
+
+    def _names(self, role: Role) -> tuple[str, ...]:
+        return tuple(name for name, a in self.attributes.items() if a.role == role)
+
+    @property
+    def identifier_names(self) -> tuple[str, ...]:
+        """Attributes that name a person: removed, or replaced by pseudonyms."""
+        return self._names("identifier")
+
+    @property
+    def quasi_names(self) -> tuple[str, ...]:
+        """Attributes others may know of a person: generalised."""
+        return self._names("quasi")
+
+    @property
+    def sensitive_names(self) -> tuple[str, ...]:
+        """Attributes nobody may learn of a person: kept, and protected."""
+        return self._names("sensitive")
+
+    @property
+    def insensitive_names(self) -> tuple[str, ...]:
+        """Attributes that tell nothing about a person: released as they are."""
+        return self._names("insensitive")
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """How much each quasi-identifier matters, aligned with `quasi_names`."""
+        return tuple(self.attributes[name].weight for name in self.quasi_names)
+
+    def attribute(self, name: str) -> Attribute:
+        """Return the attribute, or say that the schema does not name it."""
+        if name not in self.attributes:
+            raise SchemaError(
+                f"{self._source} has no attribute '{name}'; it names {listed(self.attributes)}."
+                f"{did_you_mean(name, self.attributes)}"
+            )
+        return self.attributes[name]
+
+    def hierarchy_for(
+        self, name: str, values: Iterable[str], counts: Mapping[str, int] | None = None
+    ) -> Hierarchy:
+        """Return the attribute's hierarchy bound to the values it has (and may have).
+
+        `counts` says how often each value occurs, for rules that go by frequency.
+        """
+        attribute = self.attribute(name)
+        present = list(values)
+        refuse_strangers(attribute.domain, present, name, self._source)
+        leaves = dict.fromkeys([*domain_leaves(attribute.domain, attribute.type), *present])
+        return attribute.rule.over(list(leaves), name, counts)
+
+    def sensitive_hierarchy(
+        self, name: str, values: Iterable[str], counts: Mapping[str, int] | None = None
+    ) -> Hierarchy | None:
+        """Return the declared hierarchy bound to the values, or None where none is declared."""
+        if self.attribute(name).hierarchy is None:
+            return None
+        return self.hierarchy_for(name, values, counts)
+
+    def order_of(self, name: str, values: Iterable[str]) -> tuple[str, ...]:
+        """Return the distinct values in their natural order, a missing cell last.
+
+        That is the order of the declared domain; else numbers by size; else the order of
+        the leaves of the declared hierarchy; else the order of the text.
+        """
+        attribute = self.attribute(name)
+        distinct = list(dict.fromkeys(values))
+        refuse_strangers(attribute.domain, distinct, name, self._source)
+        return natural_order(
+            distinct, attribute.domain, lambda: self.sensitive_hierarchy(name, distinct)
+        )
+
+    def check_columns(self, columns: Sequence[str], source: str) -> tuple[str, ...]:
+        """Check that the data has what the schema names; return the columns it does not name.
+
+        Those columns have no role, so a release leaves them out.
+        """
+        repeated = sorted({name for name in columns if list(columns).count(name) > 1})
+        if repeated:
+            raise SchemaError(
+                f"{source} has more than one column called {listed(repeated)}; give each column "
+                "a name of its own."
+            )
+        for name, attribute in self.attributes.items():
+            if name not in columns:
+                raise SchemaError(
+                    f"{self._source} names the {attribute.role} attribute '{name}', which "
+                    f"{source} does not have; its columns are {listed(columns)}."
+                    f"{did_you_mean(name, columns)}"
+                )
+        return tuple(name for name in columns if name not in self.attributes)
+
+
+def _named(names: Mapping[str, Any] | Iterable[str], role: str) -> list[tuple[str, Any]]:
+    if isinstance(names, str):
+        raise SchemaError(
+            f"The {role} attributes must be a list of names, but the text '{names}' was given; "
+            f"write ['{names}']."
+        )
+    if isinstance(names, Mapping):
+        return list(names.items())
+    return [(name, None) for name in names]
+
+
+def _put_weights(merged: dict[str, Any], weights: Mapping[str, float]) -> None:
+    quasi = [n for n, v in merged.items() if isinstance(v, dict) and v.get("role") == "quasi"]
+    for name, weight in weights.items():
+        if name not in quasi:
+            raise SchemaError(
+                f"A weight is given for '{name}', which is not among the quasi-identifiers "
+                f"({listed(quasi)}); only they are generalised.{did_you_mean(name, quasi)}"
+            )
+        merged[name] = {**merged[name], "weight": weight}
+
+
+def _attribute(name: Any, value: Any) -> Attribute:
+    if not isinstance(name, str) or not name:
+        raise SchemaError(f"An attribute's name must be a text that is not empty, not {name!r}.")
+    if isinstance(value, Attribute):
+        return value
+    try:
+        return Attribute.model_validate(value)
+    except ValidationError as error:
+        raise SchemaError(
+            f"The schema, attribute '{name}': {explained(error, Attribute)}"
+        ) from None

@@ -1,0 +1,72 @@
+"""What a message says when a name or a parameter is wrong.
+
+Contract: every sentence names what is wrong, what is allowed and, where a name looks like
+a slip, the name that was probably meant. Only parameters are quoted, never data.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import BaseModel, ValidationError
+
+LONGEST_LIST = 12
+"""Names listed in full in a message; beyond this the rest is counted."""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the names in one line, the tail of a long list as a count."""
+    every = list(names)
+    if not every:
+        return "none"
+    shown = ", ".join(every[:LONGEST_LIST])
+    rest = len(every) - LONGEST_LIST
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def did_you_mean(name: str, allowed: Iterable[str]) -> str:
+    """Return ` Did you mean 'x'?` where one allowed name is close, else nothing."""
+    by_folded = {option.casefold(): option for option in allowed}
+    close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
+    return f" Did you mean '{by_folded[close[0]]}'?" if close else ""
+
+
+def explained(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return what pydantic found, in our words."""
+    return " ".join(_one(found, model) for found in error.errors(include_url=False))
+
+
+def _one(found: Mapping[str, Any], model: type[BaseModel]) -> str:
+    place = ".".join(str(part) for part in found["loc"] if not str(part).startswith("function"))
+    context = found.get("ctx", {})
+    kind = found["type"]
+    if kind == "extra_forbidden":
+        allowed = list(model.model_fields)
+        return f"'{place}' is unknown; allowed are {listed(allowed)}.{did_you_mean(place, allowed)}"
+    if kind == "literal_error":
+        given = str(found["input"])
+        options = [part.strip(" '") for part in context["expected"].replace(" or ", ",").split(",")]
+        return (
+            f"'{place}' must be one of {listed(options)}, but '{given}' was given."
+            f"{did_you_mean(given, options)}"
+        )
+    if kind == "missing":
+        return f"'{place}' is missing; {_meaning(model, place)}"
+    if kind == "value_error":
+        return str(context["error"])
+    wish = found["msg"].replace("Input should be", "must be").rstrip(".")
+    return f"'{place}' {wish}, but {_shortened(found['input'])} was given."
+
+
+def _meaning(model: type[BaseModel], name: str) -> str:
+    described = model.model_fields[name].description if name in model.model_fields else None
+    return f"give {described}." if described else "give it a value."
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
