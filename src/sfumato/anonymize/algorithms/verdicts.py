@@ -1,0 +1,131 @@
+"""Ask the definition about many candidate classes at once.
+
+Algorithms propose classes as bags: parallel arrays of tuple, count and class number. A
+`Judge` gathers them in batches small enough for memory, adds the population where the
+definition compares with one, and puts the question once per batch, never per class: a
+user's own definition is Python code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.anonymize.algorithms.encoding import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.algorithms.encoding import Encoding
+    from sfumato.anonymize.classes import Classes
+    from sfumato.anonymize.problem import Problem
+
+DENSE_CELLS = 4_000_000
+"""Largest histogram (classes × sensitive values) held at once."""
+
+
+class Judge:
+    """Judges bags of records for one problem and one reference distribution.
+
+    `totals` is the distribution of what is released; without it, of the whole table.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        encoding: Encoding,
+        totals: Mapping[str, NDArray[np.int64]] | None = None,
+    ) -> None:
+        self.problem = problem
+        self.encoding = encoding
+        self.totals = totals
+        values = problem.table.sensitive_values
+        names = problem.table.sensitive_names
+        widths = [len(values[names.index(name)]) for name in problem.definition.sensitive]
+        self._batch = max(DENSE_CELLS // max([1, *widths]), 1)
+        self._population: dict[bytes, int] = {}
+
+    @property
+    def joins_hold(self) -> bool:
+        """Whether a union of classes that hold is sure to hold.
+
+        Not for a class compared with a population: its union may have to be widened.
+        """
+        definition = self.problem.definition
+        return definition.monotone or (definition.union_closed and not definition.needs_population)
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether the definition looks at nothing but sizes, and more is never worse."""
+        definition = self.problem.definition
+        return definition.monotone and not definition.sensitive and not definition.needs_population
+
+    def holds(
+        self,
+        tuples: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        n: int,
+    ) -> NDArray[np.bool_]:
+        """Return for each of `n` bags whether the definition holds; `groups` ascends."""
+        verdicts = [
+            self.problem.definition.judge(batch)
+            for batch in self._batches(tuples, counts, groups, n)
+        ]
+        return np.concatenate([np.zeros(0, dtype=np.bool_), *verdicts])
+
+    def shortfall(
+        self,
+        tuples: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        n: int,
+    ) -> NDArray[np.float64]:
+        """Return for each of `n` bags how far it is from holding; `groups` ascends."""
+        gaps = [
+            self.problem.definition.shortfall(batch)
+            for batch in self._batches(tuples, counts, groups, n)
+        ]
+        return np.concatenate([np.zeros(0), *gaps])
+
+    def _batches(
+        self,
+        tuples: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        groups: NDArray[np.int64],
+        n: int,
+    ) -> Iterator[Classes]:
+        for first in range(0, n, self._batch):
+            last = min(first + self._batch, n)
+            here = slice(*np.searchsorted(groups, [first, last]))
+            local = groups[here] - first
+            population = None
+            if self.problem.definition.needs_population:
+                population = self._people(tuples[here], local, last - first)
+            yield self.problem.classes(
+                local,
+                last - first,
+                tuples=tuples[here],
+                counts=counts[here],
+                totals=self.totals,
+                population=population,
+            )
+
+    def _people(
+        self, tuples: NDArray[np.int64], groups: NDArray[np.int64], n: int
+    ) -> NDArray[np.int64]:
+        """Return the population that fits each bag's lowest common ancestors, remembered."""
+        e = self.encoding
+        level, low, _ = describe(e.leaves, tuples, groups, n, e.start, e.height, e.node)
+        nodes = e.node[e.start + low * e.height + level]
+        keys = [row.tobytes() for row in np.hstack([level, nodes])]
+        unknown = [i for i, key in enumerate(keys) if key not in self._population]
+        first = {keys[i]: i for i in unknown}
+        if first:
+            rows = np.fromiter(first.values(), dtype=np.int64)
+            found = self.problem.population_of(level[rows], low[rows])
+            self._population.update(zip(first, found.tolist(), strict=True))
+        return np.array([self._population[key] for key in keys], dtype=np.int64)
