@@ -143,8 +143,8 @@ class KAnonymity(Definition):
 
     @property
     def minimum_size(self) -> int:
-        """Return k, unless only some attributes are meant."""
-        return self.k
+        """Return k, or 1 when only some attributes are meant: then smaller classes may hold."""
+        return 1 if self.on else self.k
 
     def judge(self, classes: Classes) -> NDArray[np.bool_]:
         """Hold where the class has at least k records."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.classes import Classes, SensitiveHistogram, histogram
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from sfumato.anonymize.definitions import Definition
     from sfumato.data.frequency import FrequencyTable
     from sfumato.data.hierarchy import Hierarchy
-
-DENSE_CELLS = 4_000_000
-"""Largest histogram held at once; more classes are judged in batches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +44,8 @@ class Problem:
     suppressed: tuple[NDArray[np.float64], ...]
     suppression_limit: int = 0
     sensitive_hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    seed: int = 0
+    population: FrequencyTable | None = None
+    objective: str = "LM"
 
     @property
     def rows(self) -> int:
@@ -115,7 +114,28 @@ class Problem:
         counts: NDArray[np.int64] | None = None,
         totals: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> NDArray[np.bool_]:
-        """Return for each class whether the definition holds; batches where it must."""
+        """Return for each class whether the definition holds."""
         return self.definition.judge(
             self.classes(groups, n_groups, tuples=tuples, counts=counts, totals=totals)
         )
+
+    def population_of(self, level: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the people of the population who fit each generalised tuple.
+
+        Class `c` covers, on attribute `a`, the leaves below the node on level `level[c, a]`
+        above leaf `low[c, a]`.
+        """
+        if self.population is None:
+            raise ParameterError(
+                f"{self.definition} compares with a population; give the table of everybody who "
+                "could be in the data as population=…"
+            )
+        people = self.population
+        found = np.empty(len(level), dtype=np.int64)
+        for c in range(len(level)):
+            fits = np.ones(people.distinct, dtype=np.bool_)
+            for a, h in enumerate(self.hierarchies):
+                nodes = h.levels[:, level[c, a]]
+                fits &= nodes[people.quasi[:, a]] == nodes[low[c, a]]
+            found[c] = people.counts[fits].sum()
+        return found

@@ -1,0 +1,280 @@
+"""Evaluate one node of the generalisation lattice: who is suppressed, what it costs.
+
+Groupings of evaluated nodes are kept, and a node is grouped from the smallest kept grouping
+below it (roll-up). Records of classes that fail the definition are suppressed; where the
+definition compares with the whole release, or where several key combinations are
+promised, suppressing changes the question, so it is asked again until all that is left holds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.anonymize.algorithms.grouping import Grouper
+from sfumato.anonymize.classes import Classes, SensitiveHistogram, histogram
+from sfumato.anonymize.definitions import KAnonymity
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.definitions import Definition
+    from sfumato.anonymize.problem import Problem
+
+KEPT_GROUPINGS = 256
+KEPT_SHARE = 6
+"""How many groupings are kept for roll-up, and how many cells in all as a multiple of the
+number of distinct tuples; the oldest give way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Groups of tuples that look alike: a representative tuple and the people per cell."""
+
+    representatives: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    population: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What a node of the lattice would release.
+
+    `forced` counts the records that must be suppressed here for being in a class below the
+    definition's minimum size; they must be suppressed in every node below as well. `saved` is
+    what suppression adds to the price, `forced_saved` the forced part of it.
+    """
+
+    node: tuple[int, ...]
+    suppressed: int
+    classes: int
+    kept_classes: int
+    sum_of_squares: int
+    kept_squares: int
+    forced: int
+    saved: float
+    forced_saved: float
+
+
+class Evaluator:
+    """Evaluates nodes for one problem, remembering groupings."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        table = problem.table
+        population = problem.population
+        quasi = table.quasi if population is None else np.vstack([table.quasi, population.quasi])
+        sensitive = np.zeros((len(quasi), table.sensitive.shape[1]), dtype=np.int32)
+        sensitive[: table.distinct] = table.sensitive
+        self._sensitive = sensitive
+        widths = tuple(len(values) for values in table.sensitive_values)
+        columns = np.concatenate([quasi, sensitive], axis=1).T.astype(np.int32)
+        self._grouper = Grouper(columns, problem.hierarchies, widths)
+        self._population = np.zeros(len(quasi), dtype=np.int64)
+        counts = np.zeros(len(quasi), dtype=np.int64)
+        counts[: table.distinct] = table.counts
+        if population is not None:
+            self._population[table.distinct :] = population.counts
+        self._quasi = quasi
+        everyone = Cells(
+            np.arange(len(quasi), dtype=np.int64),
+            counts,
+            None if population is None else self._population,
+        )
+        self._rollups = _Rollups(everyone, problem.attributes)
+        self._gains = [
+            (supp[:, None] - cost)
+            for supp, cost in zip(problem.suppressed, problem.costs, strict=True)
+        ]
+
+    # -- grouping ----------------------------------------------------------------------
+
+    def cells(self, node: tuple[int, ...]) -> Cells:
+        """Return the cells of a node (generalised tuple × sensitive values), by roll-up."""
+        exact, fine = self._rollups.finest_below(node)
+        if exact:
+            return fine
+        groups, representatives = self._grouper.group(node, fine.representatives, plain=True)
+        n = len(representatives)
+        weights = np.bincount(groups, weights=fine.weights, minlength=n).astype(np.int64)
+        population = fine.population
+        if population is not None:
+            population = np.bincount(groups, weights=population, minlength=n).astype(np.int64)
+        coarse = Cells(representatives, weights, population)
+        if len(representatives) < 0.9 * len(fine.representatives):
+            self._rollups.keep(node, coarse)
+        return coarse
+
+    # -- judging -----------------------------------------------------------------------
+
+    def evaluate(self, node: tuple[int, ...]) -> Evaluation:
+        """Group, judge and price one node."""
+        cells = self.cells(node)
+        groups, representatives = self._classes_of(node, cells)
+        sizes = np.bincount(groups, weights=cells.weights, minlength=len(representatives))
+        sizes = sizes.astype(np.int64)
+        fails = self._failing(node, cells, groups, representatives, sizes)
+        present = sizes > 0
+        fails &= present
+        forced = present & (sizes < self.problem.definition.minimum_size)
+        kept = sizes[present & ~fails]
+        return Evaluation(
+            node=node,
+            suppressed=int(sizes[fails].sum()),
+            classes=int(present.sum()),
+            kept_classes=len(kept),
+            sum_of_squares=int((sizes * sizes).sum()),
+            kept_squares=int((kept * kept).sum()),
+            forced=int(sizes[forced].sum()),
+            saved=self._saved(node, representatives[fails], sizes[fails]),
+            forced_saved=self._saved(node, representatives[forced], sizes[forced]),
+        )
+
+    def suppressed_tuples(self, node: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return for every distinct tuple of the table whether its records are suppressed."""
+        everyone = self._rollups.everyone
+        groups, representatives = self._grouper.group(node, everyone.representatives)
+        sizes = np.bincount(groups, weights=everyone.weights, minlength=len(representatives))
+        fails = self._failing(node, everyone, groups, representatives, sizes.astype(np.int64))
+        verdict: NDArray[np.bool_] = fails[groups][: self.problem.table.distinct]
+        return verdict
+
+    def _classes_of(
+        self, node: tuple[int, ...], cells: Cells
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if not self.problem.table.sensitive_names and cells is not self._rollups.everyone:
+            return np.arange(len(cells.representatives)), cells.representatives
+        return self._grouper.group(node, cells.representatives)
+
+    def _saved(
+        self,
+        node: tuple[int, ...],
+        representatives: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+    ) -> float:
+        """Return how much cheaper releasing these classes would be than suppressing them.
+
+        Not worth knowing, hence 0, when they are more records than may be suppressed.
+        """
+        records = int(sizes.sum())
+        if records == 0 or records > self.problem.suppression_limit:
+            return 0.0
+        total = np.zeros(len(representatives))
+        for a, level in enumerate(node):
+            total += self._gains[a][self._quasi[representatives, a], level]
+        return float(total @ sizes)
+
+    def _failing(
+        self,
+        node: tuple[int, ...],
+        cells: Cells,
+        groups: NDArray[np.int64],
+        representatives: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Return which classes must be suppressed so that all others hold."""
+        definition = self.problem.definition
+        n = len(sizes)
+        people = None
+        if cells.population is not None:
+            people = np.bincount(groups, weights=cells.population, minlength=n).astype(np.int64)
+        if not definition.sensitive and not _combinations(definition):
+            return ~definition.judge(Classes(sizes, {}, people))
+        table = self.problem.table
+        histograms = {
+            name: histogram(
+                groups,
+                n,
+                self._sensitive[cells.representatives, table.sensitive_names.index(name)],
+                len(table.sensitive_values[table.sensitive_names.index(name)]),
+                cells.weights,
+            )
+            for name in definition.sensitive
+        }
+        fails = sizes == 0
+        while True:
+            verdict = self._judge(node, representatives, sizes, histograms, people, fails)
+            newly = ~verdict & ~fails
+            if not newly.any():
+                return fails
+            fails |= newly
+
+    def _judge(
+        self,
+        node: tuple[int, ...],
+        representatives: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        histograms: dict[str, NDArray[np.int64]],
+        people: NDArray[np.int64] | None,
+        gone: NDArray[np.bool_],
+    ) -> NDArray[np.bool_]:
+        """Judge all classes against what is still released."""
+        problem = self.problem
+        values = dict(
+            zip(problem.table.sensitive_names, problem.table.sensitive_values, strict=True)
+        )
+        views = {
+            name: SensitiveHistogram(
+                counts,
+                counts[~gone].sum(axis=0),
+                values[name],
+                problem.sensitive_hierarchies.get(name),
+            )
+            for name, counts in histograms.items()
+        }
+        verdict = np.ones(len(sizes), dtype=np.bool_)
+        for part in problem.definition.parts:
+            if isinstance(part, KAnonymity) and part.on:
+                attributes = tuple(problem.table.quasi_names.index(name) for name in part.on)
+                groups, _ = self._grouper.group(node, representatives, attributes=attributes)
+                together = np.bincount(groups, weights=np.where(gone, 0, sizes))
+                verdict &= together[groups] >= part.k
+            else:
+                verdict &= part.judge(Classes(sizes, views, people))
+        return verdict
+
+
+def _combinations(definition: Definition) -> bool:
+    return any(isinstance(part, KAnonymity) and part.on for part in definition.parts)
+
+
+class _Rollups:
+    """Groupings kept for roll-up, found by the node they belong to."""
+
+    def __init__(self, everyone: Cells, attributes: int) -> None:
+        self.everyone = everyone
+        self._levels = np.zeros((KEPT_GROUPINGS, attributes), dtype=np.int64)
+        self._sizes = np.full(KEPT_GROUPINGS, np.iinfo(np.int64).max)
+        self._kept: list[Cells | None] = [None] * KEPT_GROUPINGS
+        self._sizes[0] = len(everyone.representatives)
+        self._kept[0] = everyone
+        self._ages: deque[int] = deque()
+        self._free = list(range(KEPT_GROUPINGS - 1, 0, -1))
+        self._room = KEPT_SHARE * max(len(everyone.representatives), 1)
+
+    def finest_below(self, node: tuple[int, ...]) -> tuple[bool, Cells]:
+        """Return the smallest kept grouping from which a node can be made, and if it is its own."""
+        wanted = np.array(node, dtype=np.int64)
+        fits = (self._levels <= wanted).all(axis=1)
+        at = int(np.where(fits, self._sizes, np.iinfo(np.int64).max).argmin())
+        cells = self._kept[at]
+        assert cells is not None
+        return at > 0 and bool((self._levels[at] == wanted).all()), cells
+
+    def keep(self, node: tuple[int, ...], cells: Cells) -> None:
+        """Remember a grouping; forget the oldest ones when there are too many."""
+        self._room -= len(cells.representatives)
+        while self._ages and (not self._free or self._room < 0):
+            oldest = self._ages.popleft()
+            self._room += int(self._sizes[oldest])
+            self._sizes[oldest] = np.iinfo(np.int64).max
+            self._kept[oldest] = None
+            self._free.append(oldest)
+        at = self._free.pop()
+        self._levels[at] = node
+        self._sizes[at] = len(cells.representatives)
+        self._kept[at] = cells
+        self._ages.append(at)

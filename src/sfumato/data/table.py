@@ -1,0 +1,169 @@
+"""A table of people: where its rows are, what its columns mean, and its counts.
+
+A `Table` holds no rows. It knows how the engine scans them and hands out frequency
+tables over any of its columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sfumato.data.engine import cell_text, translated
+from sfumato.data.frequency import FrequencyTable
+from sfumato.errors import DataError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sfumato.data.engine import Counted, DuckDB
+    from sfumato.data.hierarchy import Hierarchy
+    from sfumato.data.schema import Schema
+
+Kind = Literal["csv", "parquet", "pandas", "polars", "arrow", "columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows in an engine, with a schema once it is known.
+
+    `scan` is the SQL relation, `types` the SQL type per column, `kind` what it was read
+    from, so that a release can be given back in kind.
+    """
+
+    engine: DuckDB
+    name: str
+    source: str
+    kind: Kind
+    scan: str
+    types: dict[str, str]
+    delimiter: str = ","
+    known_schema: Schema | None = field(default=None, repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in the order of the data."""
+        return tuple(self.types)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema; an error where none was given."""
+        if self.known_schema is None:
+            raise SchemaError(
+                f"{self.source} has no schema yet; write one with `sfumato inspect`, or give "
+                "schema=…"
+            )
+        return self.known_schema
+
+    def with_schema(self, schema: Schema) -> Table:
+        """Return the same table under a schema, checked against its columns."""
+        schema.check_columns(self.columns, self.source)
+        return replace(self, known_schema=schema)
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """Columns the schema gives no role; a release leaves them out."""
+        return self.schema.check_columns(self.columns, self.source)
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of records."""
+        with translated(self.source):
+            return self.engine.rows(self.scan)
+
+    def text(self, column: str) -> str:
+        """Return the SQL of a cell's text."""
+        return cell_text(column, self.types[column])
+
+    def count(self, columns: Sequence[str]) -> Counted:
+        """Count the distinct combinations of some columns."""
+        with translated(self.source):
+            counted = self.engine.count(self.scan, {c: self.text(c) for c in columns})
+        if not len(counted.counts):
+            raise DataError(
+                f"{self.source} has a header but no records; at least one record is needed."
+            )
+        return counted
+
+    def materialize(self) -> Table:
+        """Return the same table copied into the engine, for work that needs several passes."""
+        name = self.engine.fresh("rows")
+        with translated(self.source):
+            self.engine.run("SET preserve_insertion_order = true")
+            self.engine.run(f"CREATE TEMP TABLE {name} AS SELECT * FROM {self.scan}")
+            self.engine.run("SET preserve_insertion_order = false")
+        return replace(self, scan=name)
+
+
+def bind_hierarchies(counted: Counted, schema: Schema) -> tuple[Hierarchy, ...]:
+    """Return the hierarchy of each quasi-identifier over the values it really has."""
+    return tuple(
+        schema.hierarchy_for(name, counted.values[c], value_counts(counted, c))
+        for c, name in enumerate(counted.columns)
+        if name in schema.quasi_names
+    )
+
+
+def value_counts(counted: Counted, column: int) -> dict[str, int]:
+    """Return how often each value of a column occurs."""
+    values = counted.values[column]
+    totals = np.bincount(counted.codes[column], weights=counted.counts, minlength=len(values))
+    return {value: int(total) for value, total in zip(values, totals, strict=True)}
+
+
+def frequency_table(
+    counted: Counted,
+    schema: Schema,
+    hierarchies: Sequence[Hierarchy],
+    judged: Sequence[str],
+) -> tuple[FrequencyTable, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Aggregate counts to quasi-identifiers and judged attributes.
+
+    Returns the frequency table and, for each combination of `counted`, its tuple's number.
+    """
+    quasi = schema.quasi_names
+    columns = []
+    for name, hierarchy in zip(quasi, hierarchies, strict=True):
+        c = counted.columns.index(name)
+        leaves = np.array([hierarchy.codes[value] for value in counted.values[c]], dtype=np.int32)
+        columns.append(leaves[counted.codes[c]])
+    values = []
+    for name in judged:
+        c = counted.columns.index(name)
+        order = schema.order_of(name, counted.values[c])
+        place = {value: i for i, value in enumerate(order)}
+        codes = np.array([place[value] for value in counted.values[c]], dtype=np.int32)
+        columns.append(codes[counted.codes[c]])
+        values.append(order)
+    stacked = np.stack(columns, axis=1) if columns else np.zeros((len(counted.counts), 0), np.int32)
+    distinct, index = _distinct(stacked)
+    counts = np.bincount(index, weights=counted.counts, minlength=len(distinct)).astype(np.int64)
+    table = FrequencyTable(
+        quasi,
+        tuple(judged),
+        np.ascontiguousarray(distinct[:, : len(quasi)], dtype=np.int32),
+        np.ascontiguousarray(distinct[:, len(quasi) :], dtype=np.int32),
+        counts,
+        tuple(values),
+    )
+    return table, index
+
+
+def _distinct(
+    rows: np.ndarray[tuple[int, int], np.dtype[np.int32]],
+) -> tuple[
+    np.ndarray[tuple[int, int], np.dtype[np.int32]], np.ndarray[tuple[int], np.dtype[np.int64]]
+]:
+    """Return the distinct rows in order and the number of each row's; by one key if it fits."""
+    radix = rows.max(axis=0, initial=0).astype(object) + 1
+    if np.prod(radix, initial=1) < 2**62:
+        keys = np.zeros(len(rows), dtype=np.int64)
+        for c, base in enumerate(radix):
+            keys = keys * int(base) + rows[:, c]
+        _, first, index = np.unique(keys, return_index=True, return_inverse=True)
+        return rows[first], index.reshape(-1).astype(np.int64)
+    distinct, index = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, index.reshape(-1).astype(np.int64)
