@@ -32,7 +32,7 @@ _HOME = {
     "Unit": "dp.neighbours",
     "ZCDP": "dp.guarantees",
 }
-_ROOMS = ("dp", "errors")
+_ROOMS = ("dp", "errors", "examples")
 
 __all__ = ["__version__", *sorted(_HOME), *_ROOMS]
 
