@@ -115,12 +115,13 @@ def test_class_losses_by_hand():
 
 
 def test_classes_that_look_alike_count_as_one():
-    table = table_of([("private", "30"), ("private", "31"), ("inc", "30"), ("state", "39")])
+    rows = [("private", "31"), ("private", "31"), ("inc", "30"), ("state", "39")]
+    table = table_of(rows)
     private = WORKCLASS.codes["private"]
-    # "private" on level 0 and on level 1 is the same label; range 30..34 is the node 30–35.
+    # "private" on level 0 and on level 1 is the same label; range 31..31 is the leaf 31.
     recoding = local(
-        [(0, 0, 1), (1, 1, 1), (2, SUPPRESSED, 1), (3, 2, 1)],
-        [[(0, private, 0), (1, 0, 0)], [(1, private, 0), (-1, 0, 4)], [(2, 0, 0), (-1, 5, 6)]],
+        [(0, 0, 1), (0, 1, 1), (1, SUPPRESSED, 1), (2, 2, 1)],
+        [[(0, private, 0), (0, 1, 0)], [(1, private, 0), (-1, 1, 1)], [(2, 0, 0), (-1, 5, 9)]],
     )
     assert raw_values(table, TREES, recoding) == {
         "classes": 2.0,

@@ -135,16 +135,15 @@ def class_numbers(
 def _cell_codes(
     h: Hierarchy, level: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
-    """Return three codes per cell that are equal for equal cells: level, and its leaves."""
-    ranges = level < 0
-    agree = h.levels[low] == h.levels[high]
-    meets = np.argmax(agree, axis=1)
-    node_leaves = np.stack([c[h.levels[:, v]] for v, c in enumerate(h.leaf_counts)], axis=1)
-    whole = ranges & (node_leaves[low, meets] == high - low + 1)
-    level = np.where(whole, meets, level)
+    """Return three codes per cell, equal for cells that are released as the same text.
+
+    A range of one leaf shows the leaf; any other range shows its ends and so differs from
+    every node.
+    """
+    single = (level < 0) & (low == high)
+    level = np.where(single, 0, level)
     as_node = level >= 0
-    on = np.where(as_node, level, 0)
-    on = lowest_level(h)[low, on]
+    on = lowest_level(h)[low, np.where(as_node, level, 0)]
     node = h.levels[low, on].astype(np.int64)
     return [
         np.where(as_node, on, h.height),
