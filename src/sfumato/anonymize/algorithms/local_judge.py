@@ -1,0 +1,93 @@
+"""Verdicts on classes given as shares, in batches that fit in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.anonymize.algorithms.local_space import gather, summarize
+from sfumato.anonymize.classes import Classes
+
+DENSE_CELLS = 4_000_000
+"""Largest histogram held at once; more classes are judged in batches."""
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.algorithms.local_space import Shares, Space
+    from sfumato.anonymize.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The problem's definition, asked about shares; `totals` is the released reference."""
+
+    problem: Problem
+    space: Space
+    totals: Mapping[str, NDArray[np.int64]] | None = None
+
+    def released(self, shares: Shares) -> Judge:
+        """Return the judge whose reference distribution is that of the given shares."""
+        table = self.problem.table
+        if int(shares.count.sum()) == self.problem.rows:
+            return Judge(self.problem, self.space)
+        totals = {}
+        for name in self.problem.definition.sensitive:
+            s = table.sensitive_names.index(name)
+            values = table.sensitive[shares.tuple_, s]
+            cells = len(table.sensitive_values[s])
+            totals[name] = np.bincount(values, shares.count, minlength=cells).astype(np.int64)
+        return Judge(self.problem, self.space, totals)
+
+    def holds(self, shares: Shares) -> NDArray[np.bool_]:
+        """Return for each class whether the definition holds; an empty class does."""
+        verdict = shares.width == 0
+        large = np.flatnonzero(shares.size >= max(self.problem.definition.minimum_size, 1))
+        for batch in self._batches(large):
+            verdict[batch] = self.problem.definition.judge(self._classes(shares.take(batch)))
+        return verdict
+
+    def shortfall(self, shares: Shares) -> NDArray[np.float64]:
+        """Return how far each class is from holding."""
+        found = np.zeros(shares.classes)
+        for batch in self._batches(np.flatnonzero(shares.width)):
+            found[batch] = self.problem.definition.shortfall(self._classes(shares.take(batch)))
+        return found
+
+    def holding(
+        self, tuples: NDArray[np.int64], groups: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return for each group of whole tuples whether it holds."""
+        definition = self.problem.definition
+        large = sizes >= definition.minimum_size
+        if not definition.sensitive and not definition.needs_population:
+            large[large] = definition.judge(Classes(sizes[large]))
+            return large
+        inside = np.flatnonzero(large[groups])
+        number = np.cumsum(large) - 1
+        chosen = tuples[inside]
+        large[large] = self.holds(
+            gather(chosen, number[groups[inside]], self.space.counts[chosen], int(large.sum()))
+        )
+        return large
+
+    def _batches(self, chosen: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        cells = max((len(values) for values in self.problem.table.sensitive_values), default=1)
+        step = max(DENSE_CELLS // max(cells, 1), 1)
+        for begin in range(0, len(chosen), step):
+            yield chosen[begin : begin + step]
+
+    def _classes(self, shares: Shares) -> Classes:
+        population = None
+        if self.problem.definition.needs_population:
+            classes = summarize(self.space, shares)
+            low = self.problem.table.quasi[classes.rep].astype(np.int64)
+            population = self.problem.population_of(classes.level, low)
+        return self.problem.classes(
+            shares.class_, shares.classes, tuples=shares.tuple_, counts=shares.count,
+            totals=self.totals, population=population,
+        )  # fmt: skip

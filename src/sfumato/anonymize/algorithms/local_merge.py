@@ -1,0 +1,94 @@
+"""Merging classes that do not hold yet, where it adds the least loss.
+
+Rounds of agglomerative clustering: every class that does not hold finds the classes to
+which joining adds least; the cheapest disjoint pairs are merged; what holds now is at
+rest. Each round at least one pair goes, usually a third of all, so the search for
+neighbours (see `local_index`) runs a few dozen times and never over all pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from sfumato.anonymize.algorithms.local_index import build, nearest
+from sfumato.anonymize.algorithms.local_space import gather, summarize
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.algorithms.local_index import Index
+    from sfumato.anonymize.algorithms.local_judge import Judge
+    from sfumato.anonymize.algorithms.local_space import Shares, Space, Summary
+
+NEIGHBOURS = 4
+
+
+def agglomerate(space: Space, judge: Judge, shares: Shares) -> Shares:
+    """Merge until every class holds or one class is left."""
+    holds = judge.holds(shares)
+    while not holds.all() and shares.classes > 1:
+        classes = summarize(space, shares)
+        wanting = np.flatnonzero(~holds)
+        index = build(space, classes, np.arange(shares.classes))
+        found, added = neighbours(space, classes, index, wanting, NEIGHBOURS)
+        into = _pair(wanting, found, added, shares.classes)
+        class_ = into[shares.class_]
+        shares = gather(shares.tuple_, class_, shares.count, shares.classes).compact()
+        holds = judge.holds(shares)
+    return shares
+
+
+def neighbours(
+    space: Space, classes: Summary, index: Index, queries: NDArray[np.int64], keep: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return for each queried class its nearest classes and the loss a merger adds."""
+    found = np.empty((len(queries), keep), dtype=np.int64)
+    added = np.empty((len(queries), keep))
+    _neighbours(
+        space.start, space.node, classes.rep, classes.level, classes.sums, classes.paid,
+        index.items, index.low, index.high, index.child, index.children, index.rep, index.level,
+        index.least, queries, found, added,
+    )  # fmt: skip
+    return found, added
+
+
+@njit(cache=True)
+def _neighbours(start, node, c_rep, c_level, c_sums, c_paid, items, low, high, child, children,
+                x_rep, x_level, x_least, queries, found, added):  # type: ignore[no-untyped-def]  # fmt: skip
+    stack, bounds = np.empty(len(low), dtype=np.int64), np.empty(len(low))
+    for i in range(len(queries)):
+        q = queries[i]
+        nearest(start, node, c_rep, c_level, c_sums, c_paid, items, low, high, child, children,
+                x_rep, x_level, x_least, c_rep[q], c_level[q], c_sums[q], q, np.inf,
+                stack, bounds, found[i], added[i])  # fmt: skip
+        for j in range(found.shape[1]):
+            added[i, j] -= c_paid[q]
+
+
+def _pair(
+    wanting: NDArray[np.int64], found: NDArray[np.int64], added: NDArray[np.float64], n: int
+) -> NDArray[np.int64]:
+    into = np.arange(n)
+    _match(wanting, found, added, np.argsort(added[:, 0], kind="stable"), into)
+    return into
+
+
+@njit(cache=True)
+def _match(wanting, found, added, order, into):  # type: ignore[no-untyped-def]
+    """Merge each class with its nearest, cheapest first, if neither was merged before."""
+    taken = np.zeros(len(into), dtype=np.bool_)
+    for i in order:
+        q = wanting[i]
+        if taken[q]:
+            continue
+        for j in range(found.shape[1]):
+            d = found[i, j]
+            if d < 0 or added[i, j] > 1.0 * added[i, 0] + 1e-9:
+                break
+            if not taken[d]:
+                taken[q] = taken[d] = True
+                into[q] = d
+                break
