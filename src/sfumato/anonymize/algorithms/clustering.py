@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.anonymize.algorithms.clusters import Clusters, Shares
 from sfumato.anonymize.algorithms.merging import agglomerate
 from sfumato.anonymize.algorithms.settling import settle
-from sfumato.anonymize.recoding import SUPPRESSED, SearchRecord
+from sfumato.anonymize.recoding import SearchRecord
 
 if TYPE_CHECKING:
     from sfumato.anonymize.algorithms.encoding import Encoding
@@ -35,13 +35,7 @@ def cluster(problem: Problem, *, progress: Progress | None = None) -> Local:
         start = Shares(present, numbers, problem.table.counts[present])
         clusters = Clusters(encoding, start, len(present))
         dropped = agglomerate(clusters, judge, spare=problem.suppression_limit)
-        rest = clusters.shares()
-        gone, gone_counts, _, _ = clusters.bags(dropped)
-        return Shares(
-            np.concatenate([rest.tuple_, gone]),
-            np.concatenate([rest.class_, np.full(len(gone), SUPPRESSED)]),
-            np.concatenate([rest.count, gone_counts]),
-        )
+        return clusters.shares(dropped)
 
     settled = settle(problem, propose)
     recoding = settled.recoding(

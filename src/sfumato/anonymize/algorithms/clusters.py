@@ -9,7 +9,7 @@ dead.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -31,108 +31,137 @@ class Shares:
     count: NDArray[np.int64]
 
     def compact(self) -> tuple[Shares, int]:
-        """Number the classes 0, 1, … in order of first share; negative ones stay as they are."""
-        kept = self.class_ >= 0
-        names, first, inverse = np.unique(self.class_[kept], return_index=True, return_inverse=True)
-        number = np.empty(len(names), dtype=np.int64)
-        number[np.argsort(first, kind="stable")] = np.arange(len(names))
-        class_ = self.class_.copy()
+        """Return the classes numbered 0, 1, … by their first tuple; negative ones stay as they are.
+
+        The shares come back sorted by class and tuple.
+        """
+        order = np.argsort(self.tuple_, kind="stable")
+        names = self.class_[order]
+        kept = names >= 0
+        found, first, inverse = np.unique(names[kept], return_index=True, return_inverse=True)
+        number = np.empty(len(found), dtype=np.int64)
+        number[np.argsort(first, kind="stable")] = np.arange(len(found))
+        class_ = names.copy()
         class_[kept] = number[inverse]
-        order = np.lexsort((self.tuple_, class_))
-        return Shares(self.tuple_[order], class_[order], self.count[order]), len(names)
+        by_class = np.argsort(class_, kind="stable")
+        order = order[by_class]
+        return Shares(self.tuple_[order], class_[by_class], self.count[order]), len(found)
 
     def kept(self) -> Shares:
         """Return the shares that are released."""
         here = self.class_ >= 0
         return Shares(self.tuple_[here], self.class_[here], self.count[here])
 
+    def and_suppressed(self, tuples: NDArray[np.int64], counts: NDArray[np.int64]) -> Shares:
+        """Return these shares and more, whose records are suppressed."""
+        return Shares(
+            np.concatenate([self.tuple_, tuples]),
+            np.concatenate([self.class_, np.full(len(tuples), -1, dtype=np.int64)]),
+            np.concatenate([self.count, counts]),
+        )
+
+
+class State(NamedTuple):
+    """Everything about shares and clusters that kernels read and change.
+
+    Share `j` is `count[j]` records of tuple `tuple_[j]`; `next_[j]` is the next share of
+    its cluster; `used[0]` shares are in use. Cluster `c` begins with share `head[c]`.
+    """
+
+    tuple_: NDArray[np.int64]
+    count: NDArray[np.int64]  # type: ignore[assignment] # hides tuple.count, unused here
+    next_: NDArray[np.int64]
+    used: NDArray[np.int64]
+    head: NDArray[np.int64]
+    tail: NDArray[np.int64]
+    low: NDArray[np.int64]
+    level: NDArray[np.int64]
+    size: NDArray[np.int64]
+    price: NDArray[np.float64]
+    alive: NDArray[np.bool_]
+    holds: NDArray[np.bool_]
+
 
 class Clusters:
-    """Mutable arrays over shares and clusters."""
+    """Clusters of one problem, made from shares sorted by class, classes 0 to n − 1."""
 
     def __init__(self, encoding: Encoding, shares: Shares, n: int) -> None:
-        """Take shares sorted by class, classes numbered 0 to n − 1."""
-        e = self.encoding = encoding
-        room = 2 * len(shares.tuple_) + 16
-        self.tuple_ = np.zeros(room, dtype=np.int64)
-        self.count = np.zeros(room, dtype=np.int64)
-        self.next = np.full(room, -1, dtype=np.int64)
+        self.encoding = encoding
         used = len(shares.tuple_)
-        self.tuple_[:used] = shares.tuple_
-        self.count[:used] = shares.count
-        self.used = np.array([used], dtype=np.int64)
-        same = shares.class_[1:] == shares.class_[:-1]
-        self.next[: used - 1][same] = np.flatnonzero(same) + 1
-        self.head = np.searchsorted(shares.class_, np.arange(n)).astype(np.int64)
-        self.tail = np.searchsorted(shares.class_, np.arange(n), side="right").astype(np.int64) - 1
-        self.level, self.low, _ = describe(
-            e.leaves, shares.tuple_, shares.class_, n, e.start, e.height, e.node
+        # Borrowing splits at most one share per cluster that ever sought.
+        room = used + n + 16
+        tuple_, count, next_ = (np.full(room, -1, dtype=np.int64) for _ in range(3))
+        tuple_[:used], count[:used] = shares.tuple_, shares.count
+        same = np.flatnonzero(shares.class_[1:] == shares.class_[:-1])
+        next_[same] = same + 1
+        level, low, _ = describe(encoding.tree, shares.tuple_, shares.class_, n)
+        numbers = np.arange(n)
+        sizes = np.bincount(shares.class_, weights=shares.count, minlength=n)
+        self.state = State(
+            tuple_,
+            count,
+            next_,
+            np.array([used], dtype=np.int64),
+            np.searchsorted(shares.class_, numbers).astype(np.int64),
+            np.searchsorted(shares.class_, numbers, side="right").astype(np.int64) - 1,
+            low,
+            level,
+            sizes.astype(np.int64),
+            encoding.tree.price[encoding.at(level, low)].sum(axis=1),
+            np.ones(n, dtype=np.bool_),
+            np.zeros(n, dtype=np.bool_),
         )
-        self.size = np.bincount(shares.class_, weights=shares.count, minlength=n).astype(np.int64)
-        self.price = e.price[e.start + self.low * e.height + self.level].sum(axis=1)
-        self.alive = np.ones(n, dtype=np.bool_)
-        self.holds = np.zeros(n, dtype=np.bool_)
 
     @property
-    def tree(self) -> tuple[Any, ...]:
-        """The hierarchies, as kernels take them."""
-        e = self.encoding
-        return e.leaves, e.start, e.height, e.node, e.price
-
-    @property
-    def lists(self) -> tuple[Any, ...]:
-        """The member lists, as kernels take them."""
-        return self.tuple_, self.count, self.next, self.head, self.tail, self.used
-
-    @property
-    def tuples(self) -> tuple[Any, ...]:
-        """The generalised tuples, as kernels take them."""
-        return self.low, self.level, self.size, self.price
+    def living(self) -> NDArray[np.int64]:
+        """Numbers of the clusters that have members and are not suppressed."""
+        return np.flatnonzero(self.state.alive)
 
     def bags(
         self, first: NDArray[np.int64], second: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
         """Return the members of clusters, or of unions of two, as bags to be judged."""
         other = np.full(len(first), -1, dtype=np.int64) if second is None else second
-        tuples, counts, groups = _members(first, other, *self.lists[:4])
+        tuples, counts, groups = _members(self.state, first, other)
         return tuples, counts, groups, len(first)
 
-    def shares(self) -> Shares:
-        """Return who is where; class numbers are those of living clusters, compacted."""
-        living = np.flatnonzero(self.alive)
-        tuples, counts, groups, _ = self.bags(living)
-        return Shares(tuples, groups, counts)
+    def refresh(self, touched: NDArray[np.int64]) -> None:
+        """Recompute the generalised tuples of clusters from their members."""
+        tuples, _, groups, n = self.bags(touched)
+        level, low, _ = describe(self.encoding.tree, tuples, groups, n)
+        self.state.level[touched] = level
+        self.state.low[touched] = low
+        prices = self.encoding.tree.price[self.encoding.at(level, low)]
+        self.state.price[touched] = prices.sum(axis=1)
 
-    @property
-    def total(self) -> float:
-        """What all records together pay."""
-        return float((self.size * self.price)[self.alive].sum())
+    def shares(self, dropped: NDArray[np.int64]) -> Shares:
+        """Return who is where; the members of `dropped` clusters are suppressed."""
+        tuples, counts, groups, _ = self.bags(self.living)
+        gone, gone_counts, _, _ = self.bags(dropped)
+        return Shares(tuples, groups, counts).and_suppressed(gone, gone_counts)
 
 
 @njit(cache=True)
-def _members(first, second, tuple_, count, next_, head):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _members(
+    state: State, first: NDArray[np.int64], second: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """List the members of pairs of clusters; a second cluster of −1 is none."""
     total = 0
     for i in range(len(first)):
-        j = head[first[i]]
-        while j >= 0:
-            total += 1
-            j = next_[j]
-        j = head[second[i]] if second[i] >= 0 else -1
-        while j >= 0:
-            total += 1
-            j = next_[j]
-    tuples = np.empty(total, dtype=np.int64)
-    counts = np.empty(total, dtype=np.int64)
-    groups = np.empty(total, dtype=np.int64)
+        for c in (first[i], second[i]):
+            j = state.head[c] if c >= 0 else -1
+            while j >= 0:
+                total += 1
+                j = state.next_[j]
+    bags = np.empty((3, total), dtype=np.int64)
     at = 0
     for i in range(len(first)):
-        for side in range(2):
-            c = first[i] if side == 0 else second[i]
-            j = head[c] if c >= 0 else -1
+        for c in (first[i], second[i]):
+            j = state.head[c] if c >= 0 else -1
             while j >= 0:
-                tuples[at] = tuple_[j]
-                counts[at] = count[j]
-                groups[at] = i
+                bags[0, at] = state.tuple_[j]
+                bags[1, at] = state.count[j]
+                bags[2, at] = i
                 at += 1
-                j = next_[j]
-    return tuples, counts, groups
+                j = state.next_[j]
+    return bags[0], bags[1], bags[2]

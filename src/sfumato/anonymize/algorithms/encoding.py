@@ -10,8 +10,7 @@ result is computed from the true costs. `text` numbers the labels in the same la
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -28,15 +27,21 @@ KEY_LIMIT = 2**62
 """Sorting keys stay below this; attributes that do not fit any more are left out of a key."""
 
 
-@dataclass(frozen=True, eq=False)
-class Encoding:
-    """A problem's hierarchies, prices and leaves as flat arrays."""
+class Tree(NamedTuple):
+    """Leaves of the tuples, and all hierarchies with their prices, as kernels take them."""
 
     leaves: NDArray[np.int32]
     start: NDArray[np.int64]
     height: NDArray[np.int64]
     node: NDArray[np.int32]
     price: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """A problem's hierarchies, prices and leaves as flat arrays."""
+
+    tree: Tree
     text: NDArray[np.int64]
     rank: tuple[NDArray[np.int64], ...]
 
@@ -45,28 +50,22 @@ class Encoding:
         """Lay out the hierarchies of a problem."""
         tables = [h.levels for h in problem.hierarchies]
         sizes = np.array([t.size for t in tables], dtype=np.int64)
-        return cls(
+        tree = Tree(
             leaves=np.ascontiguousarray(problem.table.quasi, dtype=np.int32),
             start=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
             height=np.array([t.shape[1] for t in tables], dtype=np.int64),
             node=np.concatenate([t.ravel() for t in tables]).astype(np.int32),
             price=np.concatenate([_node_prices(problem, a).ravel() for a in range(len(tables))]),
-            text=np.concatenate([_texts(h).ravel() for h in problem.hierarchies]),
-            rank=tuple(_tree_order(t) for t in tables),
         )
+        texts = np.concatenate([_texts(h).ravel() for h in problem.hierarchies])
+        return cls(tree, texts, tuple(_tree_order(t) for t in tables))
 
-    @cached_property
-    def stakes(self) -> NDArray[np.float64]:
-        """Return per attribute what the average record would pay at the root."""
-        width = self.leaves.shape[1]
-        roots = [
-            self.price[self.start[a] + self.height[a] - 1 :: self.height[a]][: len(self.rank[a])]
-            for a in range(width)
-        ]
-        return np.array([float(root.mean()) for root in roots])
+    def at(self, level: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where the nodes on these levels above these leaves stand in the flat arrays."""
+        return self.tree.start + low * self.tree.height + level
 
     def keys(
-        self, low: NDArray[np.int32], attributes: Sequence[int] | NDArray[np.int64]
+        self, low: NDArray[np.int64], attributes: Sequence[int] | NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return one sorting key per tuple of leaves, the first attribute counting most."""
         key = np.zeros(len(low), dtype=np.int64)
@@ -99,7 +98,7 @@ def _node_prices(problem: Problem, a: int) -> NDArray[np.float64]:
 
 
 def _texts(hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """Number the labels of every leaf and level; equal text on two levels is one number."""
+    """Return numbers for the labels of every leaf and level; equal text on two levels is one."""
     numbers: dict[str, int] = {}
     columns = [
         np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
@@ -109,33 +108,35 @@ def _texts(hierarchy: Hierarchy) -> NDArray[np.int64]:
 
 
 def _tree_order(table: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Number the leaves so that leaves below one node are neighbours on every level."""
+    """Return numbers for the leaves so that leaves below one node are neighbours on every level."""
     rank = np.empty(len(table), dtype=np.int64)
     rank[np.lexsort(tuple(table.T))] = np.arange(len(table))
     return rank
 
 
 @njit(cache=True)
-def describe(leaves, tuples, groups, n_groups, start, height, node):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return level, lowest leaf and highest leaf per group: the lowest common ancestors."""
-    width = leaves.shape[1]
-    level = np.zeros((n_groups, width), dtype=np.int64)
-    low = np.full((n_groups, width), -1, dtype=np.int64)
-    high = np.full((n_groups, width), -1, dtype=np.int64)
+def describe(
+    tree: Tree, tuples: NDArray[np.int64], groups: NDArray[np.int64], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return level of the lowest common ancestor, lowest and highest leaf per group."""
+    width = tree.leaves.shape[1]
+    level = np.zeros((n, width), dtype=np.int64)
+    low = np.full((n, width), -1, dtype=np.int64)
+    high = np.full((n, width), -1, dtype=np.int64)
     for i in range(len(tuples)):
         g = groups[i]
         if g < 0:
             continue
         for a in range(width):
-            leaf = leaves[tuples[i], a]
+            leaf = np.int64(tree.leaves[tuples[i], a])
             if low[g, a] < 0:
                 low[g, a] = leaf
                 high[g, a] = leaf
                 continue
-            here = start[a] + leaf * height[a]
-            there = start[a] + low[g, a] * height[a]
+            here = tree.start[a] + leaf * tree.height[a]
+            there = tree.start[a] + low[g, a] * tree.height[a]
             h = level[g, a]
-            while node[here + h] != node[there + h]:
+            while tree.node[here + h] != tree.node[there + h]:
                 h += 1
             level[g, a] = h
             low[g, a] = min(low[g, a], leaf)

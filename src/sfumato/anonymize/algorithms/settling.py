@@ -53,7 +53,7 @@ class Settled:
         return released(self.encoding, self.shares, self.n, self.ranges)
 
     def loss(self) -> float:
-        """What all records pay on average, suppressed ones included."""
+        """Return what all records pay on average, suppressed ones included."""
         level, low, high = self.tuples
         out = self.shares.class_ < 0
         total = 0.0
@@ -123,12 +123,10 @@ def _attempt(
 def _with_suppressed(shares: Shares, cut: NDArray[np.int64]) -> Shares:
     """Add the suppressed records, and put the shares of one tuple and class together."""
     out = np.flatnonzero(cut)
-    tuple_ = np.concatenate([shares.tuple_, out])
-    class_ = np.concatenate([shares.class_, np.full(len(out), SUPPRESSED)])
-    count = np.concatenate([shares.count, cut[out]])
-    keys = np.stack([class_, tuple_])
+    shares = shares.and_suppressed(out, cut[out])
+    keys = np.stack([shares.class_, shares.tuple_])
     unique, inverse = np.unique(keys, axis=1, return_inverse=True)
-    total = np.bincount(inverse.ravel(), weights=count, minlength=unique.shape[1])
+    total = np.bincount(inverse.ravel(), weights=shares.count, minlength=unique.shape[1])
     return Shares(unique[1], unique[0], total.astype(np.int64))
 
 
@@ -147,15 +145,9 @@ def _mend(judge: Judge, shares: Shares, ranges: tuple[bool, ...], *, spare: int)
             return None
         clusters = Clusters(judge.encoding, kept, n)
         dropped = agglomerate(clusters, judge, spare=spare)
-        spare -= int(clusters.size[dropped].sum())
-        rest = clusters.shares()
-        gone_tuples, gone_counts, _, _ = clusters.bags(dropped)
+        spare -= int(clusters.state.size[dropped].sum())
         out = shares.class_ < 0
-        shares = Shares(
-            np.concatenate([rest.tuple_, gone_tuples, shares.tuple_[out]]),
-            np.concatenate([rest.class_, np.full(len(gone_tuples) + int(out.sum()), SUPPRESSED)]),
-            np.concatenate([rest.count, gone_counts, shares.count[out]]),
-        )
+        shares = clusters.shares(dropped).and_suppressed(shares.tuple_[out], shares.count[out])
 
 
 def _released_reference(judge: Judge, kept: Shares) -> Judge:
@@ -194,17 +186,13 @@ def _shown(
     encoding: Encoding, level: NDArray[np.int64], low: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the text each class shows, or the low end of a range."""
-    at = encoding.start + low * encoding.height + np.maximum(level, 0)
-    return np.where(level < 0, low, encoding.text[at])
+    return np.where(level < 0, low, encoding.text[encoding.at(np.maximum(level, 0), low)])
 
 
 def released(
     encoding: Encoding, shares: Shares, n: int, ranges: tuple[bool, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return what each class releases: level (−1 for a range), low and high leaf."""
-    e = encoding
-    level, low, high = describe(
-        e.leaves, shares.tuple_, shares.class_, n, e.start, e.height, e.node
-    )
+    level, low, high = describe(encoding.tree, shares.tuple_, shares.class_, n)
     wide = np.array(ranges, dtype=np.bool_) & (low < high)
     return np.where(wide, -1, level), low, np.where(wide, high, low)

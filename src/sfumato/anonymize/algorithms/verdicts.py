@@ -118,9 +118,8 @@ class Judge:
         self, tuples: NDArray[np.int64], groups: NDArray[np.int64], n: int
     ) -> NDArray[np.int64]:
         """Return the population that fits each bag's lowest common ancestors, remembered."""
-        e = self.encoding
-        level, low, _ = describe(e.leaves, tuples, groups, n, e.start, e.height, e.node)
-        nodes = e.node[e.start + low * e.height + level]
+        level, low, _ = describe(self.encoding.tree, tuples, groups, n)
+        nodes = self.encoding.tree.node[self.encoding.at(level, low)]
         keys = [row.tobytes() for row in np.hstack([level, nodes])]
         unknown = [i for i, key in enumerate(keys) if key not in self._population]
         first = {keys[i]: i for i in unknown}
