@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.definitions import Definition
     from sfumato.data.frequency import FrequencyTable
     from sfumato.data.hierarchy import Hierarchy
+    from sfumato.data.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,7 @@ class Problem:
     suppression_limit: int = 0
     sensitive_hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     population: FrequencyTable | None = None
+    population_source: Table | None = None
     objective: str = "LM"
 
     @property

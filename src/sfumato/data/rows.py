@@ -32,7 +32,10 @@ CHUNK = 1 << 24
 class Rows(Protocol):
     """The rows of a release."""
 
-    columns: tuple[str, ...]
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the released columns."""
+        ...
 
     def __len__(self) -> int: ...
 

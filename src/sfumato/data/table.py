@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -31,7 +31,8 @@ class Table:
     """Rows in an engine, with a schema once it is known.
 
     `scan` is the SQL relation, `types` the SQL type per column, `kind` what it was read
-    from, so that a release can be given back in kind.
+    from, so that a release can be given back in kind. `untruthful` lists operations already
+    done to it after which single records are no longer facts.
     """
 
     engine: DuckDB
@@ -41,6 +42,7 @@ class Table:
     scan: str
     types: dict[str, str]
     delimiter: str = ","
+    untruthful: tuple[str, ...] = ()
     known_schema: Schema | None = field(default=None, repr=False)
 
     @property
@@ -73,6 +75,11 @@ class Table:
         """Number of records."""
         with translated(self.source):
             return self.engine.rows(self.scan)
+
+    def run(self, query: str) -> list[tuple[Any, ...]]:
+        """Run a query of ours on the engine that holds the rows."""
+        with translated(self.source):
+            return self.engine.run(query)
 
     def text(self, column: str) -> str:
         """Return the SQL of a cell's text."""

@@ -1,0 +1,240 @@
+"""`sf.anonymize`: from a table and a promise to a release.
+
+The steps, each in a module of its own: count distinct combinations in the engine, bind
+the hierarchies, let an algorithm decide, apply the decision, measure the loss.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from sfumato.anonymize.applying import labelled_shares
+from sfumato.anonymize.definitions import Definition, number_between
+from sfumato.anonymize.loss import OBJECTIVES, check_objective, losses, separable
+from sfumato.anonymize.problem import Problem
+from sfumato.anonymize.release_rows import RowSettings, release_rows, released_columns
+from sfumato.data.reading import read
+from sfumato.data.table import bind_hierarchies, frequency_table
+from sfumato.data.wording import did_you_mean, listed
+from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.release import Decision, Release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from sfumato.anonymize.algorithms.progress import Progress
+    from sfumato.anonymize.recoding import Recoding
+    from sfumato.data.schema import Schema
+    from sfumato.data.table import Table
+
+ALGORITHMS = ("optimal", "local", "mondrian", "cluster", "topdown", "cells")
+
+
+def anonymize(
+    data: Any,
+    promise: Definition,
+    *,
+    schema: Schema | str | Path | None = None,
+    algorithm: str = "optimal",
+    suppression: float = 0.0,
+    objective: str = "LM",
+    population: Any = None,
+    pseudonym_key: bytes | None = None,
+    order: Literal["shuffle", "keep"] = "shuffle",
+    seed: int | None = None,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    **options: Any,
+) -> Release:
+    """Return a release of `data` that keeps `promise` at the least loss the algorithm finds.
+
+    `suppression` is the largest share of records that may be left out. `objective` is the loss
+    to minimise. `population` is the table of everybody who could be in the data, for k-map and
+    δ-presence. `pseudonym_key` releases identifiers as keyed pseudonyms instead of dropping
+    them. `seed` repeats the row order of a release; leave it out for anything you publish.
+    Further options go to the algorithm, for instance `strict=False` for Mondrian.
+    """
+    table = read(data, schema=schema)
+    if not isinstance(promise, Definition):
+        raise ParameterError(
+            f"The promise must be a definition such as sf.KAnonymity(5), not {promise!r}."
+        )
+    if order not in {"shuffle", "keep"}:
+        raise ParameterError(f"The order must be 'shuffle' or 'keep', not {order!r}.")
+    settings = RowSettings(pseudonym_key, order, seed)
+    share = number_between("suppression", suppression, 0, 1)
+    decide = algorithm_named(algorithm, time_limit, options)
+    check_objective(objective)
+    if algorithm != "optimal" and objective not in {"LM", "MD", "NUE"}:
+        raise ParameterError(
+            f"Only algorithm='optimal' can minimise {objective}; the others minimise a sum over "
+            f"cells: LM, MD or NUE (of {', '.join(OBJECTIVES)})."
+        )
+    prepared = prepare(table, promise, settings, population, objective, share)
+    recoding = decide(prepared.problem, progress=progress)
+    return assemble(
+        prepared,
+        recoding,
+        settings,
+        {"algorithm": algorithm, "suppression": share, "objective": objective, **options},
+    )
+
+
+def algorithm_named(
+    name: str, time_limit: float | None, options: dict[str, Any]
+) -> Callable[..., Recoding]:
+    """Return the function behind an algorithm's public name."""
+    if name == "optimal":
+        from sfumato.anonymize.algorithms.lattice import search  # noqa: PLC0415 - compiled code
+
+        return partial(search, time_limit=time_limit, **options)
+    if name == "local":
+        from sfumato.anonymize.algorithms.local import recode  # noqa: PLC0415 - compiled code
+
+        return partial(recode, **options)
+    if name == "mondrian":
+        from sfumato.anonymize.algorithms.mondrian import partition  # noqa: PLC0415 - compiled code
+
+        return partial(partition, **options)
+    if name == "cluster":
+        from sfumato.anonymize.algorithms.clustering import cluster  # noqa: PLC0415 - compiled code
+
+        return partial(cluster, **options)
+    if name == "topdown":
+        from sfumato.anonymize.algorithms.specialization import (  # noqa: PLC0415 - compiled code
+            specialize,
+        )
+
+        return partial(specialize, **options)
+    if name == "cells":
+        from sfumato.anonymize.algorithms.cell_suppression import (  # noqa: PLC0415 - compiled code
+            suppress_cells,
+        )
+
+        return partial(suppress_cells, **options)
+    raise ParameterError(
+        f"There is no algorithm '{name}'; there are {listed(ALGORITHMS)}."
+        f"{did_you_mean(name, ALGORITHMS)}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table counted and priced: the problem, and what is needed to apply its solution."""
+
+    table: Table
+    problem: Problem
+    rows: Any
+
+
+def prepare(
+    table: Table,
+    promise: Definition,
+    settings: RowSettings,
+    population: Any,
+    objective: str,
+    suppression: float,
+) -> Prepared:
+    """Count the table and set up the problem."""
+    schema = table.schema
+    _check_promise(promise, schema)
+    source = release_rows(table, promise, settings)
+    counted = source.counted
+    hierarchies = bind_hierarchies(counted, schema)
+    people = None
+    if promise.needs_population:
+        people = _population(population, table, promise)
+        hierarchies = people.extend(hierarchies)
+    frequencies, tuple_of = frequency_table(counted, schema, hierarchies, promise.sensitive)
+    costs, suppressed = separable(
+        objective if objective in {"LM", "MD", "NUE"} else "LM",
+        hierarchies,
+        frequencies,
+        schema.weights,
+    )
+    nested = {
+        name: tree
+        for name, values in zip(promise.sensitive, frequencies.sensitive_values, strict=True)
+        if (tree := schema.sensitive_hierarchy(name, values)) is not None
+    }
+    problem = Problem(
+        frequencies,
+        hierarchies,
+        promise,
+        costs,
+        suppressed,
+        suppression_limit=math.floor(suppression * frequencies.rows + 1e-9),
+        sensitive_hierarchies=nested,
+        population=None if people is None else people.frequencies(hierarchies),
+        population_source=None if people is None else people.table,
+        objective=objective,
+    )
+    return Prepared(table, problem, source.bind(tuple_of))
+
+
+def assemble(
+    prepared: Prepared, recoding: Recoding, settings: RowSettings, asked: dict[str, Any]
+) -> Release:
+    """Apply a decision and gather what a release carries."""
+    table, problem = prepared.table, prepared.problem
+    shares = labelled_shares(problem.table, problem.hierarchies, recoding)
+    rows = prepared.rows(problem.table, shares, recoding)
+    return Release(
+        name=table.name,
+        rows=rows,
+        promise=problem.definition,
+        schema=table.schema,
+        decision=Decision(problem, recoding),
+        loss=losses(problem.table, problem.hierarchies, recoding, table.schema.weights),
+        records=problem.rows,
+        suppressed=problem.rows - int(shares.count.sum()),
+        kind=table.kind,
+        delimiter=table.delimiter,
+        left_out=tuple(c for c in table.columns if c not in released_columns(table, settings)),
+        untruthful=table.untruthful,
+        settings=asked,
+    )
+
+
+def _check_promise(promise: Definition, schema: Schema) -> None:
+    if not schema.quasi_names:
+        raise SchemaError(
+            f"{schema.source} names no quasi-identifier; name the attributes that others may "
+            "know about a person with role 'quasi'."
+        )
+    for name in promise.sensitive:
+        role = schema.attribute(name).role
+        if role in {"quasi", "identifier"}:
+            raise SchemaError(
+                f"{promise} protects '{name}', but {schema.source} says it is "
+                f"{'a quasi-identifier' if role == 'quasi' else 'an identifier'}; give it the role "
+                "'sensitive'."
+            )
+    for part in promise.parts:
+        for name in getattr(part, "on", ()):
+            if name not in schema.quasi_names:
+                raise SchemaError(
+                    f"{part} is about '{name}', which is not a quasi-identifier; those are "
+                    f"{listed(schema.quasi_names)}.{did_you_mean(name, schema.quasi_names)}"
+                )
+
+
+def _population(population: Any, table: Table, promise: Definition) -> Any:
+    from sfumato.anonymize.population import Population  # noqa: PLC0415 - rarely needed
+
+    if population is None:
+        raise ParameterError(
+            f"{promise} compares with a population; give the table of everybody who could be in "
+            "the data as population=…"
+        )
+    people = read(population)
+    missing = [name for name in table.schema.quasi_names if name not in people.columns]
+    if missing:
+        raise DataError(
+            f"The population ({people.source}) lacks the quasi-identifier(s) {listed(missing)}."
+        )
+    return Population(people, table.schema)
