@@ -72,6 +72,12 @@ def stated_down(value: Fraction) -> float:
     return -stated_up(-value)
 
 
+def parameter_up(value: Fraction) -> float:
+    """Give the smallest float that is at least ``value``, read in binary or as a decimal."""
+    near = max(float_up(value), stated_up(value))
+    return near if math.isinf(near) or stated(near) >= value else math.nextafter(near, math.inf)
+
+
 def float_up(value: Real) -> float:
     """Give the smallest float that is at least ``value``."""
     if isinstance(value, float):

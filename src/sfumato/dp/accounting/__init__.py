@@ -14,7 +14,7 @@ from typing import Any
 _HOME = {
     "Account": "accountants",
     "Part": "disjoint",
-    "Step": "accountants",
+    "Step": "steps",
     "account": "accountants",
     "amplify": "subsampling",
     "compose": "composition",
