@@ -31,6 +31,7 @@ _HOME = {
     "TCloseness": "anonymize.closeness",
     "Unit": "dp.neighbours",
     "ZCDP": "dp.guarantees",
+    "inspect": "data.suggest",
 }
 _ROOMS = ("dp", "errors", "examples")
 

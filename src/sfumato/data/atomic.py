@@ -16,11 +16,8 @@ from sfumato.errors import DataError
 def write_text_atomically(path: str | Path, text: str, *, replace: bool = True) -> None:
     """Write `text` as UTF-8; with `replace=False` an existing file is an error."""
     target = Path(path)
-    if not replace and target.exists():
-        raise DataError(
-            f"{target} exists already and is left as it is; choose another name, or ask to "
-            "replace it."
-        )
+    if not replace:
+        refuse_existing(target, "replace")
     try:
         _write_and_rename(target, text)
     except OSError as error:
@@ -28,6 +25,15 @@ def write_text_atomically(path: str | Path, text: str, *, replace: bool = True) 
             f"{target} cannot be written ({error.strerror}); choose a folder that exists and "
             "may be written to."
         ) from None
+
+
+def refuse_existing(path: Path, option: str) -> None:
+    """Raise where the file exists, naming the option that would replace it."""
+    if path.exists():
+        raise DataError(
+            f"{path} exists already and is left as it is; choose another name, or use {option} "
+            "to replace it."
+        )
 
 
 def _write_and_rename(target: Path, text: str) -> None:

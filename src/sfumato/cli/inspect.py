@@ -1,0 +1,105 @@
+"""`sfumato inspect`: suggest roles and hierarchies, and write the schema."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table as Grid
+
+if TYPE_CHECKING:
+    from sfumato.data.suggest import ColumnSuggestion, Suggestions
+
+COLOURS = {
+    "identifier": "red",
+    "quasi": "yellow",
+    "sensitive": "magenta",
+    "insensitive": "green",
+}
+
+
+def inspect(
+    data: Annotated[Path, typer.Argument(help="The data: a CSV or Parquet file.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where to write the schema; default: beside the data, as .yaml."
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a schema that exists already.")
+    ] = False,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates the cells; found out if not given.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="The file's encoding, such as latin-1; default: UTF-8.")
+    ] = None,
+) -> None:
+    """Look at a data set and suggest its schema: what each column is, and why.
+
+    Shows which columns identify people, which small sets of columns single people out and
+    how many, and which columns look sensitive; suggests a hierarchy for each
+    quasi-identifier; and writes all this as a schema with the reasons beside it. Nothing is
+    decided for you: read it, change what is wrong, then anonymise.
+
+    Example: sfumato inspect patients.csv
+    """
+    from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
+    from sfumato.data.suggest import inspect as look  # noqa: PLC0415 - help stays quick
+
+    target = output or data.with_suffix(".yaml")
+    if not force:
+        refuse_existing(target, "--force")
+    found = look(data, delimiter=delimiter, encoding=encoding)
+    found.write(target, force=force)
+    show(found, Console())
+    typer.echo(f"Schema written to {target}. Read it and change what is wrong. Then:")
+    typer.echo(f"  sfumato anonymize {data} -s {target} -k 5 -o out/")
+
+
+def show(found: Suggestions, console: Console) -> None:
+    """Print the suggestions as a table, and what columns do together."""
+    from sfumato.data.singling_out import telling  # noqa: PLC0415 - help stays quick
+
+    console.print(f"{found.source}: {found.rows:,} records", markup=False, highlight=False)
+    grid = Grid(box=SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("column", overflow="fold", max_width=20)
+    grid.add_column("role")
+    grid.add_column("values", justify="right")
+    grid.add_column("hierarchy", overflow="fold", max_width=20)
+    grid.add_column("why", ratio=1)
+    for column in found.columns:
+        grid.add_row(*_cells(column))
+    console.print(grid)
+    for one in telling(found.sets):
+        console.print(one.sentence(found.rows), markup=False, highlight=False)
+
+
+def _cells(one: ColumnSuggestion) -> list[str]:
+    from rich.markup import escape  # noqa: PLC0415 - help stays quick
+
+    missing = f"; {one.facts.missing:,} missing" if one.facts.missing else ""
+    colour = COLOURS[one.role]
+    return [
+        escape(one.name),
+        f"[{colour}]{one.role}[/{colour}]",
+        f"{one.facts.distinct:,}",
+        escape(_hierarchy(one)),
+        escape(one.reason + missing),
+    ]
+
+
+def _hierarchy(one: ColumnSuggestion) -> str:
+    from sfumato.data.rule_specs import spec_of  # noqa: PLC0415 - help stays quick
+
+    if one.rule is None:
+        return ""
+    spec = spec_of(one.rule)
+    if isinstance(spec, str):
+        return spec
+    [(name, options)] = spec.items()
+    return f"{name} " + " ".join(f"{key}={value}" for key, value in options.items())
