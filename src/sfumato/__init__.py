@@ -7,11 +7,17 @@ costs milliseconds whatever the parts behind it need.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "verify": "audit.verify",
+    "read": "data.reading",
+    "Table": "data.table",
+    "Release": "release",
+    "KAnonymity": "anonymize.definitions",
+    "Definition": "anonymize.definitions",
     "ApproxDP": "dp.guarantees",
     "BetaLikeness": "anonymize.likeness",
     "BudgetExceeded": "errors",
@@ -33,9 +39,9 @@ _HOME = {
     "ZCDP": "dp.guarantees",
     "inspect": "data.suggest",
 }
-_ROOMS = ("dp", "errors", "examples")
+_ROOMS = ("anonymize", "audit", "dp", "errors", "examples")
 
-__all__ = ["__version__", *sorted(_HOME), *_ROOMS]
+__all__ = ["__version__", *sorted(_HOME), *_ROOMS]  # noqa: PLE0604 - all are strings
 
 
 def __getattr__(name: str) -> Any:

@@ -51,8 +51,8 @@ class Release:
     """An anonymised table with its promise.
 
     `loss` holds every measure normalised to [0, 1]; `records` counts what came in,
-    `suppressed` what was left out; `left_out` names columns that were not released;
-    `untruthful` lists operations after which single records are no longer facts.
+    `suppressed` what was left out; `left_out` names columns that were not released,
+    `pseudonyms` identifiers released under keyed pseudonyms; `untruthful` lists operations after which single records are no longer facts.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Release:
     kind: Kind
     delimiter: str = ","
     left_out: tuple[str, ...] = ()
+    pseudonyms: tuple[str, ...] = ()
     untruthful: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -84,10 +85,9 @@ class Release:
         from sfumato.audit.verify import verify  # noqa: PLC0415 - the audit room loads when used
 
         with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-            path = Path(folder) / "release.csv"
-            self.rows.write_csv(path)
+            self._fill(Path(folder), "csv", report=False)
             return verify(
-                path,
+                Path(folder) / "release.csv",
                 self.schema,
                 self.promise,
                 population=self.decision.problem.population_source,
@@ -114,6 +114,7 @@ class Release:
             "records_suppressed": self.suppressed,
             "columns": list(self.rows.columns),
             "columns_left_out": list(self.left_out),
+            "pseudonyms": list(self.pseudonyms),
             "truthful": self.is_truthful,
             "untruthful_operations": list(self.untruthful),
             "algorithm": record.algorithm,

@@ -99,7 +99,7 @@ def expected_lines(table: Table) -> float:
     if rows < SAMPLE:
         return float(whole)
     power = math.log2(max(whole, 1) / max(half, 1))
-    return float(whole * math.pow(table.rows / SAMPLE, max(power, 0.0)))
+    return float(whole * math.pow(table.about(SAMPLE) / SAMPLE, max(power, 0.0)))
 
 
 def _by_lines(table: Table, columns: tuple[str, ...], settings: RowSettings) -> RowSource:

@@ -195,6 +195,7 @@ def assemble(
         kind=table.kind,
         delimiter=table.delimiter,
         left_out=tuple(c for c in table.columns if c not in released_columns(table, settings)),
+        pseudonyms=() if settings.pseudonym_key is None else table.schema.identifier_names,
         untruthful=table.untruthful,
         settings=asked,
     )

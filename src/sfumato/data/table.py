@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.data.engine import Counted, DuckDB
     from sfumato.data.hierarchy import Hierarchy
     from sfumato.data.schema import Schema
+
+_HEAD = 1 << 20
 
 Kind = Literal["csv", "parquet", "pandas", "polars", "arrow", "columns"]
 
@@ -75,6 +78,15 @@ class Table:
         """Number of records."""
         with translated(self.source):
             return self.engine.rows(self.scan)
+
+    def about(self, sample: int) -> float:
+        """Estimate the number of records; exact where the engine knows it without a scan."""
+        if self.kind != "csv":
+            return float(self.rows)
+        with Path(self.source).open("rb") as file:
+            head = file.read(_HEAD)
+            lines = max(head.count(b"\n"), 1)
+            return max(file.seek(0, 2) / (len(head) / lines), float(sample))
 
     def run(self, query: str) -> list[tuple[Any, ...]]:
         """Run a query of ours on the engine that holds the rows."""

@@ -1,0 +1,306 @@
+"""`sfumato anonymize`: from a file of people to a file that can be shared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import (
+    BetaOption,
+    DelimiterOption,
+    DisclosureOption,
+    EncodingOption,
+    KMapOption,
+    KOption,
+    LOption,
+    OwnOption,
+    PopulationOption,
+    PresenceOption,
+    QuietOption,
+    SchemaOption,
+    TOption,
+)
+from sfumato.cli.promises import promise_from
+from sfumato.cli.terminal import SearchProgress, note, out, show_table
+from sfumato.errors import ParameterError, PromiseBroken
+
+if TYPE_CHECKING:
+    from sfumato.audit.verify import Verification
+    from sfumato.release import Release
+
+
+def anonymize(
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file of people.")],
+    schema: SchemaOption,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the release; made if absent.")
+    ],
+    k: KOption = None,
+    diversity: LOption = None,
+    closeness: TOption = None,
+    beta: BetaOption = None,
+    delta_disclosure: DisclosureOption = None,
+    k_map: KMapOption = None,
+    presence: PresenceOption = None,
+    definition: OwnOption = None,
+    population: PopulationOption = None,
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            help="optimal (best full-domain, proven), local (best quality), mondrian, cluster, "
+            "topdown, or cells (suppress single cells)."
+        ),
+    ] = "optimal",
+    suppression: Annotated[
+        float, typer.Option(help="Largest share of records that may be left out, 0 to 1.")
+    ] = 0.0,
+    objective: Annotated[
+        str, typer.Option(help="Loss to minimise: LM, MD, NUE, DM or AECS.")
+    ] = "LM",
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Option of the algorithm, such as strict=false (mondrian) or scope=full-domain "
+            "(topdown).",
+        ),
+    ] = None,
+    noise: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ATTR:SCALE", help="Add noise to a number. Hurts truthfulness."),
+    ] = None,
+    swap: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ATTR:SHARE", help="Swap values. Hurts truthfulness."),
+    ] = None,
+    microaggregate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B:SIZE", help="Replace numbers by group means. Hurts truthfulness."
+        ),
+    ] = None,
+    synthetic: Annotated[
+        float | None,
+        typer.Option(help="Share of made-up records to add. Hurts truthfulness."),
+    ] = None,
+    pseudonym_key: Annotated[
+        Path | None,
+        typer.Option(
+            help="Release identifiers as keyed pseudonyms; the key file is made if absent."
+        ),
+    ] = None,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Keep the order of the records; it may leak.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeat the row order; not for what you publish.")
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(metavar="k=2,3,5", help="Draw loss against k in the report."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds after which the best found so far is taken.")
+    ] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="csv or parquet; as the input if absent.")
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML page.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a release that is already there.")
+    ] = False,
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Anonymise a file: a release, a proof that the promise holds, and a report.
+
+    Example: sfumato anonymize patients.csv -s patients.yaml -k 5 -l 2:diagnosis -o out/
+
+    The folder gets release.csv and release.json to give away, report.html for you (it compares
+    with the original), and policy.yaml to treat the next batch the same way.
+    """
+    from sfumato.anonymize.run import anonymize as run  # noqa: PLC0415 - heavy
+    from sfumato.data.reading import read  # noqa: PLC0415 - heavy
+
+    promise = promise_from(
+        k or [],
+        diversity or [],
+        closeness or [],
+        beta or [],
+        delta_disclosure or [],
+        k_map,
+        presence,
+        definition or [],
+    )
+    if promise is None:
+        raise ParameterError(
+            "Nothing is promised yet; say for instance -k 5, and -l 2:ATTRIBUTE for a sensitive "
+            "attribute."
+        )
+    table: Any = read(data, schema=schema, delimiter=delimiter, encoding=encoding)
+    table = _perturbed(table, noise or [], swap or [], microaggregate or [], synthetic, seed)
+    with SearchProgress("searching", enabled=not quiet) as progress:
+        release = run(
+            table,
+            promise,
+            algorithm=algorithm,
+            suppression=suppression,
+            objective=objective,
+            population=population,
+            pseudonym_key=_key(pseudonym_key),
+            order="keep" if keep_order else "shuffle",
+            seed=seed,
+            progress=progress,
+            time_limit=time_limit,
+            **_options(option or []),
+        )
+    extra: dict[str, Any] = {}
+    if sweep is not None:
+        extra["sweep"] = _swept(sweep, table, promise, algorithm, suppression, objective)
+    path = release.save(
+        output, file_format=file_format, report=not no_report, replace=force, **extra
+    )
+    finish(release, path, quiet=quiet)
+
+
+def finish(release: Release, path: Path, *, quiet: bool) -> None:
+    """Verify what was written, from the file, and tell the person where it is."""
+    from sfumato.audit.verify import verify  # noqa: PLC0415 - heavy
+
+    checked = verify(
+        path,
+        release.schema,
+        release.promise,
+        population=release.decision.problem.population_source,
+    )
+    if not quiet:
+        _tell(release, checked, path)
+    if not checked.holds:
+        raise PromiseBroken(
+            f"{path} does not keep {release.promise}; do not give it away. "
+            "The table above says which part fails."
+        )
+
+
+def _tell(release: Release, checked: Verification, path: Path) -> None:
+    record = release.decision.recoding.record
+    out.print(f"[bold]{release.promise}[/] {'holds' if checked.holds else 'does not hold'}, "
+              f"verified from {path}")  # fmt: skip
+    rows = [
+        ("records released", f"{len(release.rows):,} of {release.records:,}"),
+        ("records suppressed", f"{release.suppressed:,}"),
+        ("loss (LM)", f"{release.loss['LM']:.4f}   0 = nothing lost, 1 = everything"),
+        ("algorithm", f"{record.algorithm}: {record.label}"),
+    ]
+    if release.left_out:
+        rows.append(("columns left out", ", ".join(release.left_out)))
+    if release.untruthful:
+        rows.append(("not truthful", "; ".join(release.untruthful)))
+    show_table("Release", ("what", "value"), rows)
+    folder = path.parent
+    out.print(f"to give away   {path} and {folder / 'release.json'}")
+    if (folder / "report.html").exists():
+        out.print(f"for you        {folder / 'report.html'}")
+    if not release.is_truthful:
+        note("single records of this release are no longer facts about one person.")
+
+
+def _key(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    from sfumato.data.pseudonyms import create_key, read_key  # noqa: PLC0415 - rarely needed
+
+    return read_key(path) if path.exists() else create_key(path)
+
+
+def _options(texts: list[str]) -> dict[str, Any]:
+    """Read name=value; whole numbers, numbers, true and false are what they look like."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, mark, value = text.partition("=")
+        if not mark:
+            raise ParameterError(f"--option wants name=value, not '{text}'.")
+        found[name.strip().replace("-", "_")] = _value(value.strip())
+    return found
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _perturbed(
+    table: Any,
+    noise: list[str],
+    swap: list[str],
+    microaggregate: list[str],
+    synthetic: float | None,
+    seed: int | None,
+) -> Any:
+    if not (noise or swap or microaggregate or synthetic is not None):
+        return table
+    from sfumato.anonymize.perturbation import (  # noqa: PLC0415 - rarely needed
+        AddNoise,
+        AddSynthetic,
+        Microaggregate,
+        Swap,
+        perturb,
+    )
+
+    operations: list[Any] = []
+    for text in noise:
+        name, number = _named_number("--noise", text)
+        operations.append(AddNoise(name, scale=number))
+    for text in swap:
+        name, number = _named_number("--swap", text)
+        operations.append(Swap(name, share=number))
+    for text in microaggregate:
+        names, number = _named_number("--microaggregate", text)
+        operations.append(Microaggregate(names.split(","), size=int(number)))
+    if synthetic is not None:
+        operations.append(AddSynthetic(share=synthetic))
+    return perturb(table, *operations, seed=seed)
+
+
+def _named_number(option: str, text: str) -> tuple[str, float]:
+    name, mark, number = text.rpartition(":")
+    try:
+        value = float(number)
+    except ValueError:
+        mark = ""
+    if not mark:
+        raise ParameterError(f"{option} wants an attribute and a number, not '{text}'.")
+    return name, value
+
+
+def _swept(
+    text: str, table: Any, promise: Any, algorithm: str, suppression: float, objective: str
+) -> Any:
+    from sfumato.anonymize.sweeping import sweep  # noqa: PLC0415 - rarely needed
+
+    name, mark, values = text.partition("=")
+    try:
+        ks = [int(value) for value in values.split(",")]
+    except ValueError:
+        mark = ""
+    if name.strip() != "k" or not mark:
+        raise ParameterError(f"--sweep wants k=2,3,5,…, not '{text}'.")
+    with SearchProgress("sweeping k") as progress:
+        return sweep(
+            table,
+            promise,
+            ks,
+            algorithm=algorithm,
+            suppression=suppression,
+            objective=objective,
+            progress=progress,
+        )

@@ -1,0 +1,39 @@
+"""`sfumato apply`: treat the next batch as the last one was treated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.anonymize import finish
+from sfumato.cli.options import DelimiterOption, EncodingOption, QuietOption, SchemaOption
+
+
+def apply(
+    policy: Annotated[Path, typer.Argument(help="policy.yaml of an earlier release.")],
+    data: Annotated[Path, typer.Argument(help="CSV or Parquet file of the next batch.")],
+    schema: SchemaOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a release that is already there.")
+    ] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML page.")] = False,
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Apply a saved policy to the next batch and check its promise again.
+
+    Example: sfumato apply out/policy.yaml february.csv -s patients.yaml -o february/
+
+    Values are generalised exactly as before. Classes that are too small in the new batch are
+    suppressed within the policy's limit; if that is not enough, nothing is written.
+    """
+    from sfumato.anonymize.policy import Policy  # noqa: PLC0415 - heavy
+    from sfumato.data.reading import read  # noqa: PLC0415 - heavy
+
+    table = read(data, schema=schema, delimiter=delimiter, encoding=encoding)
+    release = Policy.read(policy).apply(table)
+    finish(release, release.save(output, replace=force, report=not no_report), quiet=quiet)

@@ -1,0 +1,32 @@
+"""`sfumato overlap`: whether two releases of overlapping data break the promise together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import SchemaOption
+from sfumato.cli.terminal import out, show_table
+
+
+def overlap(
+    first: Annotated[Path, typer.Argument(help="A released file.")],
+    second: Annotated[Path, typer.Argument(help="Another release with people of the first.")],
+    schema: SchemaOption,
+    k: Annotated[int, typer.Option("-k", help="Smallest class allowed in the intersection.")] = 2,
+) -> int:
+    """Warn when two releases of overlapping data break the promise together; exit code 1 then.
+
+    Example: sfumato overlap january/release.csv february/release.csv -s patients.yaml -k 5
+
+    Somebody who is known to be in both releases is in a class of each. What both classes
+    allow can be much less than what one allows.
+    """
+    from sfumato.audit.overlap import overlap as check  # noqa: PLC0415 - heavy
+
+    found = check(first, second, schema, k=k)
+    show_table("Together", ("what", "value"), found.table)
+    out.print("no class is broken by the other release" if found.holds else found.warning)
+    return 0 if found.holds else 1

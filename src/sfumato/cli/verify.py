@@ -1,0 +1,92 @@
+"""`sfumato verify`: is the promise kept, told from the released file alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.options import (
+    BetaOption,
+    DisclosureOption,
+    KMapOption,
+    KOption,
+    LOption,
+    OwnOption,
+    PopulationOption,
+    PresenceOption,
+    QuietOption,
+    SchemaOption,
+    TOption,
+)
+from sfumato.cli.promises import promise_from
+from sfumato.cli.terminal import out, show_table
+
+if TYPE_CHECKING:
+    from sfumato.audit.verify import Verification
+
+
+def verify(
+    release: Annotated[Path, typer.Argument(help="Released CSV or Parquet file.")],
+    schema: SchemaOption,
+    k: KOption = None,
+    diversity: LOption = None,
+    closeness: TOption = None,
+    beta: BetaOption = None,
+    delta_disclosure: DisclosureOption = None,
+    k_map: KMapOption = None,
+    presence: PresenceOption = None,
+    definition: OwnOption = None,
+    population: PopulationOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Check a released file against its promise; exit code 1 when it is broken.
+
+    Example: sfumato verify out/release.csv -s patients.yaml -k 5
+
+    Without a promise, the one in release.json beside the file is checked; without that
+    too, the file is only measured: which k, l, c and t it has, and its weakest class.
+    """
+    from sfumato.audit.verify import verify as check  # noqa: PLC0415 - heavy
+
+    promise = promise_from(
+        k or [],
+        diversity or [],
+        closeness or [],
+        beta or [],
+        delta_disclosure or [],
+        k_map,
+        presence,
+        definition or [],
+    )
+    found = check(release, schema, promise, population=population)
+    if not quiet:
+        _show(found)
+    return 0 if found.holds else 1
+
+
+def _show(found: Verification) -> None:
+    verdicts = {True: "yes", False: "NO", None: ""}
+    rows = [
+        (
+            row.name,
+            "unknown" if row.found is None else f"{row.found:.6g}",
+            row.promised,
+            verdicts[row.holds],
+            row.bottleneck or "",
+        )
+        for row in found.table
+    ]
+    title = f"{found.source}: {found.records:,} records in {found.classes:,} classes"
+    show_table(title, ("measure", "found", "promised", "holds", "weakest class"), rows)
+    risks = [(name, f"{value:.6g}") for name, value in found.risk.rows()]
+    show_table("Risk of re-identification", ("measure", "value"), risks)
+    for finding in found.findings:
+        out.print(f"• {finding}", markup=False)
+    for text in found.unchecked:
+        out.print(f"• not checked: {text}; hand it over with --definition", markup=False)
+    if not found.promises and not found.unchecked:
+        out.print("no promise was stated; this is what the file has", style="bold")
+    else:
+        out.print("the promise holds" if found.holds else "the promise is broken", style="bold")
