@@ -1,0 +1,33 @@
+"""Checks that trust nobody: a release from its file alone, and what it risks.
+
+Audit knows releases, never the algorithm that made them. The names are loaded on first
+use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Overlap": "overlap",
+    "Risk": "risk",
+    "Verification": "verify",
+    "compare_releases": "overlap",
+    "population_uniques": "uniqueness",
+    "reidentification_risk": "risk",
+}
+
+__all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"sfumato.audit.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'sfumato.audit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

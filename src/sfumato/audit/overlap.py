@@ -1,0 +1,191 @@
+"""What two releases of overlapping data reveal together that neither reveals alone.
+
+Each release may keep its promise, and yet a person who is in both can be narrowed down:
+that person's record is in a class of the first and in a class of the second release, and
+the sensitive value is one that both classes have. (Ganta, Kasiviswanathan, Smith:
+Composition Attacks and Auxiliary Information in Data Privacy, KDD 2008.)
+
+`compare_releases` looks at every pair of classes whose generalised tuples can stand for
+the same person, and reports the pairs where both classes offer several values but only one
+in common, or where fewer than k people can be in both (for each value, no more than the
+smaller of its two counts). Without keys nobody can tell whether such a person exists, so
+a report is a warning, and silence is no proof for people known to be in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.anonymize.definitions import KAnonymity, positive_integer
+from sfumato.audit.checks import bottleneck
+from sfumato.audit.compatible import compatible
+from sfumato.audit.evidence import gather
+from sfumato.data.schema import Schema
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.definitions import Definition
+    from sfumato.audit.checks import Bottleneck
+    from sfumato.audit.evidence import Evidence, Spread
+
+
+@dataclass(frozen=True)
+class OverlapPair:
+    """Two classes that give more away together: how many values and people they can share."""
+
+    first: Bottleneck
+    second: Bottleneck
+    attribute: str
+    common_values: int
+    people: int
+
+    def __str__(self) -> str:
+        return (
+            f"[{self.first}] with [{self.second}]: {self.common_values} common value(s) of "
+            f"{self.attribute}, at most {self.people} people in both"
+        )
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What comparing two releases showed."""
+
+    pairs: tuple[OverlapPair, ...]
+    compared: int
+    k: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether no pair of classes gives more away together than each does alone."""
+        return not self.pairs
+
+    def __str__(self) -> str:
+        if self.holds:
+            return f"{self.compared} pairs of classes compared, none reveals more together"
+        return (
+            f"{len(self.pairs)} of {self.compared} pairs of classes reveal more together, "
+            f"for instance {self.pairs[0]}"
+        )
+
+
+def compare_releases(
+    first: Any,
+    second: Any,
+    schema: str | Path | Schema,
+    definition: Definition | None = None,
+    *,
+    second_schema: str | Path | Schema | None = None,
+) -> Overlap:
+    """Compare two releases class by class.
+
+    k is that of the definition's k-anonymity, or 2. `second_schema` is for a second release
+    with attributes of its own; only attributes both releases have are compared.
+    """
+    rules = _schema(schema)
+    others = rules if second_schema is None else _schema(second_schema)
+    one, _ = gather(first, rules)
+    two, _ = gather(second, others)
+    quasi = [name for name in one.quasi if name in two.quasi]
+    sensitive = [name for name in one.sensitive if name in two.sensitive]
+    if not quasi or not sensitive:
+        raise SchemaError(
+            "The two releases have no quasi-identifier or no sensitive attribute in common, so "
+            "there is nothing to compare."
+        )
+    parts = () if definition is None else definition.parts
+    k = max((p.k for p in parts if isinstance(p, KAnonymity) and not p.on), default=2)
+    fits = [_meeting(one, two, name, rules) for name in quasi]
+    links = {name: _Links.between(one.sensitive[name], two.sensitive[name]) for name in sensitive}
+    return _compared(one, two, fits, links, positive_integer("k", k))
+
+
+def _schema(schema: str | Path | Schema) -> Schema:
+    return schema if isinstance(schema, Schema) else Schema.read(schema)
+
+
+def _compared(
+    one: Evidence,
+    two: Evidence,
+    fits: list[NDArray[np.bool_]],
+    links: dict[str, _Links],
+    k: int,
+) -> Overlap:
+    pairs: list[OverlapPair] = []
+    compared = 0
+    for c in range(one.classes):
+        meeting = np.logical_and.reduce([matrix[c] for matrix in fits])
+        compared += int(meeting.sum())
+        for name, link in links.items():
+            common, people = link.of(c)
+            alone = (common == 1) & (link.offered[c] > 1) & (link.also_offered > 1)
+            few = (people > 0) & (people < k) & (one.sizes[c] >= k) & (two.sizes >= k)
+            pairs += [
+                OverlapPair(
+                    bottleneck(one, c),
+                    bottleneck(two, int(d)),
+                    name,
+                    int(common[d]),
+                    int(people[d]),
+                )
+                for d in np.flatnonzero(meeting & (alone | few))
+            ]
+    return Overlap(tuple(pairs), compared, k)
+
+
+def _meeting(one: Evidence, two: Evidence, name: str, schema: Schema) -> NDArray[np.bool_]:
+    """Return for every two classes whether one person can be in both, by one attribute."""
+    a, b = one.quasi.index(name), two.quasi.index(name)
+    labels = compatible(one.labels[a], two.labels[b], schema.attribute(name).hierarchy)
+    rows: NDArray[np.bool_] = labels[one.codes[:, a]]
+    return rows[:, two.codes[:, b]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Links:
+    """The classes of two releases joined by the values of one sensitive attribute."""
+
+    first: Spread
+    starts: NDArray[np.int64]
+    class_: NDArray[np.int64]
+    count: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    offered: NDArray[np.int64]
+    also_offered: NDArray[np.int64]
+
+    @classmethod
+    def between(cls, first: Spread, second: Spread) -> _Links:
+        order = np.argsort(second.value, kind="stable")
+        place = {text: i for i, text in enumerate(second.values)}
+        code = np.array([place.get(text, -1) for text in first.values], dtype=np.int64)
+        value = second.value[order]
+        begin = np.searchsorted(value, code, side="left")
+        end = np.where(code < 0, begin, np.searchsorted(value, code, side="right"))
+        return cls(
+            first,
+            np.searchsorted(first.class_, np.arange(len(first.sizes) + 1)),
+            second.class_[order],
+            second.count[order],
+            begin,
+            end,
+            np.bincount(first.class_, minlength=len(first.sizes)).astype(np.int64),
+            np.bincount(second.class_, minlength=len(second.sizes)).astype(np.int64),
+        )
+
+    def of(self, c: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return for each second class the values it shares with class `c`, and the people."""
+        common = np.zeros(len(self.also_offered), dtype=np.int64)
+        people = np.zeros(len(self.also_offered), dtype=np.int64)
+        for entry in range(self.starts[c], self.starts[c + 1]):
+            value = self.first.value[entry]
+            found = slice(self.begin[value], self.end[value])
+            common[self.class_[found]] += 1
+            people[self.class_[found]] += np.minimum(self.count[found], self.first.count[entry])
+        return common, people
