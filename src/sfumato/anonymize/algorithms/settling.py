@@ -53,9 +53,16 @@ class Settled:
         return released(self.encoding, self.shares, self.n, self.ranges)
 
     def loss(self) -> float:
-        """Return what all records pay on average, suppressed ones included."""
-        level, low, high = self.tuples
+        """Return the loss under the problem's objective, suppressed records included."""
+        n = max(self.problem.rows, 1)
         out = self.shares.class_ < 0
+        if self.problem.objective == "AECS":
+            return 1 / max(self.n + bool(out.any()), 1)
+        if self.problem.objective == "DM":
+            sizes = np.bincount(self.shares.class_[~out], weights=self.shares.count[~out])
+            gone = float(self.shares.count[out].sum())
+            return float((sizes * sizes).sum() + gone * n) / n**2
+        level, low, high = self.tuples
         total = 0.0
         for a, hierarchy in enumerate(self.problem.hierarchies):
             leaf = self.problem.table.quasi[self.shares.tuple_, a]
@@ -65,7 +72,7 @@ class Settled:
             span = (high[at, a] - low[at, a]) / max(hierarchy.size - 1, 1)
             cost = np.where(level[at, a] < 0, span * whole, cost)
             total += float((np.where(out, whole, cost) * self.shares.count).sum())
-        return total / max(self.problem.rows, 1)
+        return total / n
 
     def recoding(self, record: SearchRecord) -> Local:
         """Return the decision, with the loss noted in its record."""
