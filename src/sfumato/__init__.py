@@ -38,6 +38,7 @@ _HOME = {
     "Unit": "dp.neighbours",
     "ZCDP": "dp.guarantees",
     "inspect": "data.suggest",
+    "overlap": "audit.overlap",
 }
 _ROOMS = ("anonymize", "audit", "dp", "errors", "examples")
 

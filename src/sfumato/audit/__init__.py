@@ -13,7 +13,6 @@ _HOME = {
     "Overlap": "overlap",
     "Risk": "risk",
     "Verification": "verify",
-    "compare_releases": "overlap",
     "population_uniques": "uniqueness",
     "reidentification_risk": "risk",
 }

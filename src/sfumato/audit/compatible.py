@@ -46,10 +46,11 @@ def compatible(first: Sequence[str], second: Sequence[str], hierarchy: Any) -> N
             ],
             dtype=np.bool_,
         )
-    return np.array([[_may_meet(a, b) for b in second] for a in first], dtype=np.bool_)
+    return np.array([[may_meet(a, b) for b in second] for a in first], dtype=np.bool_)
 
 
-def _may_meet(one: str, two: str) -> bool:
+def may_meet(one: str, two: str) -> bool:
+    """Return whether two labels, read as the rules write them, can stand for one value."""
     if one == two or ROOT in {one, two}:
         return True
     if MISSING in {one, two}:
@@ -60,9 +61,14 @@ def _may_meet(one: str, two: str) -> bool:
             return _intersect(spans[0], spans[1])
     if ROOT in one or ROOT in two:
         return _masks_meet(one, two)
-    if _OPEN_GROUP.fullmatch(one) or _OPEN_GROUP.fullmatch(two):
+    if is_open_group(one) or is_open_group(two):
         return True
     return not _members(one).isdisjoint(_members(two))
+
+
+def is_open_group(label: str) -> bool:
+    """Return whether a label is a group of values too long to be written out."""
+    return _OPEN_GROUP.fullmatch(label) is not None
 
 
 def _number(text: str) -> Span | None:

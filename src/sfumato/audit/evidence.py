@@ -7,7 +7,7 @@ slips past the check. Nothing here knows how the release was made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from sfumato.data.reading import read
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,11 +98,15 @@ class Evidence:
         return sizes[number]
 
 
-def gather(source: Any, schema: Schema) -> tuple[Evidence, Table]:
-    """Read a release and group it; return what it shows, and the table for further looks."""
+def gather(source: Any, schema: Schema, judged: Iterable[str] = ()) -> tuple[Evidence, Table]:
+    """Read a release and group it; return what it shows, and the table for further looks.
+
+    `judged` names attributes that a promise is about, sensitive or not.
+    """
     table = read(source)
     quasi = tuple(name for name in schema.quasi_names if name in table.columns)
-    sensitive = tuple(name for name in schema.sensitive_names if name in table.columns)
+    wanted = dict.fromkeys([*schema.sensitive_names, *judged])
+    sensitive = tuple(name for name in wanted if name in table.columns and name not in quasi)
     if not quasi and not sensitive:
         raise SchemaError(
             f"{table.source} has none of the quasi-identifiers and sensitive attributes that "
@@ -150,9 +154,8 @@ def _spread(
     key = number * len(order) + value
     distinct, index = np.unique(key, return_inverse=True)
     count = np.bincount(index.reshape(-1), weights=counted.counts).astype(np.int64)
-    spread = Spread(distinct // len(order), distinct % len(order), count, order, sizes)
-    frequencies = dict(zip(order, spread.total.tolist(), strict=True))
-    return replace(spread, hierarchy=schema.sensitive_hierarchy(name, texts, frequencies))
+    tree = schema.sensitive_hierarchy(name, order)
+    return Spread(distinct // len(order), distinct % len(order), count, order, sizes, tree)
 
 
 def numbered(

@@ -5,7 +5,7 @@ that person's record is in a class of the first and in a class of the second rel
 the sensitive value is one that both classes have. (Ganta, Kasiviswanathan, Smith:
 Composition Attacks and Auxiliary Information in Data Privacy, KDD 2008.)
 
-`compare_releases` looks at every pair of classes whose generalised tuples can stand for
+`overlap` looks at every pair of classes whose generalised tuples can stand for
 the same person, and reports the pairs where both classes offer several values but only one
 in common, or where fewer than k people can be in both (for each value, no more than the
 smaller of its two counts). Without keys nobody can tell whether such a person exists, so
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.definitions import KAnonymity, positive_integer
+from sfumato.anonymize.definitions import positive_integer
 from sfumato.audit.checks import bottleneck
 from sfumato.audit.compatible import compatible
 from sfumato.audit.evidence import gather
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.definitions import Definition
     from sfumato.audit.checks import Bottleneck
     from sfumato.audit.evidence import Evidence, Spread
 
@@ -66,28 +65,48 @@ class Overlap:
         """Whether no pair of classes gives more away together than each does alone."""
         return not self.pairs
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> list[tuple[str, str]]:
+        """Name and figure of what was found, to be printed."""
+        single = sum(pair.common_values == 1 for pair in self.pairs)
+        return [
+            ("pairs of classes one person can be in", f"{self.compared}"),
+            ("pairs with a single sensitive value in common", f"{single}"),
+            (
+                f"pairs with fewer than {self.k} people in common",
+                f"{sum(pair.people < self.k for pair in self.pairs)}",
+            ),
+        ]
+
+    @property
+    def warning(self) -> str:
+        """What to tell whoever wants to publish the second release; empty if nothing."""
         if self.holds:
-            return f"{self.compared} pairs of classes compared, none reveals more together"
+            return ""
         return (
-            f"{len(self.pairs)} of {self.compared} pairs of classes reveal more together, "
-            f"for instance {self.pairs[0]}"
+            f"{len(self.pairs)} of {self.compared} pairs of classes reveal more together than "
+            f"each alone, for instance {self.pairs[0]}."
         )
 
+    def __str__(self) -> str:
+        alright = f"{self.compared} pairs of classes compared, none reveals more together"
+        return self.warning or alright
 
-def compare_releases(
+
+def overlap(
     first: Any,
     second: Any,
     schema: str | Path | Schema,
-    definition: Definition | None = None,
     *,
+    k: int = 2,
     second_schema: str | Path | Schema | None = None,
 ) -> Overlap:
-    """Compare two releases class by class.
+    """Compare two releases, files or frames, class by class.
 
-    k is that of the definition's k-anonymity, or 2. `second_schema` is for a second release
-    with attributes of its own; only attributes both releases have are compared.
+    `k` is the fewest people that two classes may have in common. `second_schema` is for a
+    second release with attributes of its own; only what both have is compared.
     """
+    positive_integer("k", k)
     rules = _schema(schema)
     others = rules if second_schema is None else _schema(second_schema)
     one, _ = gather(first, rules)
@@ -99,11 +118,9 @@ def compare_releases(
             "The two releases have no quasi-identifier or no sensitive attribute in common, so "
             "there is nothing to compare."
         )
-    parts = () if definition is None else definition.parts
-    k = max((p.k for p in parts if isinstance(p, KAnonymity) and not p.on), default=2)
-    fits = [_meeting(one, two, name, rules) for name in quasi]
+    meetings = [_Meeting.between(one, two, name, rules) for name in quasi]
     links = {name: _Links.between(one.sensitive[name], two.sensitive[name]) for name in sensitive}
-    return _compared(one, two, fits, links, positive_integer("k", k))
+    return _compared(one, two, meetings, links, k)
 
 
 def _schema(schema: str | Path | Schema) -> Schema:
@@ -113,14 +130,14 @@ def _schema(schema: str | Path | Schema) -> Schema:
 def _compared(
     one: Evidence,
     two: Evidence,
-    fits: list[NDArray[np.bool_]],
+    meetings: list[_Meeting],
     links: dict[str, _Links],
     k: int,
 ) -> Overlap:
     pairs: list[OverlapPair] = []
     compared = 0
     for c in range(one.classes):
-        meeting = np.logical_and.reduce([matrix[c] for matrix in fits])
+        meeting = np.logical_and.reduce([each.of(c) for each in meetings])
         compared += int(meeting.sum())
         for name, link in links.items():
             common, people = link.of(c)
@@ -139,12 +156,24 @@ def _compared(
     return Overlap(tuple(pairs), compared, k)
 
 
-def _meeting(one: Evidence, two: Evidence, name: str, schema: Schema) -> NDArray[np.bool_]:
-    """Return for every two classes whether one person can be in both, by one attribute."""
-    a, b = one.quasi.index(name), two.quasi.index(name)
-    labels = compatible(one.labels[a], two.labels[b], schema.attribute(name).hierarchy)
-    rows: NDArray[np.bool_] = labels[one.codes[:, a]]
-    return rows[:, two.codes[:, b]]
+@dataclass(frozen=True, eq=False)
+class _Meeting:
+    """Which labels of one attribute can stand for the same value in both releases."""
+
+    labels: NDArray[np.bool_]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+    @classmethod
+    def between(cls, one: Evidence, two: Evidence, name: str, schema: Schema) -> _Meeting:
+        a, b = one.quasi.index(name), two.quasi.index(name)
+        labels = compatible(one.labels[a], two.labels[b], schema.attribute(name).hierarchy)
+        return cls(labels, one.codes[:, a], two.codes[:, b])
+
+    def of(self, c: int) -> NDArray[np.bool_]:
+        """Return for each second class whether one person can be in it and in class `c`."""
+        row: NDArray[np.bool_] = self.labels[self.first[c]]
+        return row[self.second]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.audit.compatible import is_open_group, may_meet
 from sfumato.audit.findings import Finding
 from sfumato.audit.labels import Labels
 from sfumato.data.reading import read
@@ -92,11 +93,14 @@ def _masks(
     masks = []
     for text in evidence.labels[a]:
         leaves = labels.leaves(text)
-        if leaves is None:
+        if leaves is not None:
+            masks.append(leaves[codes])
+        elif is_open_group(text):
             raise DataError(
                 f"A released label of '{name}' is no node of its hierarchy over the population, "
                 "so nobody can be compared with it; declare the hierarchy as a file or tree in "
                 "the schema."
             )
-        masks.append(leaves[codes])
+        else:
+            masks.append(np.array([may_meet(text, value) for value in values], dtype=np.bool_))
     return masks

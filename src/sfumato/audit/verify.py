@@ -142,7 +142,8 @@ def verify(
     rules = schema if isinstance(schema, Schema) else Schema.read(schema)
     facts = _facts_beside(source) if isinstance(source, str | Path) else {}
     stated = _stated(definition, facts)
-    evidence, table = gather(source, rules)
+    judged = () if stated.definition is None else stated.definition.sensitive
+    evidence, table = gather(source, rules, judged)
     people = None if population is None else population_counts(evidence, rules, population)
     parts = () if stated.definition is None else stated.definition.parts
     findings = look(evidence, table, rules, facts.get("pseudonyms", ()))
