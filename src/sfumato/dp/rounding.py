@@ -69,7 +69,7 @@ def stated_up(value: Fraction) -> float:
 
 def stated_down(value: Fraction) -> float:
     """Give the largest float that, read as :func:`stated` does, is at most ``value``."""
-    return -stated_up(-value)
+    return 0.0 - stated_up(-value)
 
 
 def parameter_up(value: Fraction) -> float:
@@ -91,7 +91,7 @@ def float_up(value: Real) -> float:
 
 def float_down(value: Real) -> float:
     """Give the largest float that is at most ``value``."""
-    return -float_up(-value)
+    return 0.0 - float_up(-value)
 
 
 def decimal_up(value: Decimal) -> float:
@@ -105,7 +105,7 @@ def decimal_up(value: Decimal) -> float:
 
 def decimal_down(value: Decimal) -> float:
     """Give the largest float that is at most a finite decimal."""
-    return -decimal_up(value.copy_negate())
+    return 0.0 - decimal_up(value.copy_negate())
 
 
 def add_up(*terms: Real) -> float:

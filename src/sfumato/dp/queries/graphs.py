@@ -125,8 +125,9 @@ class TriangleCount(Query):
 
 _NO_LIMIT = unlimited(
     "one unit may be joined to any number of vertices",
-    "Declare the number of vertices, as in Node(vertices=1000), or limit degrees by removing edges "
-    "beyond a number, as in Node(degree=50).",
+    "Declare the number of vertices, as in Node(vertices=1000), or a largest degree that every "
+    "possible graph keeps, as in Node(degree=50). Cutting edges off a graph until it does is no "
+    "remedy by itself: one node changes which edges are cut.",
 )
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.neighbours import UNBOUNDED, Edge, Neighbours, Node, Person, PrivacyUnit, Row
 from sfumato.dp.queries.graphs import DegreeCount, EdgeCount, TriangleCount
 from sfumato.dp.queries.grouped import Counts, GroupedSum, Histogram
-from sfumato.dp.queries.order import Quantile
+from sfumato.dp.queries.order import OrderStatistic
 from sfumato.dp.queries.tables import Count, DistinctCount, Mean, Sum, Variance
 from sfumato.errors import ParameterError
 
@@ -100,7 +100,7 @@ def _candidates(query: Query, rest: list[Any]) -> Sequence[Any]:
         ends = _ends(query.bounds)
         values = [min(max(Fraction(value), ends[0]), ends[1]) for value in rest]
         return (*ends, *((sum(values) / len(values),) if values else ()))
-    if isinstance(query, (Sum, Mean, Quantile)):
+    if isinstance(query, (Sum, Mean, OrderStatistic)):
         return _ends(query.bounds)
     raise ParameterError(f"Local sensitivity of {type(query).__name__} is not supported.")
 

@@ -9,9 +9,10 @@ Without bounds nothing can be said at all.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.dp.queries.base import (
     Query,
@@ -36,16 +37,23 @@ _ADVICE = (
 
 
 @dataclass(frozen=True)
-class Quantile(Query):
-    """The value below which a share q of the records lies: the ⌈q·n⌉-th smallest; of none, a."""
+class OrderStatistic(Query):
+    """The ⌈q·n⌉-th smallest of n values in [a, b], and the smallest for q = 0; of none, a."""
 
-    q: Stated
-    bounds: tuple[Real, Real] | None = None
+    if TYPE_CHECKING:
+
+        @property
+        def share(self) -> Fraction:
+            """The share q of values at or below the answer."""
+
+        @property
+        def bounds(self) -> tuple[Real, Real] | None:
+            """The declared domain."""
 
     def __post_init__(self) -> None:
         read_bounds(self.bounds)
-        if not 0 <= stated(self.q) <= 1:
-            raise ParameterError(f"A quantile is between 0 and 1, and {self.q} was given.")
+        if not 0 <= self.share <= 1:
+            raise ParameterError(f"A quantile is between 0 and 1, and {self.share} was given.")
 
     def derive(self, neighbours: Neighbours) -> Sensitivity:
         """Derive Δ = R, and point to the mechanism that works."""
@@ -66,27 +74,43 @@ class Quantile(Query):
         ordered = sorted(data)
         if not ordered:
             return Fraction(low) if low is not None else Fraction(0)
-        rank = max(1, -(-(stated(self.q) * len(ordered)) // 1))
-        value = ordered[int(rank) - 1]
+        rank = max(1, math.ceil(self.share * len(ordered)))
+        value = ordered[rank - 1]
         return Fraction(value if low is None or high is None else min(max(value, low), high))
 
 
 @dataclass(frozen=True)
-class Median(Quantile):
+class Quantile(OrderStatistic):
+    """The value at or below which a share ``q`` of the records lies."""
+
+    q: Stated
+    bounds: tuple[Real, Real] | None = None
+
+    @property
+    def share(self) -> Fraction:
+        """The share q, as it was stated."""
+        return stated(self.q)
+
+
+@dataclass(frozen=True)
+class Median(OrderStatistic):
     """The middle value: the ⌈n/2⌉-th smallest."""
 
-    q: Stated = Fraction(1, 2)
+    bounds: tuple[Real, Real] | None = None
+    share: ClassVar[Fraction] = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class Min(Quantile):
+class Min(OrderStatistic):
     """The smallest value."""
 
-    q: Stated = 0
+    bounds: tuple[Real, Real] | None = None
+    share: ClassVar[Fraction] = Fraction(0)
 
 
 @dataclass(frozen=True)
-class Max(Quantile):
+class Max(OrderStatistic):
     """The largest value."""
 
-    q: Stated = 1
+    bounds: tuple[Real, Real] | None = None
+    share: ClassVar[Fraction] = Fraction(1)
