@@ -246,9 +246,23 @@ class Hierarchy:
                 f"The hierarchy of attribute '{attribute}' ({self.source}) does not cover "
                 f"{len(unknown)} value(s) of the data; every value must be one of its "
                 f"{self.size} leaves. Add a row for each missing value, for instance by starting "
-                f"from `sfumato hierarchy {attribute}`, or mend the data."
+                f"from `sfumato hierarchy data.csv {attribute}`, or mend the data."
+                f"{self._same_numbers(unknown)}"
             )
         return self
+
+    def _same_numbers(self, unknown: list[str]) -> str:
+        """Return a hint where only the spelling of numbers differs, as after reading as floats."""
+        from sfumato.data.numbers import number  # noqa: PLC0415 - avoids a cycle
+
+        known = {number(leaf) for leaf in self.leaves} - {None}
+        same = sum(number(value) in known for value in unknown)
+        if not same:
+            return ""
+        return (
+            f" {same} of them are numbers of the hierarchy written in another way (39.0 for 39): "
+            "read the column as integers."
+        )
 
 
 def _rule(name: str, options: Mapping[str, Any]) -> HierarchyRule:

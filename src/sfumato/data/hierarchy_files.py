@@ -82,8 +82,8 @@ def hierarchy_text(hierarchy: Hierarchy, ending: str = ".csv", *, delimiter: str
         tree = tree_of(hierarchy)
         if tree is None:
             raise HierarchyError(
-                "This hierarchy repeats labels in a way a nested tree cannot say; write it to a "
-                ".csv file instead."
+                "This hierarchy lists its leaves in an order that a nested tree cannot say; write "
+                "it to a .csv file instead."
             )
         return dump_yaml(tree)
     buffer = io.StringIO()

@@ -80,24 +80,30 @@ _LONGEST_CODE = 12
 
 
 class Automatic(Rule):
-    """Chosen by the values: dates, codes to mask, numbers in intervals, else by frequency."""
+    """Chosen by the values: dates, codes to mask, numbers in intervals, else by frequency.
+
+    With `text` even values that look like numbers or dates are taken as mere texts.
+    """
 
     name: ClassVar[str] = "automatic"
+
+    text: bool = False
 
     def over(
         self, values: Iterable[str], attribute: str, counts: Mapping[str, int] | None = None
     ) -> Hierarchy:
         """Return the hierarchy of the rule that fits the values."""
         present, missing = present_values(values, attribute)
-        chosen = fitting_rule(present, attribute)
+        chosen = fitting_rule(present, attribute, text=self.text)
         return chosen.over([*present, *([""] * missing)], attribute, counts)
 
 
-def fitting_rule(values: Sequence[str], attribute: str) -> Rule:
+def fitting_rule(values: Sequence[str], attribute: str, *, text: bool = False) -> Rule:
     """Return the rule that fits these values, none of them missing."""
-    if values and all(day_of(value) is not None for value in values):
+    typed = bool(values) and not text
+    if typed and all(day_of(value) is not None for value in values):
         return Dates()
-    numeric = bool(values) and all(number(value) is not None for value in values)
+    numeric = typed and all(number(value) is not None for value in values)
     if _are_codes(values, attribute, numeric=numeric):
         return Mask()
     return Intervals() if numeric else Frequency()

@@ -87,7 +87,7 @@ def _nested(paths: Sequence[Sequence[str]]) -> Any:
     for path in paths:
         branches.setdefault(path[0], []).append(path[1:])
     below = {
-        label: None if len(set(ways[0])) == 0 or {*ways[0]} == {label} else _nested(ways)
+        label: None if len(ways) == 1 and {*ways[0]} <= {label} else _nested(ways)
         for label, ways in branches.items()
     }
     return list(below) if all(sub is None for sub in below.values()) else below

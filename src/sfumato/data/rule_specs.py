@@ -44,6 +44,8 @@ _BY_TYPE: dict[str | None, type[Rule]] = {"integer": Intervals, "number": Interv
 
 def automatic_rule(type_: str | None) -> HierarchyRule:
     """Return the rule for an attribute of this type that declares none."""
+    if type_ == "text":
+        return Automatic(text=True)
     return rule(_BY_TYPE.get(type_, Automatic), {})
 
 

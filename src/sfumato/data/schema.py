@@ -11,6 +11,7 @@ attribute that the schema does not name has no role and must not be released.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -136,6 +137,7 @@ class Schema(BaseModel):
                         "one role."
                     )
                 merged[name] = {"role": role, "hierarchy": rule}
+        merged = {n: {"role": v} if isinstance(v, str) else v for n, v in merged.items()}
         _put_weights(merged, weights or {})
         try:
             super().__init__(
@@ -250,7 +252,7 @@ class Schema(BaseModel):
 
         Those columns have no role, so a release leaves them out.
         """
-        repeated = sorted({name for name in columns if list(columns).count(name) > 1})
+        repeated = [name for name, number in Counter(columns).items() if number > 1]
         if repeated:
             raise SchemaError(
                 f"{source} has more than one column called {listed(repeated)}; give each column "
@@ -278,14 +280,16 @@ def _named(names: Mapping[str, Any] | Iterable[str], role: str) -> list[tuple[st
 
 
 def _put_weights(merged: dict[str, Any], weights: Mapping[str, float]) -> None:
-    quasi = [n for n, v in merged.items() if isinstance(v, dict) and v.get("role") == "quasi"]
+    roles = {n: v.get("role") if isinstance(v, dict) else v.role for n, v in merged.items()}
+    quasi = [name for name, role in roles.items() if role == "quasi"]
     for name, weight in weights.items():
         if name not in quasi:
             raise SchemaError(
                 f"A weight is given for '{name}', which is not among the quasi-identifiers "
                 f"({listed(quasi)}); only they are generalised.{did_you_mean(name, quasi)}"
             )
-        merged[name] = {**merged[name], "weight": weight}
+        given = merged[name]
+        merged[name] = {**(given if isinstance(given, dict) else dict(given)), "weight": weight}
 
 
 def _attribute(name: Any, value: Any) -> Attribute:

@@ -17,12 +17,20 @@ if TYPE_CHECKING:
 _Base: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
+_NOTHING = ("~", "null", "Null", "NULL")
+"""How YAML spells an empty value; in quotes they are texts."""
+
+
 class _DuplicateKeyError(yaml.YAMLError):
     """A mapping names one key twice."""
 
 
 class _TextLoader(_Base):  # type: ignore[misc]  # the compiled loader has no types
     """Build plain texts, and refuse what a dictionary would silently drop."""
+
+    def construct_scalar(self, node: Any) -> str:
+        text: str = super().construct_scalar(node)
+        return "" if text in _NOTHING and not node.style else text
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen: dict[Any, int] = {}
@@ -73,13 +81,23 @@ def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flat)
 
 
+def _represent_none(dumper: yaml.SafeDumper, _: None) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:null", "")
+
+
 _Dumper.add_representer(list, _represent_list)
+_Dumper.add_representer(type(None), _represent_none)
 
 
 def dump_entry(key: str, value: Any) -> str:
     """Return `key: value` on one line where that is short enough, else in blocks."""
     short = yaml.dump(
-        {key: value}, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000
+        {key: value},
+        Dumper=_Dumper,
+        default_flow_style=True,
+        sort_keys=False,
+        allow_unicode=True,
+        width=10_000,
     ).strip()[1:-1]
     return short if len(short) <= 96 and "\n" not in short else dump_yaml({key: value})
 
