@@ -44,7 +44,7 @@ def explain(
     out.print(str(found.guarantee), style="bold", markup=False)
     for sentence in found.promise:
         out.print(f"  • {sentence}", markup=False)
-    out.print("It does not promise:", style="bold")
+    out.print("What it does not promise:", style="bold")
     for sentence in found.limits:
         out.print(f"  • {sentence}", markup=False)
     show_table("Error", ("what", "value"), found.error)

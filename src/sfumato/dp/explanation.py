@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeAlias
 
 from sfumato.dp.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
-from sfumato.dp.neighbours import UNBOUNDED, Neighbours
+from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Row
 from sfumato.dp.rounding import Stated, stated
 from sfumato.dp.tradeoff import geometric_pair, interpolate, trade_off_of
 from sfumato.errors import ParameterError
@@ -76,11 +76,11 @@ def promise_in_words(guarantee: Guarantee) -> tuple[str, ...]:
     """Say what follows for one person, with numbers."""
     epsilon, delta = _epsilon_delta(guarantee)
     factor = _number(math.exp(min(epsilon, 700.0)))
-    plus = f", plus {delta:.2g}" if delta else ""
+    plus = f" (plus {_number(delta)})" if delta else ""
     sure, unless = _likely_loss(epsilon, delta)
-    unit = guarantee.unit
+    unit = "one row, the data of one person," if guarantee.unit == Row() else str(guarantee.unit)
     change = (
-        f"the data of {unit} are replaced by any other"
+        f"{unit} is replaced by any other"
         if guarantee.neighbours.bounded
         else f"{unit} is added to the data or taken out"
     )
@@ -107,14 +107,16 @@ def promise_in_words(guarantee: Guarantee) -> tuple[str, ...]:
 
 def limits_in_words(guarantee: Guarantee) -> tuple[str, ...]:
     """Say what is not promised."""
-    ten, hundred = _epsilon_delta(guarantee.group(10))[0], _epsilon_delta(guarantee)[0] * 100
+    hundred = _epsilon_delta(guarantee)[0] * 100
+    ten, failure = _epsilon_delta(guarantee.group(10))
+    also = f" and δ is {_number(failure)}" if failure else ""
     general = (
         "Facts about people in general are not hidden: if smoking is found to be harmful, that is "
         "learned about a smoker whether or not the smoker took part."
     )
     groups = (
         "Groups are protected less: for ten units whose data hang together, such as a family, ε "
-        f"is {ten:.4g}."
+        f"is {ten:.4g}{also}."
     )
     repeats = f"Releases add up: a hundred of this kind together have ε of up to {hundred:.4g}."
     return general, groups, repeats
@@ -237,7 +239,7 @@ def _likely_loss(epsilon: float, delta: float) -> tuple[float, str]:
     if not delta:
         return epsilon, ""
     chance = min(1.0, 2 * delta / -math.expm1(-epsilon)) if epsilon else 1.0
-    return 2 * epsilon, f", except with a probability of at most {chance:.2g}"
+    return 2 * epsilon, f", except with a probability of at most {_number(chance)}"
 
 
 def _percent(share: float) -> str:

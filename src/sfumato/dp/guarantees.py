@@ -322,4 +322,8 @@ def _order(value: Stated) -> float:
 
 
 def _factor(epsilon: float) -> str:
-    return "e^" + f"{epsilon:.6g}" if epsilon > 20 else f"{math.exp(epsilon):.4g}"
+    if epsilon > 20:
+        return f"e^{epsilon:.6g}"
+    factor = math.exp(epsilon)
+    unit = 10.0 ** (math.floor(math.log10(factor)) - 3)
+    return f"{math.ceil(factor / unit * (1 - 1e-12)) * unit:.4g}"  # "at most" must stay true

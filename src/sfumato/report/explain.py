@@ -45,6 +45,8 @@ svg .area { stroke: none; fill-opacity: .22; } svg line.here, svg line.there { s
 svg .area.here, svg rect.here { fill: var(--here); }
 svg .area.there, svg rect.there { fill: var(--there); }
 svg rect.curve { fill: var(--curve); stroke: none; }
+svg .guess { stroke: var(--floor); stroke-opacity: .55; } svg rect.guess { fill: var(--edge);
+  stroke: none; }
 svg rect.floor { fill: var(--floor); stroke: none; }
 footer { margin-top: 2.4rem; color: var(--soft); font-size: .85rem; }
 @media print { body { background: #fff; } .card { break-inside: avoid; } }
@@ -118,7 +120,7 @@ def _laws(explanation: Explanation) -> Markup:
 
 def _tests(explanation: Explanation) -> Markup:
     lines = [
-        Line("guessing", "rule", ((0.0, 1.0), (1.0, 0.0))),
+        Line("guessing", "guess", ((0.0, 1.0), (1.0, 0.0))),
         Line("as guaranteed", "floor", explanation.promised),
     ]
     if explanation.curve:
