@@ -51,8 +51,9 @@ class Release:
     """An anonymised table with its promise.
 
     `loss` holds every measure normalised to [0, 1]; `records` counts what came in,
-    `suppressed` what was left out; `left_out` names columns that were not released,
-    `pseudonyms` identifiers released under keyed pseudonyms; `untruthful` lists operations after which single records are no longer facts.
+    `suppressed` what was left out. `left_out` names columns that were not released,
+    `pseudonyms` identifiers released under keyed pseudonyms, `untruthful` the operations
+    after which single records are no longer facts.
     """
 
     name: str

@@ -1,0 +1,47 @@
+# Every target sets up what it needs: `make demo` and `make test` work on a fresh checkout.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit bench browser clean
+
+help:  ## What can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(VENV)/base: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/dev: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/base
+
+demo: $(VENV)/base  ## Anonymise made-up patients and show where the report is
+	$(BIN)/python -m sfumato.demo demo
+
+test: lint types unit  ## Everything: lint, types, tests
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev
+	$(BIN)/mypy
+
+unit: $(VENV)/dev browser
+	$(BIN)/pytest -n 2 --dist worksteal -q
+
+# Chromium opens the report in the tests; where it cannot be installed those tests say so and skip.
+browser:
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } \
+	  || echo "Chromium is not installed and cannot be installed here; the browser tests will skip."
+
+bench: $(VENV)/dev  ## Speed and quality beside the rivals
+	$(BIN)/python bench/run.py
+
+clean:  ## Remove what the other targets made
+	rm -rf $(VENV) .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
