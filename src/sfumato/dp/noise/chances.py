@@ -29,7 +29,10 @@ _STEP = 64
 
 @dataclass(frozen=True)
 class Chance:
-    """A probability in [0, 1]; ``bounds(bits)`` encloses 2^bits·p between two integers."""
+    """A probability p in [0, 1].
+
+    ``bounds(bits)`` gives integers lo < 2^bits·p < hi, or lo = 2^bits·p = hi.
+    """
 
     name: str
     bounds: Callable[[int], Bounds]
@@ -48,7 +51,7 @@ class Chance:
         spare = _STEP
         while True:
             lo, hi = self.bounds(64 + spare)
-            if lo == hi or lo >> spare == hi >> spare:
+            if lo == hi or lo >> spare == (hi - 1) >> spare:
                 return lo >> spare
             spare *= 2
 
@@ -91,6 +94,13 @@ def preference(epsilon: Fraction | int, others: int = 1) -> Chance:
         return one * one // (one + others * hi), -(-one * one // (one + others * lo))
 
     return Chance(f"1/(1+{others}exp(-{exact}))", bounds)
+
+
+def flip(chance: Chance, coin: int, source: Stream) -> bool:
+    """Say whether U < p for a uniform U that starts with the 64 bits of ``coin``."""
+    if coin != chance.word:
+        return coin < chance.word
+    return decide(chance, coin, 64, source)
 
 
 def decide(chance: Chance, prefix: int, bits: int, source: Stream) -> bool:

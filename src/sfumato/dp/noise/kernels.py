@@ -60,7 +60,8 @@ def exp_word(gamma: np.uint64, table: Words) -> np.uint64:
     square = mul_high(x, x)
     cube = mul_high(square, x)
     rest = ~np.uint64(0) - x + (square >> np.uint64(1)) - cube // np.uint64(6)
-    return mul_high(mul_high(whole, first), mul_high(second, rest))
+    value: np.uint64 = mul_high(mul_high(whole, first), mul_high(second, rest))
+    return value
 
 
 @njit(cache=True)
@@ -88,6 +89,18 @@ def exp_words(gammas: Words, table: Words, out: Words) -> None:
     """Give 2⁶⁴·exp(−γ) for every γ."""
     for i in range(gammas.size):
         out[i] = exp_word(gammas[i], table)
+
+
+@njit(cache=True)
+def envelope(gammas: Words, scaled: Words, table: Words, out: Integers) -> None:
+    """Bound scaled·exp(−γ) from above by an integer, for every γ."""
+    error = np.uint64(EXP_ERROR)
+    top = ~np.uint64(0)
+    for i in range(gammas.size):
+        value = exp_word(gammas[i], table)
+        value = value + error if value < top - error else top
+        # The word stands for at most value + 1, and the product is cut: 2 covers both.
+        out[i] = np.int64(mul_high(scaled[i], value) + np.uint64(2))
 
 
 @njit(cache=True)

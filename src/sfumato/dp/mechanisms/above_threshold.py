@@ -1,0 +1,170 @@
+"""Above-threshold, the sparse vector technique: which answers exceed a threshold.
+
+Promise: ε-differential privacy for the whole sequence of yes and no, however many questions are
+asked and however they depend on earlier answers, until ``positives`` times yes was said.
+
+The correct variant (Lyu, Su and Li, "Understanding the sparse vector technique", VLDB 2017,
+Algorithm 1): the threshold gets noise once, every answer gets noise of its own, the noise of the
+answers grows with the number c of positives, no numeric answer is released, and the run ends
+after c of them.
+
+Proof. On a grid, answers are integers that move by at most D between neighbours. Let the
+threshold noise be N₀ of scale t₀ = 2D/ε and the answers' noise N_i of scale t₁ = 4cD/ε, discrete
+Laplace. Fix the noise of the answers declared negative, and let a run with N₀ and noises N_i of
+its positives be given. On the neighbour, take N₀ + D and N_i + 2D instead: negatives stay below
+the higher threshold, because their answers rise by at most D; positives stay at or above it,
+because their answers fall by at most D and the threshold rose by D. The shifted noises have at
+least e^(−D/t₀) and, for each of the at most c positives, e^(−2D/t₁) times the probability:
+together e^(−ε/2 − c·2D/t₁) = e^(−ε). For monotone queries (all move in one direction) a shift of
+D suffices, so t₁ = 2cD/ε.
+
+Error. For k questions and c positives, every answer on the wrong side is within
+t₀·ln(2/β) + t₁·ln(2k/β) of the threshold, with probability 1 − β (a union over the noises), plus
+four steps of the grid for rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.dp.guarantees import PureDP
+from sfumato.dp.mechanisms import parameters
+from sfumato.dp.mechanisms.base import Error, Mechanism
+from sfumato.dp.mechanisms.grid import Grid, numeric
+from sfumato.dp.noise.laplace import discrete_laplace
+from sfumato.dp.rounding import Stated, stated_up
+from sfumato.errors import BudgetExceeded, DataError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from fractions import Fraction
+
+    import numpy.typing as npt
+
+_UP = 1 + 1e-12
+_LONGEST = 61  # a simulated run is encoded in one integer of 64 bits
+
+
+@dataclass(frozen=True, kw_only=True)
+class AboveThreshold(Mechanism):
+    """Say which answers exceed a threshold, until ``positives`` of them did.
+
+    ``size`` is the number of questions the error is stated for; the promise needs no such limit.
+    """
+
+    threshold: Stated
+    sensitivity: Stated
+    positives: int = 1
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parameters.bound(self.sensitivity)
+        parameters.read(self.threshold, "The threshold", "a finite number")
+        parameters.count(self.positives, "The number of positives")
+
+    @property
+    def guarantee(self) -> PureDP:
+        """ε-differential privacy for the whole run."""
+        return PureDP(stated_up(parameters.budget(self.epsilon)), neighbours=self.neighbours)
+
+    @property
+    def grid(self) -> Grid:
+        """A grid 2⁻²⁰ times the sensitivity and the scale; each answer is rounded alone."""
+        sensitivity = parameters.bound(self.sensitivity)
+        scale = 2 * sensitivity / parameters.budget(self.epsilon)
+        return Grid.fine(sensitivity=sensitivity, scale=scale, size=1)
+
+    @property
+    def steps(self) -> tuple[Fraction, Fraction]:
+        """The scales of the threshold's and of the answers' noise, in steps of the grid."""
+        moved = self.grid.l1(parameters.bound(self.sensitivity), 1)
+        unit = 2 * moved / parameters.budget(self.epsilon)
+        return unit, unit * self.positives * (1 if self.monotone else 2)
+
+    def start(self) -> Run:
+        """Begin an interactive run: the guarantee is spent, whatever is then asked."""
+        return Run(self)
+
+    def release(self, value: Iterable[Any]) -> list[bool]:
+        """Answer a sequence of questions until the last allowed positive, or its end."""
+        run, out = self.start(), []
+        for answer in value:
+            if run.finished:
+                break
+            out.append(run.ask(answer))
+        return out
+
+    def simulate(self, value: Any, count: int) -> npt.NDArray[np.int64]:
+        """Make ``count`` runs over the same answers, for study; gives each run as a code.
+
+        The code is the number whose binary digits are the answers, after a leading 1.
+        """
+        answers = self.grid.multiples(np.atleast_1d(numeric(value)))
+        if answers.size > _LONGEST:
+            raise ParameterError(f"A simulated run has at most {_LONGEST} answers.")
+        bar = self._bar() + discrete_laplace(self.steps[0], count)
+        codes = np.ones(count, dtype=np.int64)
+        left = np.full(count, self.positives, dtype=np.int64)
+        for answer in answers:
+            above = int(answer) + discrete_laplace(self.steps[1], count) >= bar
+            open_ = left > 0
+            codes = np.where(open_, 2 * codes + above, codes)
+            left -= above & open_
+        return codes
+
+    def _bar(self) -> int:
+        exact = parameters.read(self.threshold, "The threshold", "a finite number")
+        # Public and fixed, so it may be rounded in any way.
+        return math.floor(exact / self.grid.step)
+
+    @property
+    def error(self) -> Error:
+        """How far from the threshold an answer on the wrong side can be."""
+        questions = self.size or 1
+        first, each = (float(scale * self.grid.step) for scale in self.steps)
+        spare = 4 * float(self.grid.step)
+
+        def beyond(beta: float) -> float:
+            logs = first * math.log(2 / beta) + each * math.log(2 * questions / beta)
+            return (logs + spare) * _UP
+
+        expected = (first + each * (math.log(questions) + 1) + spare) * _UP
+        return Error("distance of a misjudged answer from the threshold", expected, 1, beyond)
+
+
+@dataclass
+class Run:
+    """One run of :class:`AboveThreshold`: ask until ``finished``."""
+
+    mechanism: AboveThreshold
+    found: int = 0
+    _noisy_bar: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        noise = discrete_laplace(self.mechanism.steps[0], 1)
+        self._noisy_bar = self.mechanism._bar() + int(noise[0])  # noqa: SLF001 - its own run
+
+    @property
+    def finished(self) -> bool:
+        """Whether the allowed positives are used up."""
+        return self.found >= self.mechanism.positives
+
+    def ask(self, answer: Any) -> bool:
+        """Say whether an answer exceeds the threshold."""
+        if self.finished:
+            raise BudgetExceeded(
+                f"This run may say yes {self.mechanism.positives} times and has done so; start "
+                "another run, which costs its ε again, or allow more positives at the start."
+            )
+        array = numeric(answer)
+        if array.ndim:
+            raise DataError("Ask one number at a time; release() takes a sequence of them.")
+        multiple = int(self.mechanism.grid.multiples(array).item())
+        above = multiple + int(discrete_laplace(self.mechanism.steps[1], 1)[0]) >= self._noisy_bar
+        self.found += above
+        return above

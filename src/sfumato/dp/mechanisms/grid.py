@@ -1,0 +1,170 @@
+"""Real numbers on a grid of exact binary multiples.
+
+Contract: a :class:`Grid` of step g = 2^power turns real values into whole multiples of g and
+back. Noise is added to the multiples, as integers; what is published is a multiple of g, so
+no low-order bit can carry information past the noise (Mironov, "On significance of the least
+significant bits for differential privacy", CCS 2012).
+
+What rounding costs. ρ(x) = ⌊x/g + ½⌋ is monotone, and ρ(x + m·g) = ρ(x) + m for whole m. If
+|x − y| ≤ m·g, then y ≤ x + m·g gives ρ(y) ≤ ρ(x) + m, and likewise the other way round: a
+single value whose sensitivity is Δ moves by at most ⌈Δ/g⌉ steps. In a vector of d values each
+coordinate moves by at most ⌈|x_i−y_i|/g⌉ ≤ |x_i−y_i|/g + 1 steps, hence all by at most Δ₁/g + d in
+L1, and being whole by at most ⌊Δ₁/g⌋ + d, and by at most Δ₂/g + √d in L2 (the triangle inequality).
+:meth:`Grid.l1` and :meth:`Grid.l2` are these sensitivities in steps, rounded up.
+
+The step is chosen from the sensitivity and the scale of the noise alone, which are public:
+2⁻²⁰ of the smaller one, finer for vectors, so that rounding adds less than one thousandth.
+Values are exact: floats are dyadic, integers are integers. Turning a multiple back into a
+float rounds to at most 53 bits, which is post-processing and again a multiple of g.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.dp.rounding import sqrt_up
+from sfumato.errors import DataError
+
+_RESOLUTION = 20  # bits of the grid below the sensitivity and the scale
+_SAFE = 1 << 62
+_EXACT = 1 << 53  # up to here every integer is a float
+_TOP = math.nextafter(math.inf, 0.0)
+
+Integers = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Multiples of 2^power."""
+
+    power: int
+
+    @classmethod
+    def fine(cls, *, sensitivity: Fraction, scale: Fraction, size: int) -> Grid:
+        """Choose a step far below the sensitivity and the scale, for ``size`` values."""
+        smaller = min(sensitivity, scale)
+        finer = max(_RESOLUTION, size.bit_length() + 10)
+        return cls(_floor_log2(smaller) - finer)
+
+    @property
+    def step(self) -> Fraction:
+        """The distance of neighbouring points."""
+        return Fraction(2) ** self.power
+
+    def l1(self, sensitivity: Fraction, size: int) -> int:
+        """Give the L1 sensitivity in steps after rounding ``size`` values."""
+        if size == 1:
+            return math.ceil(sensitivity / self.step)
+        return math.floor(sensitivity / self.step) + size
+
+    def l2(self, sensitivity: Fraction, size: int) -> Fraction:
+        """Give the L2 sensitivity in steps after rounding ``size`` values."""
+        if size == 1:
+            return Fraction(math.ceil(sensitivity / self.step))
+        return sensitivity / self.step + Fraction(sqrt_up(size))
+
+    def multiples(self, values: npt.NDArray[Any]) -> Integers:
+        """Round values to multiples: ``int64``, or Python integers when those do not fit."""
+        if values.dtype.kind in "iubO":
+            return self._from_integers(values)
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = np.ldexp(values, -self.power)
+        if np.isfinite(scaled).all() and np.abs(scaled).max(initial=0.0) < _SAFE:
+            whole = np.floor(scaled)
+            # Exact: the fraction of a float has no more bits than the float itself.
+            rounded: Integers = whole.astype(np.int64) + (scaled - whole >= 0.5)
+            return rounded
+        flat = [math.floor(Fraction(x) / self.step + Fraction(1, 2)) for x in values.ravel()]
+        return _objects(flat).reshape(values.shape)
+
+    def _from_integers(self, values: npt.NDArray[Any]) -> Integers:
+        most = max((abs(int(values.max())), abs(int(values.min()))) if values.size else (0, 0))
+        if self.power <= 0 and most << -self.power < _SAFE:
+            return values.astype(np.int64) << -self.power
+        flat = [math.floor(Fraction(int(x)) / self.step + Fraction(1, 2)) for x in values.ravel()]
+        return _objects(flat).reshape(values.shape)
+
+    def values(self, multiples: Integers) -> npt.NDArray[np.float64]:
+        """Turn multiples into floats, never infinite."""
+        if multiples.dtype != object:
+            return np.clip(np.ldexp(multiples.astype(np.float64), self.power), -_TOP, _TOP)
+        flat = [_to_float(Fraction(int(n)) * self.step) for n in multiples.ravel()]
+        return np.array(flat, dtype=np.float64).reshape(multiples.shape)
+
+
+def add(values: Integers, noise: Integers) -> Integers:
+    """Add integers without wrap-around, moving to Python integers when 64 bits are too few."""
+    if object in {values.dtype, noise.dtype} or not (_fits(values) and _fits(noise)):
+        total: Integers = values.astype(object) + noise.astype(object)
+        return total
+    return values.astype(np.int64) + noise
+
+
+def _fits(values: Integers) -> bool:
+    return not values.size or (int(values.max()) < _SAFE and int(values.min()) > -_SAFE)
+
+
+def numeric(values: Any, *, whole: bool = False) -> npt.NDArray[Any]:
+    """Read a scalar, sequence, array or column of finite numbers."""
+    array = np.asarray(values)
+    if array.dtype == object or _lost_digits(values, array):
+        return _python_numbers(np.asarray(values, dtype=object), whole=whole)
+    if array.dtype.kind not in ("iub" if whole else "iubf") or array.dtype.itemsize > 8:
+        raise DataError(_wrong_kind(array.dtype.name, whole=whole))
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise DataError(
+                "A value to be released is NaN or infinite; replace or drop such values, and "
+                "clamp the rest, before a mechanism sees them."
+            )
+        return array.astype(np.float64)
+    return array
+
+
+def _lost_digits(values: Any, array: npt.NDArray[Any]) -> bool:
+    """Tell whether a list of long integers and floats was rounded to floats on reading."""
+    return (
+        isinstance(values, (list, tuple))
+        and array.dtype.kind == "f"
+        and any(isinstance(x, int) and abs(x) > _EXACT for x in values)
+    )
+
+
+def _python_numbers(array: npt.NDArray[Any], *, whole: bool) -> npt.NDArray[Any]:
+    """Accept integers too long for 64 bits, and nothing else, in object arrays."""
+    if all(isinstance(x, int) for x in array.ravel()):
+        return array
+    raise DataError(_wrong_kind("object", whole=whole))
+
+
+def _wrong_kind(name: str, *, whole: bool) -> str:
+    if whole:
+        return (
+            f"Whole numbers are needed here, and the values have type {name}; use Laplace or "
+            "Gaussian for real numbers, or convert counts to integers."
+        )
+    return f"Numbers of at most 64 bits are needed here, and the values have type {name}."
+
+
+def _objects(flat: list[int]) -> npt.NDArray[Any]:
+    out = np.empty(len(flat), dtype=object)
+    out[:] = flat
+    return out
+
+
+def _to_float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return _TOP if value > 0 else -_TOP
+
+
+def _floor_log2(value: Fraction) -> int:
+    guess = value.numerator.bit_length() - value.denominator.bit_length()
+    return guess if Fraction(2) ** guess <= value else guess - 1

@@ -1,0 +1,96 @@
+"""Parameters of mechanisms, read exactly and refused with advice.
+
+Contract: every function returns the exact rational a person stated (0.1 is one tenth, see
+:func:`sfumato.dp.rounding.stated`) or raises :class:`~sfumato.errors.ParameterError` with a
+sentence that says what is allowed and what to use instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.dp.rounding import Stated, stated
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+
+def read(value: Stated, name: str, allowed: str) -> Fraction:
+    """Read a finite number."""
+    if isinstance(value, bool):
+        raise ParameterError(f"{name} is {allowed}, and {value} was given.")
+    try:
+        return stated(value)
+    except (ParameterError, TypeError, ValueError):
+        raise ParameterError(f"{name} is {allowed}, and {value!r} was given.") from None
+
+
+def positive(value: Stated, name: str, advice: str = "") -> Fraction:
+    """Read a finite number above 0."""
+    exact = read(value, name, "a finite number above 0")
+    if exact <= 0:
+        raise ParameterError(f"{name} is above 0, and {value} was given{advice}.")
+    return exact
+
+
+def budget(epsilon: Stated) -> Fraction:
+    """Read ε."""
+    exact = read(
+        epsilon, "ε (epsilon)", "a finite number above 0 (publish the value itself to give up ε)"
+    )
+    if exact <= 0:
+        raise ParameterError(
+            f"ε (epsilon) is above 0, and {epsilon} was given; for no loss of privacy at all "
+            "release nothing, or a constant."
+        )
+    return exact
+
+
+def failure(delta: Stated) -> Fraction:
+    """Read δ of a Gaussian mechanism, strictly between 0 and 1."""
+    exact = read(delta, "δ (delta)", "a probability above 0 and below 1")
+    if exact == 0:
+        raise ParameterError(
+            "δ (delta) is 0, which Gaussian noise cannot give for any σ; use Laplace (real "
+            "numbers) or Geometric (whole numbers) for pure differential privacy."
+        )
+    if not 0 < exact < 1:
+        raise ParameterError(
+            f"δ (delta) is a probability above 0 and below 1, far below 1 / number of people, "
+            f"and {delta} was given; δ ≥ 1 would promise nothing."
+        )
+    return exact
+
+
+def bound(sensitivity: Stated) -> Fraction:
+    """Read a sensitivity."""
+    return positive(
+        sensitivity,
+        "The sensitivity",
+        "; a query whose answer never changes needs no noise and no mechanism",
+    )
+
+
+def share(value: Stated, name: str) -> Fraction:
+    """Read a probability strictly between 0 and 1."""
+    exact = read(value, name, "a number above 0 and below 1")
+    if not 0 < exact < 1:
+        raise ParameterError(f"{name} is above 0 and below 1, and {value} was given.")
+    return exact
+
+
+def count(value: int | None, name: str) -> int | None:
+    """Read an optional whole number of at least 1."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ParameterError(f"{name} is a whole number of at least 1, and {value} was given.")
+    return int(value)
+
+
+def exactly_one(given: Sequence[object], names: str) -> None:
+    """Refuse none or several of alternative parameters."""
+    if sum(value is not None for value in given) != 1:
+        raise ParameterError(f"Give exactly one of {names}.")

@@ -1,0 +1,90 @@
+"""A price for a good, chosen by its revenue without betraying any buyer.
+
+Promise: ε-differential privacy (McSherry and Talwar, "Mechanism design via differential
+privacy", FOCS 2007, section 4). Revenue is not a smooth function of the price: with buyers who
+pay up to $2 and $4, asking 2.1 earns 2.1, 3.9 earns 3.9 and 4.1 nothing, so noise added to the best
+price would ruin it, while the exponential mechanism over public candidate prices does not.
+
+Proof. One buyer more or less changes the revenue at price p by at most p, and one buyer replaced
+too, so the scores have sensitivity max p. Added buyers raise every revenue, so for add/remove
+neighbours the scores are monotone. Revenues are exact: prices are read as the decimals they print
+as and counted in units of their common denominator.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.dp.mechanisms import parameters
+from sfumato.dp.mechanisms.exponential import Exponential
+from sfumato.dp.mechanisms.grid import numeric
+from sfumato.dp.neighbours import UNBOUNDED, Neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sfumato.dp.guarantees import PureDP
+    from sfumato.dp.rounding import Stated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pricing:
+    """Choose one of the public ``prices`` by revenue."""
+
+    prices: Sequence[Stated]
+    epsilon: Stated
+    neighbours: Neighbours = UNBOUNDED
+
+    def __post_init__(self) -> None:
+        parameters.count(len(self.prices), "The number of prices")
+        for price in self.prices:
+            parameters.positive(price, "A price")
+        parameters.budget(self.epsilon)
+
+    @property
+    def mechanism(self) -> Exponential:
+        """The exponential mechanism behind it; scores are in units of 1/denominator."""
+        neighbours = Neighbours.of(self.neighbours)
+        return Exponential(
+            sensitivity=max(self._exact()) * self._denominator(),
+            epsilon=self.epsilon,
+            monotone=not neighbours.bounded,
+            neighbours=neighbours,
+            size=len(self.prices),
+        )
+
+    @property
+    def guarantee(self) -> PureDP:
+        """ε-differential privacy for every buyer."""
+        return self.mechanism.guarantee
+
+    def revenues(self, limits: Any) -> list[Fraction]:
+        """Give the revenue at every price, for study: it reveals the buyers."""
+        unit = self._denominator()
+        return [Fraction(score, unit) for score in self._scores(limits)]
+
+    def release(self, limits: Any) -> Stated:
+        """Choose a price, given the most that each buyer would pay."""
+        scores = np.empty(len(self.prices), dtype=object)
+        scores[:] = self._scores(limits)
+        return self.prices[int(self.mechanism.release(scores))]
+
+    def _scores(self, limits: Any) -> list[int]:
+        ordered = np.sort(np.atleast_1d(numeric(limits)).astype(np.float64))
+        buyers = [
+            ordered.size - int(np.searchsorted(ordered, float(price), side="left"))
+            for price in self._exact()
+        ]
+        unit = self._denominator()
+        return [int(p * unit) * n for p, n in zip(self._exact(), buyers, strict=True)]
+
+    def _exact(self) -> list[Fraction]:
+        return [parameters.positive(price, "A price") for price in self.prices]
+
+    def _denominator(self) -> int:
+        return math.lcm(*(price.denominator for price in self._exact()))
