@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 
 from sfumato.anonymize.algorithms.grouping import Grouper
 from sfumato.anonymize.classes import Classes, SensitiveHistogram, histogram
@@ -98,11 +99,10 @@ class Evaluator:
         if exact:
             return fine
         groups, representatives = self._grouper.group(node, fine.representatives, plain=True)
-        n = len(representatives)
-        weights = np.bincount(groups, weights=fine.weights, minlength=n).astype(np.int64)
+        weights = _summed(groups, fine.weights, len(representatives))
         population = fine.population
         if population is not None:
-            population = np.bincount(groups, weights=population, minlength=n).astype(np.int64)
+            population = _summed(groups, population, len(representatives))
         coarse = Cells(representatives, weights, population)
         if len(representatives) < 0.9 * len(fine.representatives):
             self._rollups.keep(node, coarse)
@@ -114,31 +114,31 @@ class Evaluator:
         """Group, judge and price one node."""
         cells = self.cells(node)
         groups, representatives = self._classes_of(node, cells)
-        sizes = np.bincount(groups, weights=cells.weights, minlength=len(representatives))
-        sizes = sizes.astype(np.int64)
+        sizes = cells.weights
+        if len(representatives) != len(cells.representatives):
+            sizes = _summed(groups, sizes, len(representatives))
         fails = self._failing(node, cells, groups, representatives, sizes)
-        present = sizes > 0
-        fails &= present
-        forced = present & (sizes < self.problem.definition.minimum_size)
-        kept = sizes[present & ~fails]
+        counted = _counted(sizes, fails, self.problem.definition.minimum_size)
+        classes, kept, suppressed, forced, squares, kept_squares = (int(x) for x in counted)
+        small = sizes < self.problem.definition.minimum_size
         return Evaluation(
             node=node,
-            suppressed=int(sizes[fails].sum()),
-            classes=int(present.sum()),
-            kept_classes=len(kept),
-            sum_of_squares=int((sizes * sizes).sum()),
-            kept_squares=int((kept * kept).sum()),
-            forced=int(sizes[forced].sum()),
-            saved=self._saved(node, representatives[fails], sizes[fails]),
-            forced_saved=self._saved(node, representatives[forced], sizes[forced]),
+            suppressed=suppressed,
+            classes=classes,
+            kept_classes=kept,
+            sum_of_squares=squares,
+            kept_squares=kept_squares,
+            forced=forced,
+            saved=self._saved(node, suppressed, fails, representatives, sizes),
+            forced_saved=self._saved(node, forced, small, representatives, sizes),
         )
 
     def suppressed_tuples(self, node: tuple[int, ...]) -> NDArray[np.bool_]:
         """Return for every distinct tuple of the table whether its records are suppressed."""
         everyone = self._rollups.everyone
         groups, representatives = self._grouper.group(node, everyone.representatives)
-        sizes = np.bincount(groups, weights=everyone.weights, minlength=len(representatives))
-        fails = self._failing(node, everyone, groups, representatives, sizes.astype(np.int64))
+        sizes = _summed(groups, everyone.weights, len(representatives))
+        fails = self._failing(node, everyone, groups, representatives, sizes)
         verdict: NDArray[np.bool_] = fails[groups][: self.problem.table.distinct]
         return verdict
 
@@ -152,20 +152,22 @@ class Evaluator:
     def _saved(
         self,
         node: tuple[int, ...],
+        records: int,
+        which: NDArray[np.bool_],
         representatives: NDArray[np.int64],
         sizes: NDArray[np.int64],
     ) -> float:
-        """Return how much cheaper releasing these classes would be than suppressing them.
+        """Return how much cheaper releasing some classes would be than suppressing them.
 
         Not worth knowing, hence 0, when they are more records than may be suppressed.
         """
-        records = int(sizes.sum())
         if records == 0 or records > self.problem.suppression_limit:
             return 0.0
-        total = np.zeros(len(representatives))
+        chosen = representatives[which]
+        total = np.zeros(len(chosen))
         for a, level in enumerate(node):
-            total += self._gains[a][self._quasi[representatives, a], level]
-        return float(total @ sizes)
+            total += self._gains[a][self._quasi[chosen, a], level]
+        return float(total @ sizes[which])
 
     def _failing(
         self,
@@ -180,7 +182,7 @@ class Evaluator:
         n = len(sizes)
         people = None
         if cells.population is not None:
-            people = np.bincount(groups, weights=cells.population, minlength=n).astype(np.int64)
+            people = _summed(groups, cells.population, n)
         if not definition.sensitive and not _combinations(definition):
             return ~definition.judge(Classes(sizes, {}, people))
         table = self.problem.table
@@ -239,6 +241,35 @@ class Evaluator:
 
 def _combinations(definition: Definition) -> bool:
     return any(isinstance(part, KAnonymity) and part.on for part in definition.parts)
+
+
+@njit(cache=True)
+def _summed(groups, weights, n):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Sum integer weights per group."""
+    total = np.zeros(n, dtype=np.int64)
+    for i in range(len(groups)):
+        total[groups[i]] += weights[i]
+    return total
+
+
+@njit(cache=True)
+def _counted(sizes, fails, minimum):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Count classes, kept classes, suppressed and forced records, and sums of squares."""
+    classes = kept = suppressed = forced = squares = kept_squares = 0
+    for c in range(len(sizes)):
+        size = sizes[c]
+        if size == 0:
+            continue
+        classes += 1
+        squares += size * size
+        if size < minimum:
+            forced += size
+        if fails[c]:
+            suppressed += size
+        else:
+            kept += 1
+            kept_squares += size * size
+    return classes, kept, suppressed, forced, squares, kept_squares
 
 
 class _Rollups:
