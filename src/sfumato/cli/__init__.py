@@ -25,28 +25,23 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
-    import click  # noqa: PLC0415 - not needed by `import sfumato`
-
-    from sfumato.cli.commands import app  # noqa: PLC0415 - the same
+    from sfumato.cli.commands import app  # noqa: PLC0415 - not needed by `import sfumato`
     from sfumato.cli.terminal import complain  # noqa: PLC0415 - the same
     from sfumato.errors import SfumatoError  # noqa: PLC0415 - the same
 
     try:
-        code = app(args=arguments, prog_name="sfumato", standalone_mode=False)
+        app(args=arguments, prog_name="sfumato")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
     except SfumatoError as error:
         complain(str(error))
         return error.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         complain("Stopped; nothing was written.")
         return 130
     except BrokenPipeError:
         return 0
     except MemoryError:
-        complain(
-            "There is not enough memory for this; close other programs or use a larger machine."
-        )
+        complain("There is not enough memory; close other programs or use a larger machine.")
         return 2
-    return code if isinstance(code, int) else 0
+    return 0

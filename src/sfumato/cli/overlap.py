@@ -16,7 +16,7 @@ def overlap(
     second: Annotated[Path, typer.Argument(help="Another release with people of the first.")],
     schema: SchemaOption,
     k: Annotated[int, typer.Option("-k", help="Smallest class allowed in the intersection.")] = 2,
-) -> int:
+) -> None:
     """Warn when two releases of overlapping data break the promise together; exit code 1 then.
 
     Example: sfumato overlap january/release.csv february/release.csv -s patients.yaml -k 5
@@ -29,4 +29,4 @@ def overlap(
     found = check(first, second, schema, k=k)
     show_table("Together", ("what", "value"), found.table)
     out.print("no class is broken by the other release" if found.holds else found.warning)
-    return 0 if found.holds else 1
+    raise typer.Exit(0 if found.holds else 1)

@@ -40,7 +40,7 @@ def verify(
     definition: OwnOption = None,
     population: PopulationOption = None,
     quiet: QuietOption = False,
-) -> int:
+) -> None:
     """Check a released file against its promise; exit code 1 when it is broken.
 
     Example: sfumato verify out/release.csv -s patients.yaml -k 5
@@ -63,7 +63,7 @@ def verify(
     found = check(release, schema, promise, population=population)
     if not quiet:
         _show(found)
-    return 0 if found.holds else 1
+    raise typer.Exit(0 if found.holds else 1)
 
 
 def _show(found: Verification) -> None:
