@@ -103,7 +103,7 @@ class Schema(BaseModel):
     attributes: dict[str, Attribute]
     unit: str = "row"
     purposes: tuple[str, ...] = ()
-    _source: str = PrivateAttr(default="the schema")
+    _source: str = PrivateAttr(default="The schema")
 
     def __init__(
         self,

@@ -68,7 +68,11 @@ class Suggestions:
     def schema(self) -> Schema:
         """The suggestions as a schema."""
         attributes = {
-            one.name: Attribute(role=one.role, type=one.facts.type, hierarchy=one.rule)
+            one.name: Attribute(
+                role=one.role,
+                type=None if one.role == "identifier" else one.facts.type,
+                hierarchy=one.rule,
+            )
             for one in self.columns
         }
         return Schema(attributes=attributes)
