@@ -11,7 +11,11 @@ from typing import Any
 
 _HOME = {
     "DefinitionCheck": "definitions",
+    "MechanismCheck": "mechanisms",
     "check_definition": "definitions",
+    "check_mechanism": "mechanisms",
+    "epsilon_lower_bound": "blackbox",
+    "lowest_bits": "blackbox",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

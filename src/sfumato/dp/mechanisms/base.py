@@ -129,7 +129,8 @@ def smallest(good: Callable[[float], bool], what: str) -> float:
         low, high = high, 2 * high
         if high > _MOST:
             raise ParameterError(
-                f"No ε gives {what}: it is below what this mechanism can resolve; allow a larger error."
+                f"No ε gives {what}: it is below what this mechanism can resolve; allow a larger "
+                "error."
             )
     if low == _LEAST and good(low):
         return low
