@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sfumato.data.table import Kind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decision:
     """What was asked and what was decided; the report explains a release from this."""
 
@@ -46,7 +46,7 @@ class Decision:
     recoding: Recoding
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """An anonymised table with its promise.
 
@@ -70,6 +70,13 @@ class Release:
     pseudonyms: tuple[str, ...] = ()
     untruthful: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Say what it is without showing a cell: a representation ends up in logs."""
+        return (
+            f"<Release of {self.name}: {self.promise}, {len(self.rows):,} of {self.records:,} "
+            f"records, LM {self.loss['LM']:.4f}>"
+        )
 
     @cached_property
     def table(self) -> Any:

@@ -53,5 +53,5 @@ def test_links_between_pages_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
             if "://" not in target and not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)} → {target}")
+                broken += [f"{page.relative_to(ROOT)} → {target}"]
     assert not broken

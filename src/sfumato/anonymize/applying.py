@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sfumato.data.hierarchy import Hierarchy
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelledShares:
     """Released shares of distinct tuples and the text each quasi-identifier gets.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sfumato.data.hierarchy import Hierarchy
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SensitiveHistogram:
     """How the values of one sensitive attribute are spread over a batch of classes.
 
@@ -48,7 +48,7 @@ class SensitiveHistogram:
         return self.total / max(int(self.total.sum()), 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Classes:
     """A batch of equivalence classes, ready to be judged.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sfumato.data.table import Table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """What to anonymise, what to promise, and what each step costs.
 

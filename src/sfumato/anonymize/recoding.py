@@ -36,7 +36,7 @@ class SearchRecord:
     facts: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FullDomain:
     """One level per quasi-identifier, and which distinct tuples are suppressed."""
 
@@ -45,7 +45,7 @@ class FullDomain:
     record: SearchRecord
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Local:
     """Classes with a generalised tuple each, and who belongs to them.
 

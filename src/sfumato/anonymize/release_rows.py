@@ -48,7 +48,7 @@ class RowSettings:
     seed: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RowSource:
     """The counts for the search, and how to make rows once it has decided."""
 

@@ -122,7 +122,7 @@ def algorithm_named(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prepared:
     """A table counted and priced: the problem, and what is needed to apply its solution."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FLOATS = ("FLOAT", "DOUBLE")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Counted:
     """Distinct combinations of some columns, dictionary-encoded, and how often each occurs.
 

@@ -46,7 +46,7 @@ class HierarchyRule(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
     """A tree over values, as node numbers per leaf and level.
 
@@ -166,6 +166,9 @@ class Hierarchy:
     def automatic() -> HierarchyRule:
         """Return the rule that chooses by the values: dates, codes, numbers or categories."""
         return _rule("automatic", {})
+
+    def __repr__(self) -> str:
+        return f"<Hierarchy {self.source}: {self.size} leaves, {self.height} levels>"
 
     # -- asking it --------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.data.table import Kind, Table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dealing:
     """Which records get which generalised texts.
 
@@ -43,7 +43,7 @@ class Dealing:
     shared: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Query:
     """Rows that live in the engine until they are written."""
 

@@ -52,7 +52,7 @@ class Rows(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Lines:
     """Distinct lines as codes per column, and for each released row its line.
 
