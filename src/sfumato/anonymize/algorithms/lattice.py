@@ -64,13 +64,23 @@ def search(
     *,
     progress: Progress | None = None,
     time_limit: float | None = None,
+    heuristic: bool = False,
+    width: int | None = None,
 ) -> FullDomain:
     """Return the cheapest full-domain recoding that meets the definition.
 
     Interrupted by Ctrl-C or the time limit it returns the best found, marked as not proven.
+    A lattice of more than `LARGEST_LATTICE` nodes is searched heuristically (`beam`), a smaller
+    one on request; `width`, how many nodes that search keeps per step, is such a request too.
     """
+    if heuristic or width is not None or math.prod(problem.heights.tolist()) > LARGEST_LATTICE:
+        from sfumato.anonymize.algorithms import beam  # noqa: PLC0415 - avoids a cycle
+
+        chosen = beam.WIDTH if width is None else width
+        return beam.beam_search(problem, progress=progress, time_limit=time_limit, width=chosen)
     lattice = Lattice(problem)
     proven = lattice.run(progress, time_limit)
+    lattice.settle()
     return lattice.result(proven)
 
 
@@ -98,23 +108,13 @@ class Lattice:
         prices = np.zeros(self.shape)
         if not self.separable:
             return prices
-        counts = self.problem.table.counts
-        for a, costs in enumerate(self.problem.costs):
-            leaves = np.bincount(
-                self.problem.table.quasi[:, a], weights=counts, minlength=len(costs)
-            )
-            per_level = leaves @ costs / self.problem.rows
+        for a, per_level in enumerate(level_prices(self.problem)):
             prices += per_level.reshape([-1 if b == a else 1 for b in range(len(self.shape))])
         return prices
 
     def loss(self, node: Evaluation) -> float:
         """Return the loss of an evaluated node under the problem's objective."""
-        n = self.problem.rows
-        if self.problem.objective == "DM":
-            return (node.kept_squares + node.suppressed * n) / n**2
-        if self.problem.objective == "AECS":
-            return 1 / max(node.kept_classes + (node.suppressed > 0), 1)
-        return float(self.base[node.node]) + node.saved / n
+        return node_loss(self.problem, node, float(self.base[node.node]))
 
     # -- the search --------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Lattice:
         self.checked += 1
         self.open[node] = False
         self._bound_above(found)
-        holds = found.suppressed <= self.problem.suppression_limit and found.kept_classes > 0
+        holds = self._holds(found)
         self._bound_below(found, holds)
         if holds:
             loss = self.loss(found)
@@ -222,6 +222,28 @@ class Lattice:
         if saved > 0:
             lower = self.lower[below]
             np.maximum(lower, self.base[below] + saved / self.problem.rows, out=lower)
+
+    def settle(self) -> None:
+        """Climb down from the incumbent while nothing is lost: never more than is needed.
+
+        Nodes with the same loss are not told apart by the search; the lowest is released.
+        """
+        moved = self.best.evaluation is not None
+        while moved:
+            moved = False
+            node = self.best.evaluation.node if self.best.evaluation else ()
+            for a, level in enumerate(node):
+                lower = (*node[:a], level - 1, *node[a + 1 :])
+                if level == 0 or self.lower[lower] > self.best.loss + TIE:
+                    continue
+                found = self.evaluator.evaluate(lower)
+                if self._holds(found) and self.loss(found) <= self.best.loss + TIE:
+                    self.best = _Incumbent(self.loss(found), found)
+                    moved = True
+                    break
+
+    def _holds(self, found: Evaluation) -> bool:
+        return found.suppressed <= self.problem.suppression_limit and found.kept_classes > 0
 
     def _report(self, progress: Progress) -> None:
         decided = self.size - int((self.open & (self.lower < self.best.loss - TIE)).sum())
@@ -252,6 +274,26 @@ class Lattice:
         )
         suppressed = self.evaluator.suppressed_tuples(found.node)
         return FullDomain(found.node, suppressed, record)
+
+
+def level_prices(problem: Problem) -> list[NDArray[np.float64]]:
+    """Return for each attribute what its levels cost, as a share of the whole table."""
+    counts = problem.table.counts
+    leaves = [
+        np.bincount(problem.table.quasi[:, a], weights=counts, minlength=len(costs))
+        for a, costs in enumerate(problem.costs)
+    ]
+    return [n @ costs / problem.rows for n, costs in zip(leaves, problem.costs, strict=True)]
+
+
+def node_loss(problem: Problem, node: Evaluation, price: float) -> float:
+    """Return the loss of an evaluated node; `price` is its price before suppression."""
+    n = problem.rows
+    if problem.objective == "DM":
+        return (node.kept_squares + node.suppressed * n) / n**2
+    if problem.objective == "AECS":
+        return 1 / max(node.kept_classes + (node.suppressed > 0), 1)
+    return price + node.saved / n
 
 
 def unsatisfiable_message(problem: Problem, proven: bool = True) -> str:
