@@ -123,7 +123,7 @@ def _evidence(
     sensitive: tuple[str, ...],
     schema: Schema,
 ) -> Evidence:
-    columns = [codes.astype(np.int64) for codes in counted.codes[: len(quasi)]]
+    columns = counted.codes[: len(quasi)]
     labels = counted.values[: len(quasi)]
     number, classes = numbered(columns, [len(v) for v in labels], len(counted.counts))
     sizes = np.bincount(number, weights=counted.counts, minlength=classes).astype(np.int64)
@@ -159,7 +159,7 @@ def _spread(
 
 
 def numbered(
-    columns: Sequence[NDArray[np.int64]], widths: Sequence[int], length: int
+    columns: Sequence[NDArray[np.integer]], widths: Sequence[int], length: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return for each row of some code columns the number of its kind, and how many kinds."""
     number = np.zeros(length, dtype=np.int64)
