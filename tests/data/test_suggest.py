@@ -138,5 +138,10 @@ def test_no_records(tmp_path):
 
 
 def test_one_record_is_no_reason_to_fail():
-    found = sf.inspect({"age": ["5"], "name": ["x"]})
-    assert {one.role for one in found.columns} == {"insensitive"}
+    found = sf.inspect({"age": ["5"], "name": ["x"], "z": ["y"]})
+    assert [one.role for one in found.columns] == ["quasi", "identifier", "quasi"]
+
+
+def test_what_all_share_can_still_be_sensitive_or_a_name():
+    found = sf.inspect({"diagnosis": ["HIV"] * 9, "name": ["x"] * 9, "country": ["IT"] * 9})
+    assert [one.role for one in found.columns] == ["sensitive", "identifier", "insensitive"]

@@ -172,10 +172,10 @@ def _entropy(counts: dict[str, int]) -> float:
 
 def _role(facts: ColumnFacts, rows: int, singled_out: int, bits: float | None) -> tuple[Role, str]:
     """Return the suggested role and the reason, the strongest evidence first."""
-    if facts.distinct <= 1:
-        return "insensitive", "every record has the same value, so it tells nothing about anyone"
     continuous = facts.type in CONTINUOUS
     hint = hinted(facts.name)
+    if facts.distinct <= 1 < rows and (hint is None or hint[0] == "quasi"):
+        return "insensitive", "every record has the same value, so it tells nobody from another"
     if _is_unique(facts, rows) and not continuous and (hint is None or hint[0] != "sensitive"):
         exactly = "has a value of its own" if facts.distinct == rows else "has almost its own value"
         return "identifier", f"unique: every record {exactly}"
