@@ -123,11 +123,9 @@ def _residual(table: Table, bits: int) -> tuple[list[int], list[int]]:
 
 def cumulative(weights: Weights, bits: int) -> tuple[list[int], list[int]]:
     """Enclose the cumulative function, in units of 2^−bits, as far as it is not nearly 1."""
-    work = bits + 32
-    count = _enough(weights, work)
-    lows, highs = zip(*islice(weights.bounds(work), count), strict=True)
+    lows, highs, rest = _enclosed(weights, bits + 32)
     low_sums, high_sums = list(accumulate(lows)), list(accumulate(highs))
-    most, least = high_sums[-1] + weights.tail(count, work), low_sums[-1]
+    most, least = high_sums[-1] + rest, low_sums[-1]
     one = 1 << bits
     low = [(part << bits) // most for part in low_sums]
     high = [min(one, -(-(part << bits) // least)) for part in high_sums]
@@ -136,14 +134,13 @@ def cumulative(weights: Weights, bits: int) -> tuple[list[int], list[int]]:
     return low, high
 
 
-def _enough(weights: Weights, work: int) -> int:
-    """Find how many outcomes leave a tail of at most 2^(16−work)."""
-    if weights.size is not None:
-        return weights.size
-    count = 64
-    while weights.tail(count, work) > 1 << 16:
+def _enclosed(weights: Weights, work: int) -> tuple[list[int], list[int], int]:
+    """Give lower and upper bounds of so many weights that the rest sums to at most 2^(16−work)."""
+    count, rest = weights.size or 64, 0
+    while weights.size is None and (rest := weights.tail(count, work)) > 1 << 16:
         count *= 2
-    return count
+    bounds = list(islice(weights.bounds(work), count))
+    return [low for low, _ in bounds], [high for _, high in bounds], rest
 
 
 def build(weights: Weights, *, most: int) -> Table:
@@ -166,9 +163,9 @@ def _reach(low: list[int]) -> int:
 
 def _shares(weights: Weights, count: int) -> list[int]:
     """Round 2⁶⁴·p down for the first ``count`` outcomes."""
-    lows, highs = zip(*islice(weights.bounds(_SETUP_BITS), count), strict=True)
-    most = sum(highs) + weights.tail(count, _SETUP_BITS)
-    return [(low << WORD) // most for low in lows]
+    lows, highs, rest = _enclosed(weights, _SETUP_BITS)
+    most = sum(highs) + rest
+    return [(low << WORD) // most for low in lows[:count]]
 
 
 def _alias(shares: list[int], level: int) -> list[int]:
