@@ -39,6 +39,8 @@ _HOME = {
     "ZCDP": "dp.guarantees",
     "inspect": "data.suggest",
     "overlap": "audit.overlap",
+    "model_loss": "anonymize.utility",
+    "query_error": "anonymize.utility",
 }
 _ROOMS = ("anonymize", "audit", "dp", "errors", "examples")
 

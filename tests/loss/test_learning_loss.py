@@ -7,7 +7,7 @@ import builtins
 import numpy as np
 import pytest
 
-from sfumato.anonymize.learning_loss import learning_loss
+from sfumato.anonymize.learning_loss import TargetCounts, learning_loss
 from sfumato.anonymize.recoding import FullDomain, Local, SearchRecord
 from sfumato.data.frequency import FrequencyTable
 from sfumato.data.hierarchy import Hierarchy
@@ -77,6 +77,32 @@ def test_local_recoding_with_ranges():
     found = learning_loss(data, TREES, recoding, "ill")
     assert abs(found.accuracy_loss) < 0.01
     assert recoding.level[0, 1] == -1  # measuring changes nothing
+
+
+def test_target_that_the_frequency_table_does_not_have():
+    """Counts of the target per tuple give the same picture as a judged attribute."""
+    data = table()
+    quasi, index = np.unique(data.quasi, axis=0, return_inverse=True)
+    counts = np.bincount(index.reshape(-1), weights=data.counts).astype(np.int64)
+    coarse = FrequencyTable(
+        data.quasi_names, (), quasi, np.zeros((len(quasi), 0), dtype=np.int32), counts
+    )
+    target = TargetCounts(
+        "ill", index.reshape(-1), data.sensitive[:, 0].astype(np.int64), data.counts
+    )
+    nothing = np.zeros(len(quasi), dtype=np.bool_)
+    kept = learning_loss(coarse, TREES, FullDomain((0, 0), nothing, RECORD), target)
+    assert kept.accuracy_loss == 0
+    assert kept.accuracy_original == pytest.approx(0.9, abs=0.03)
+    hidden = learning_loss(coarse, TREES, FullDomain((1, 0), nothing, RECORD), target)
+    assert hidden.accuracy_release == pytest.approx(0.5, abs=0.06)
+    # Half of each tuple goes to a class with the letter hidden: labels are not sorted first.
+    n = len(quasi)
+    shares = np.concatenate([counts // 2, counts - counts // 2])
+    level = np.concatenate([np.tile([2, 0], (n, 1)), np.tile([0, 0], (n, 1))])
+    low = np.concatenate([quasi, quasi]).astype(np.int64)
+    split = Local(np.tile(np.arange(n), 2), np.arange(2 * n), shares, level, low, low, RECORD)
+    assert learning_loss(coarse, TREES, split, target).accuracy_loss < 0.05
 
 
 def test_same_seed_same_figures_and_own_model():

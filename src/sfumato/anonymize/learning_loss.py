@@ -35,6 +35,27 @@ if TYPE_CHECKING:
     from sfumato.data.hierarchy import Hierarchy
 
 
+@dataclass(frozen=True, eq=False)
+class TargetCounts:
+    """What is to be predicted: `count[i]` records of tuple `tuple_[i]` have value `value[i]`."""
+
+    name: str
+    tuple_: NDArray[np.int64]
+    value: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, table: FrequencyTable, name: str) -> TargetCounts:
+        """Return the counts of a sensitive attribute that the frequency table has."""
+        if name not in table.sensitive_names:
+            raise ParameterError(
+                f"The target must be a sensitive attribute of the frequency table; {name!r} is "
+                f"none of {', '.join(table.sensitive_names) or 'no attributes'}."
+            )
+        value = table.sensitive[:, table.sensitive_names.index(name)].astype(np.int64)
+        return cls(name, np.arange(table.distinct), value, table.counts)
+
+
 @dataclass(frozen=True)
 class LearningLoss:
     """What both models achieve on the original test records.
@@ -64,7 +85,7 @@ def learning_loss(
     table: FrequencyTable,
     hierarchies: Sequence[Hierarchy],
     recoding: Recoding,
-    target: str,
+    target: str | TargetCounts,
     *,
     model: Any = None,
     test_share: float = 1 / 3,
@@ -77,29 +98,28 @@ def learning_loss(
     regression). At most `records` records, drawn at random, are used.
     """
     clone, classifier = _scikit_learn(model)
-    labels = _labels(table, target)
-    number_between("test_share", test_share, 0, 1, open_low=True)
+    counts = target if isinstance(target, TargetCounts) else TargetCounts.of(table, target)
+    share = number_between("test_share", test_share, 0, 1, open_low=True)
     cells = released_cells(table, hierarchies, recoding)
-    train, test = _split(cells.count, positive_integer("records", records), test_share, seed)
-    shown = train[cells.row[train] >= 0]
-    y = labels[cells.tuple_]
-    if len(np.unique(y[train])) < 2 or len(np.unique(y[shown])) < 2 or not len(test):
+    drawn = _Records.drawn(cells, counts, positive_integer("records", records), seed)
+    test, train = drawn.cut(round(len(drawn.label) * share))
+    shown = train.only(train.row >= 0)
+    if min(len(np.unique(train.label)), len(np.unique(shown.label))) < 2 or not len(test.label):
         raise ParameterError(
-            f"Learning to predict '{target}' needs at least two of its values among the records "
-            "to train on, and a record to test on; use more records or another target."
+            f"Learning to predict '{counts.name}' needs at least two of its values among the "
+            "records to train on, and a record to test on; use more records or another target."
         )
     features = _Features(table, tuple(hierarchies), cells)
-    original = clone(classifier).fit(features.original(train), y[train])
-    release = clone(classifier).fit(features.released(shown), y[shown])
+    original = clone(classifier).fit(features.original(train), train.label)
+    release = clone(classifier).fit(features.released(shown), shown.label)
     asked = features.original(test)
-    frequent = np.bincount(y[train]).argmax()
     return LearningLoss(
-        target,
-        accuracy_original=float((original.predict(asked) == y[test]).mean()),
-        accuracy_release=float((release.predict(asked) == y[test]).mean()),
-        auc_original=_auc(original, asked, y[test]),
-        auc_release=_auc(release, asked, y[test]),
-        guess=float((y[test] == frequent).mean()),
+        counts.name,
+        accuracy_original=float((original.predict(asked) == test.label).mean()),
+        accuracy_release=float((release.predict(asked) == test.label).mean()),
+        auc_original=_auc(original, asked, test.label),
+        auc_release=_auc(release, asked, test.label),
+        guess=float((test.label == np.bincount(train.label).argmax()).mean()),
     )
 
 
@@ -112,41 +132,47 @@ def _scikit_learn(model: Any) -> tuple[Any, Any]:
     return clone, LogisticRegression(max_iter=300) if model is None else model
 
 
-def _labels(table: FrequencyTable, target: str) -> NDArray[np.int64]:
-    if target not in table.sensitive_names:
-        raise ParameterError(
-            f"The target must be a sensitive attribute, which is released as it is; "
-            f"{target!r} is none of {', '.join(table.sensitive_names) or 'no attributes'}."
-        )
-    return table.sensitive[:, table.sensitive_names.index(target)].astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class _Records:
+    """Single records: their distinct tuple, their row of the released cells, their label."""
 
+    tuple_: NDArray[np.int64]
+    row: NDArray[np.int64]
+    label: NDArray[np.int64]
 
-def _split(
-    count: NDArray[np.int64], records: int, test_share: float, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw records as numbers of their shares, and cut them into training and test part."""
-    rng = np.random.default_rng(seed)
-    total = int(count.sum())
-    drawn = rng.choice(total, size=min(records, total), replace=False)
-    shares = np.searchsorted(np.cumsum(count), drawn, side="right")
-    tested = round(len(shares) * test_share)
-    return shares[tested:], shares[:tested]
+    @classmethod
+    def drawn(cls, cells: ReleasedCells, counts: TargetCounts, records: int, seed: int) -> _Records:
+        """Draw records; within a tuple, labels and classes are paired at random."""
+        rng = np.random.default_rng(seed)
+        shares = np.argsort(cells.tuple_, kind="stable")
+        tuple_ = np.repeat(cells.tuple_[shares], cells.count[shares])
+        row = np.repeat(cells.row[shares], cells.count[shares])
+        label = np.repeat(counts.value, counts.count)
+        mixed = np.lexsort((rng.random(len(label)), np.repeat(counts.tuple_, counts.count)))
+        chosen = rng.choice(len(tuple_), size=min(records, len(tuple_)), replace=False)
+        return cls(tuple_[chosen], row[chosen], label[mixed][chosen])
+
+    def only(self, chosen: NDArray[np.bool_] | slice) -> _Records:
+        return _Records(self.tuple_[chosen], self.row[chosen], self.label[chosen])
+
+    def cut(self, at: int) -> tuple[_Records, _Records]:
+        return self.only(slice(None, at)), self.only(slice(at, None))
 
 
 @dataclass(frozen=True, eq=False)
 class _Features:
-    """Codes shares as sparse one-hot rows over the nodes of all hierarchies."""
+    """Codes records as sparse one-hot rows over the nodes of all hierarchies."""
 
     table: FrequencyTable
     hierarchies: tuple[Hierarchy, ...]
     cells: ReleasedCells
 
-    def original(self, shares: NDArray[np.int64]) -> Any:
-        leaves = self.table.quasi[self.cells.tuple_[shares]].astype(np.int64)
+    def original(self, records: _Records) -> Any:
+        leaves = self.table.quasi[records.tuple_].astype(np.int64)
         return self._matrix(leaves, np.zeros_like(leaves))
 
-    def released(self, shares: NDArray[np.int64]) -> Any:
-        rows = self.cells.row[shares]
+    def released(self, records: _Records) -> Any:
+        rows = records.row
         low, high, level = self.cells.low[rows], self.cells.high[rows], self.cells.level[rows]
         for a, h in enumerate(self.hierarchies):
             covers = np.argmax(h.levels[low[:, a]] == h.levels[high[:, a]], axis=1)
