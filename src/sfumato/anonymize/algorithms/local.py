@@ -6,7 +6,7 @@ Steps, each in a module of its own:
    group of tuples that satisfies the definition (the bottom-up idea of Samarati 2001 and
    of Incognito, LeFevre et al. 2005, applied to what is left instead of the whole table);
 2. `local_merge` joins what is left to the class where it adds the least loss;
-3. `local_move`, `local_rounds` improve by transfers between classes, priced exactly and
+3. `local_improve` improves by transfers between classes, priced exactly and
    judged in batches, so any definition with a `judge` method takes part;
 4. `local_suppress` leaves records out within the limit where that is cheaper.
 
@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.anonymize.algorithms.local_freeze import freeze
 from sfumato.anonymize.algorithms.local_judge import Judge
 from sfumato.anonymize.algorithms.local_merge import agglomerate
-from sfumato.anonymize.algorithms.local_move import improve
+from sfumato.anonymize.algorithms.local_improve import improve
 from sfumato.anonymize.algorithms.local_space import Shares, Space, gather, summarize
 from sfumato.anonymize.algorithms.local_suppress import relieve, suppression_price, withhold
 from sfumato.anonymize.recoding import SUPPRESSED, Local, SearchRecord

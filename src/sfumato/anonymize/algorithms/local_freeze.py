@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.algorithms.local_space import gather
+from sfumato.anonymize.algorithms.local_space import gather, widen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,49 +24,91 @@ if TYPE_CHECKING:
     from sfumato.anonymize.algorithms.local_space import Shares, Space
 
 VISITS = 8000
+"""Largest number of generalisations considered."""
+SLACK = 0.02
+"""Groups within this share of the current price are frozen together."""
+PATIENCE = 500
+"""Visits after which it is checked whether the walk still gets anywhere."""
+PROGRESS = 0.01
+"""Share of the tuples left that must have been frozen since the last check."""
 
 
-def generalisations(space: Space, limit: int) -> NDArray[np.int64]:
-    """Return up to `limit` nodes of the lattice, cheapest first."""
+def freeze(space: Space, judge: Judge) -> Shares:
+    """Place every tuple: frozen classes first, what is left each in a class of its own."""
+    n = len(space.counts)
+    class_, left, used = np.full(n, -1), np.arange(n), 0
+    nodes = generalizations(space, VISITS)
+    queue = [(cost, i) for i, cost in enumerate(_typical(space)[nodes].sum(axis=1))]
+    heapq.heapify(queue)
+    visits, before = 0, n
+    while queue and len(left):
+        price, i = heapq.heappop(queue)
+        group, sizes = _group(space.node, space.counts, left, nodes[i])
+        holds = judge.holding(left, group, sizes)
+        if holds.any():
+            prices = _prices(
+                space.start, space.node, space.price, space.counts, left, group, holds
+            )
+            now = prices <= price * (1 + SLACK) + 1e-12
+            if (holds & ~now).any():
+                heapq.heappush(queue, (float(prices[~now].min()), i))
+            class_[left] = np.where(now, used + np.cumsum(now) - 1, -1)[group]
+            used += int(now.sum())
+            left = left[class_[left] < 0]
+        visits += 1
+        if visits % PATIENCE == 0:
+            if before - len(left) < PROGRESS * before:
+                break
+            before = len(left)
+    class_[left] = used + np.arange(len(left))
+    return gather(np.arange(n), class_, space.counts, used + len(left))
+
+
+def _typical(space: Space) -> NDArray[np.float64]:
+    """Return per column the price of a cheap quarter of the tuples: when to look first."""
+    return np.quantile(space.price, 0.25, axis=0)
+
+
+def generalizations(space: Space, limit: int) -> NDArray[np.int64]:
+    """Return up to `limit` nodes of the lattice as columns, the cheapest on average."""
     start = space.start
     mean = (space.counts @ space.price) / space.counts.sum()
-    bottom = (0,) * (len(start) - 1)
-    cost = sum(mean[start[:-1]])
-    queue = [(cost, bottom)]
-    seen = {bottom}
-    found = []
+    bottom = tuple(int(column) for column in start[:-1])
+    queue = [(float(mean[start[:-1]].sum()), bottom)]
+    seen, found = {bottom}, []
     while queue and len(found) < limit:
         cost, node = heapq.heappop(queue)
         found.append(node)
-        for a, h in enumerate(node):
-            if start[a] + h + 1 < start[a + 1]:
-                above = (*node[:a], h + 1, *node[a + 1 :])
-                if above not in seen:
-                    seen.add(above)
-                    step = mean[start[a] + h + 1] - mean[start[a] + h]
-                    heapq.heappush(queue, (cost + step, above))
+        for a, column in enumerate(node):
+            above = (*node[:a], column + 1, *node[a + 1 :])
+            if column + 1 < start[a + 1] and above not in seen:
+                seen.add(above)
+                heapq.heappush(queue, (cost + float(mean[column + 1] - mean[column]), above))
     return np.array(found, dtype=np.int64)
 
 
-def freeze(space: Space, judge: Judge, limit=VISITS, maxcost=None) -> Shares:
-    """Place every tuple: frozen classes first, what is left each in a class of its own."""
-    n = len(space.counts)
-    class_ = np.full(n, -1)
-    left = np.arange(n)
-    used = 0
-    for node in generalisations(space, limit):
-        columns = space.start[:-1] + node
-        group, sizes = _group(space.node, space.counts, left, columns)
-        holds = judge.holding(left, group, sizes)
-        if not holds.any():
-            continue
-        class_[left] = np.where(holds, used + np.cumsum(holds) - 1, -1)[group]
-        used += int(holds.sum())
-        left = left[class_[left] < 0]
-        if not len(left):
-            break
-    class_[left] = used + np.arange(len(left))
-    return gather(np.arange(n), class_, space.counts, used + len(left))
+@njit(cache=True)
+def _prices(start, node, price, counts, left, group, holds):  # type: ignore[no-untyped-def]
+    """Return what a record pays on average in each group that holds, on its lowest levels."""
+    attributes = len(start) - 1
+    rep = np.full(len(holds), -1, dtype=np.int64)
+    level = np.zeros((len(holds), attributes), dtype=np.int64)
+    total, size = np.zeros(len(holds)), np.zeros(len(holds))
+    for i in range(len(left)):
+        g = group[i]
+        if holds[g]:
+            if rep[g] < 0:
+                rep[g] = left[i]
+            widen(start, node, rep[g], level[g], left[i])
+    for i in range(len(left)):
+        g, t = group[i], left[i]
+        if holds[g]:
+            size[g] += counts[t]
+            for a in range(attributes):
+                total[g] += counts[t] * price[t, start[a] + level[g, a]]
+    for g in range(len(holds)):
+        total[g] = total[g] / size[g] if holds[g] else np.inf
+    return total
 
 
 @njit(cache=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,16 +69,23 @@ class Judge:
             large[large] = definition.judge(Classes(sizes[large]))
             return large
         inside = np.flatnonzero(large[groups])
-        number = np.cumsum(large) - 1
-        chosen = tuples[inside]
-        large[large] = self.holds(
-            gather(chosen, number[groups[inside]], self.space.counts[chosen], int(large.sum()))
-        )
+        chosen, number = tuples[inside], (np.cumsum(large) - 1)[groups[inside]]
+        n = int(large.sum())
+        if definition.needs_population or n * self._cells > DENSE_CELLS:
+            large[large] = self.holds(gather(chosen, number, self.space.counts[chosen], n))
+        elif n:
+            large[large] = definition.judge(
+                self.problem.classes(number, n, tuples=chosen, totals=self.totals)
+            )
         return large
 
+    @cached_property
+    def _cells(self) -> int:
+        """Width of the widest histogram."""
+        return max((len(values) for values in self.problem.table.sensitive_values), default=1)
+
     def _batches(self, chosen: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        cells = max((len(values) for values in self.problem.table.sensitive_values), default=1)
-        step = max(DENSE_CELLS // max(cells, 1), 1)
+        step = max(DENSE_CELLS // max(self._cells, 1), 1)
         for begin in range(0, len(chosen), step):
             yield chosen[begin : begin + step]
 

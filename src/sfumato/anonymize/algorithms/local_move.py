@@ -1,170 +1,167 @@
-"""Moving records between classes while the total price falls."""
+"""Transfers that pay: a share goes to a nearer class, or two classes swap shares.
+
+For each share of a class that pays, the nearest classes are looked up (`local_index`)
+within what its removal would save. A move needs a class that can spare the share; a
+swap needs a partner with the same sensitive values, so that no definition on sensitive
+histograms can object. The best proposal of each share is kept in `Proposals`.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.algorithms.local_index import build, nearest
-from sfumato.anonymize.algorithms.local_space import gather, summarize, Shares, Summary
-from sfumato.anonymize.algorithms.local_rounds import *
+from sfumato.anonymize.algorithms.local_index import nearest
+from sfumato.anonymize.algorithms.local_rounds import EPSILON, Transfers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.local_judge import Judge
-    from sfumato.anonymize.algorithms.local_space import Space
+    from sfumato.anonymize.algorithms.local_index import Index
+    from sfumato.anonymize.algorithms.local_space import Shares, Space, Summary
 
-EPS = 1e-9
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """Per share: how many records go where, in exchange for which share (−1: none), and the gain."""
+
+    moved: NDArray[np.int64]
+    target: NDArray[np.int64]
+    partner: NDArray[np.int64]
+    gain: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, shares: int) -> Proposals:
+        """Return no proposal for each of so many shares."""
+        empty = np.zeros(shares, dtype=np.int64)
+        return cls(empty, np.full(shares, -1), np.full(shares, -1), np.zeros(shares))
+
+    def carry(self, old: NDArray[np.bool_], new: NDArray[np.bool_]) -> Proposals:
+        """Return the proposals of the old shares chosen, at the places of the new ones."""
+        fresh = Proposals.none(len(new))
+        fresh.moved[new], fresh.target[new] = self.moved[old], self.target[old]
+        fresh.gain[new] = self.gain[old]
+        return fresh
+
+
+def propose(
+    space: Space,
+    shares: Shares,
+    classes: Summary,
+    index: Index,
+    *,
+    active: NDArray[np.bool_],
+    minimum: int,
+    without: NDArray[np.int64],
+    gain: NDArray[np.float64],
+    held: NDArray[np.bool_],
+    kinds: NDArray[np.int64],
+    swaps: int,
+    proposals: Proposals,
+) -> None:
+    """Fill in the best transfer of every share of the active classes; `swaps` neighbours deep."""
+    _propose(
+        space.start, space.node, space.price, shares.tuple_, shares.count, shares.first,
+        classes.rep, classes.level, classes.sums, classes.paid, classes.size,
+        index.items, index.low, index.high, index.child, index.children, index.rep, index.level,
+        index.least, active, minimum, without, gain, held, kinds, swaps,
+        proposals.moved, proposals.target, proposals.partner, proposals.gain,
+    )  # fmt: skip
+
+
+def disjoint(shares: Shares, proposals: Proposals) -> tuple[NDArray[np.int64], Transfers]:
+    """Return the best proposals that touch different classes, as shares and as transfers."""
+    order = np.flatnonzero(proposals.target >= 0)
+    order = order[np.argsort(-proposals.gain[order], kind="stable")]
+    class_ = shares.class_
+    taken = np.zeros(shares.classes, dtype=np.bool_)
+    chosen = order[_select(class_[order], proposals.target[order], taken)]
+    swap = np.flatnonzero(proposals.partner[chosen] >= 0)
+    back, target = proposals.partner[chosen[swap]], proposals.target[chosen]
+    return chosen, Transfers(
+        change=np.concatenate([np.arange(len(chosen)), swap]),
+        tuple_=np.concatenate([shares.tuple_[chosen], shares.tuple_[back]]),
+        source=np.concatenate([class_[chosen], target[swap]]),
+        target=np.concatenate([target, class_[chosen[swap]]]),
+        count=np.concatenate([proposals.moved[chosen], shares.count[back]]),
+    )
 
 
 @njit(cache=True)
-def _without(start, node, tuple_, lo, hi, before, after, out, level):  # type: ignore[no-untyped-def]
-    """Set out[j] to the levels of the class without share lo + j."""
-    n, A = hi - lo, len(level)
-    for j in range(1, n):
-        # before[j]: levels of shares lo..lo+j-1 with rep lo
-        for a in range(A):
-            h = 0 if j == 1 else before[j - 1, a]
-            col = start[a] + h
-            while node[tuple_[lo], col] != node[tuple_[lo + j - 1], col]:
-                col += 1
-            before[j, a] = col - start[a]
-    for j in range(n - 2, -1, -1):
-        for a in range(A):
-            h = 0 if j == n - 2 else after[j + 1, a]
-            col = start[a] + h
-            while node[tuple_[hi - 1], col] != node[tuple_[lo + j + 1], col]:
-                col += 1
-            after[j, a] = col - start[a]
-    for j in range(n):
-        for a in range(A):
-            if j == 0:
-                out[j, a] = after[j, a]
-            elif j == n - 1:
-                out[j, a] = before[j, a]
-            else:
-                col = start[a] + max(before[j, a], after[j, a])
-                while node[tuple_[lo], col] != node[tuple_[hi - 1], col]:
-                    col += 1
-                out[j, a] = col - start[a]
+def _select(source, target, taken):  # type: ignore[no-untyped-def]
+    chosen = np.zeros(len(source), dtype=np.bool_)
+    for j in range(len(source)):
+        if not taken[source[j]] and not taken[target[j]]:
+            taken[source[j]] = taken[target[j]] = chosen[j] = True
+    return chosen
+
+
+@njit(cache=True)
+def _exchanged(start, node, price, sums, level, rep, out, n_out, into, n_into):  # type: ignore[no-untyped-def]
+    """Return what a class pays when `out` has left (`level` is without it) and `into` has come."""
+    total = 0.0
+    for a in range(len(level)):
+        column = start[a] + level[a]
+        while node[rep, column] != node[into, column]:
+            column += 1
+        total += sums[column] - n_out * price[out, column] + n_into * price[into, column]
+    return total
 
 
 @njit(cache=True)
 def _propose(start, node, price, tuple_, count, first, c_rep, c_level, c_sums, c_paid, c_size,
              items, low, high, child, children, x_rep, x_level, x_least,
-             active, minimum, moved, target, net):  # type: ignore[no-untyped-def]  # fmt: skip
-    A, W = c_level.shape[1], c_sums.shape[1]
+             active, minimum, without, gain, held, kinds, swaps,
+             moved, target, partner, net):  # type: ignore[no-untyped-def]  # fmt: skip
+    attributes, width = c_level.shape[1], c_sums.shape[1]
     stack, bounds = np.empty(len(low), dtype=np.int64), np.empty(len(low))
-    found, added = np.empty(1, dtype=np.int64), np.empty(1)
-    zero = np.zeros(A, dtype=np.int64)
-    sums = np.empty(W)
-    most = 0
+    found, added = np.empty(max(swaps, 1), dtype=np.int64), np.empty(max(swaps, 1))
+    leaf, sums = np.zeros(attributes, dtype=np.int64), np.empty(width)
     for c in range(len(c_rep)):
-        most = max(most, first[c + 1] - first[c])
-    before, after, out = np.empty((3, most, A), dtype=np.int64)
-    for c in range(len(c_rep)):
-        spare = c_size[c] - minimum
-        if not active[c] or spare <= 0 or c_paid[c] <= EPS:
+        if not active[c] or c_paid[c] <= EPSILON:
             continue
-        lo, hi = first[c], first[c + 1]
-        if hi - lo > 1:
-            _without(start, node, tuple_, lo, hi, before, after, out, c_level[c])
-        for j in range(lo, hi):
-            t = tuple_[j]
-            m = min(count[j], spare)
-            gain = 0.0
-            if m == count[j]:
-                gain = c_paid[c]
-                for a in range(A):
-                    col = start[a] + out[j - lo, a]
-                    gain -= c_sums[c, col] - m * price[t, col]
-            else:
-                for a in range(A):
-                    gain += m * price[t, start[a] + c_level[c, a]]
-            if gain <= EPS:
+        alone = first[c + 1] - first[c] == 1
+        for j in range(first[c], first[c + 1]):
+            moved[j], target[j], partner[j], net[j] = 0, -1, -1, 0.0
+            t, records, saved = tuple_[j], count[j], gain[j]
+            free = 0 if held[j] else min(c_size[c] - minimum, count[j])
+            if free > 0 and (free < count[j] or alone):
+                # Part of a share leaves: the levels stay, only its own price is saved.
+                records, saved = free, 0.0
+                for a in range(attributes):
+                    saved += free * price[t, start[a] + c_level[c, a]]
+            if saved <= EPSILON or (free <= 0 and (swaps == 0 or alone)):
                 continue
-            for w in range(W):
-                sums[w] = m * price[t, w]
-            base = 0.0
-            for a in range(A):
-                base += sums[start[a]]
+            for w in range(width):
+                sums[w] = records * price[t, w]
+            radius = saved * 1.5 if swaps > 0 else saved - EPSILON
             nearest(start, node, c_rep, c_level, c_sums, c_paid, items, low, high, child, children,
-                x_rep, x_level, x_least, t, zero, sums, c, gain - EPS,
-                stack, bounds, found, added)  # fmt: skip
-            if found[0] >= 0:
-                moved[j], target[j], net[j] = m, found[0], gain - added[0]
-
-
-@njit(cache=True)
-def _select(order, share_class, target, op):
-    for j in order:
-        c, d = share_class[j], target[j]
-        if op[c] < 0 and op[d] < 0:
-            op[c] = j
-            op[d] = j
-
-
-def propose(space, shares, classes, active, minimum):
-    n = len(shares.tuple_)
-    index = build(space, classes, np.flatnonzero(shares.width))
-    moved = np.zeros(n, dtype=np.int64); target = np.full(n, -1); net = np.zeros(n)
-    _propose(space.start, space.node, space.price, shares.tuple_, shares.count, shares.first,
-        classes.rep, classes.level, classes.sums, classes.paid, classes.size,
-        index.items, index.low, index.high, index.child, index.children, index.rep, index.level,
-        index.least, active, minimum, moved, target, net)
-    return moved, target, net
-
-def improve(space, judge, shares, rounds=100, verbose=False):
-    import time
-    minimum = judge.problem.definition.minimum_size
-    n = shares.classes
-    state = State(shares, summarize(space, shares), np.ones(n, dtype=np.bool_))
-    for r in range(rounds):
-        t1=time.process_time()
-        active = np.ones(n, dtype=np.bool_)
-        shares = state.shares
-        moved, target, net = propose(space, state.shares, state.classes, active, minimum)
-        t2=time.process_time()
-        cand = np.flatnonzero(target >= 0)
-        if not len(cand): break
-        cand = cand[np.argsort(-net[cand], kind="stable")]
-        op = np.full(n, -1)
-        cls = shares.class_
-        _select(cand, cls, target, op)
-        js = np.unique(op[op >= 0])
-        tr = Transfers(np.arange(len(js)), shares.tuple_[js], cls[js], target[js], moved[js])
-        new = attempt(space, judge, state, tr, n)
-        if verbose: print(r, state.classes.paid.sum()/space.counts.sum(), len(cand), len(js), new.kept, round(t2-t1,4), round(time.process_time()-t2,4))
-        state = new
-        if not state.kept: break
-    return state.shares
-
-
-def removals(space, shares, classes):
-    gain = np.zeros(len(shares.tuple_))
-    _removals(space.start, space.node, space.price, shares.tuple_, shares.count, shares.first, classes.level, classes.sums, classes.paid, gain)
-    return gain
-
-
-@njit(cache=True)
-def _removals(start, node, price, tuple_, count, first, c_level, c_sums, c_paid, gain):
-    A = c_level.shape[1]
-    most = 0
-    for c in range(len(c_paid)):
-        most = max(most, first[c + 1] - first[c])
-    before, after, out = np.empty((3, most, A), dtype=np.int64)
-    for c in range(len(c_paid)):
-        lo, hi = first[c], first[c + 1]
-        if hi == lo: continue
-        if hi - lo == 1:
-            gain[lo] = c_paid[c]
-            continue
-        _without(start, node, tuple_, lo, hi, before, after, out, c_level[c])
-        for j in range(lo, hi):
-            gain[j] = c_paid[c]
-            for a in range(A):
-                col = start[a] + out[j - lo, a]
-                gain[j] -= c_sums[c, col] - count[j] * price[tuple_[j], col]
+                    x_rep, x_level, x_least, t, leaf, sums, c, radius,
+                    stack, bounds, found, added)  # fmt: skip
+            best = EPSILON
+            if free > 0 and found[0] >= 0 and saved - added[0] > best:
+                best = saved - added[0]
+                moved[j], target[j], net[j] = records, found[0], best
+            if swaps == 0 or alone:
+                continue
+            rep = tuple_[first[c]] if j > first[c] else tuple_[j + 1]
+            for d in found:
+                if d < 0 or first[d + 1] - first[d] == 1:
+                    continue
+                for i in range(first[d], first[d + 1]):
+                    if kinds[tuple_[i]] != kinds[t] or count[i] != count[j]:
+                        continue
+                    other = tuple_[first[d]] if i > first[d] else tuple_[i + 1]
+                    rest = c_paid[c] + c_paid[d] - _exchanged(
+                        start, node, price, c_sums[c], without[j], rep, t, count[j],
+                        tuple_[i], count[i])  # fmt: skip
+                    if rest > best:
+                        rest -= _exchanged(
+                            start, node, price, c_sums[d], without[i], other, tuple_[i], count[i],
+                            t, count[j])  # fmt: skip
+                    if rest > best:
+                        best = rest
+                        moved[j], target[j], partner[j], net[j] = count[j], d, i, rest

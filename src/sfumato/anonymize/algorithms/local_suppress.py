@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.algorithms.local_move import removals
+from sfumato.anonymize.algorithms.local_removal import removals
 from sfumato.anonymize.algorithms.local_space import Shares, gather, summarize
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def withhold(space: Space, judge: Judge, shares: Shares, budget: int) -> Shares:
     price = suppression_price(judge.problem)
     while budget > 0:
         classes = summarize(space, shares)
-        gain = removals(space, shares, classes) - price[shares.tuple_] * shares.count
+        everywhere = np.ones(shares.classes, dtype=np.bool_)
+        _, saved = removals(space, shares, classes, everywhere)
+        gain = saved - price[shares.tuple_] * shares.count
         order = np.argsort(-gain / shares.count, kind="stable")
         order = order[(gain[order] > GAIN) & (shares.count[order] <= budget)]
         _, first = np.unique(shares.class_[order], return_index=True)

@@ -1,0 +1,98 @@
+"""The loop of improvement: propose, choose disjoint changes, keep what pays, repeat.
+
+Proposals are remembered between rounds; only classes that changed, or whose proposals
+lead to a class that changed, are looked at again. When nothing more comes of that, all
+are looked at once more, and the loop ends when even this gains next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.anonymize.algorithms.local_index import build
+from sfumato.anonymize.algorithms.local_move import Proposals, disjoint, propose
+from sfumato.anonymize.algorithms.local_removal import held_back, removals
+from sfumato.anonymize.algorithms.local_rounds import State, attempt
+from sfumato.anonymize.algorithms.local_space import summarize
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.algorithms.local_judge import Judge
+    from sfumato.anonymize.algorithms.local_space import Shares, Space
+
+ROUNDS = 200
+SWAPS = 4
+"""Nearest classes among which partners for a swap are sought."""
+WORTH = 2e-4
+"""Share of the loss that a look at everything must save for another one to follow."""
+
+
+def improve(space: Space, judge: Judge, shares: Shares) -> Shares:
+    """Transfer records between classes that all hold, as long as it pays."""
+    state = State(shares, summarize(space, shares), np.ones(shares.classes, dtype=np.bool_))
+    _, kinds = np.unique(judge.problem.table.sensitive, axis=0, return_inverse=True)
+    kinds = kinds.ravel().astype(np.int64)
+    for swaps in (0, SWAPS):
+        state = _descend(space, judge, state, kinds, swaps)
+    return state.shares
+
+
+def _descend(
+    space: Space, judge: Judge, state: State, kinds: NDArray[np.int64], swaps: int
+) -> State:
+    proposals = Proposals.none(len(state.shares.tuple_))
+    active = np.ones(state.shares.classes, dtype=np.bool_)
+    paid = np.inf
+    for _ in range(ROUNDS):
+        _look(space, judge, state, active, kinds, swaps, proposals)
+        chosen, transfers = disjoint(state.shares, proposals)
+        if not len(chosen):
+            total = float(state.classes.paid.sum())
+            if paid - total < WORTH * total:
+                break
+            paid = total
+            active[:] = True
+            continue
+        after = attempt(space, judge, state, transfers, state.shares.classes)
+        # What was refused is not proposed again before something near it changes.
+        proposals.target[chosen] = -1
+        proposals, active = _remember(state, after, proposals)
+        state = after
+    return state
+
+
+def _look(
+    space: Space,
+    judge: Judge,
+    state: State,
+    active: NDArray[np.bool_],
+    kinds: NDArray[np.int64],
+    swaps: int,
+    proposals: Proposals,
+) -> None:
+    shares, classes = state.shares, state.classes
+    everywhere = active if swaps == 0 else np.ones_like(active)
+    without, gain = removals(space, shares, classes, everywhere)
+    propose(
+        space, shares, classes, build(space, classes, np.flatnonzero(shares.width)),
+        active=active, minimum=judge.problem.definition.minimum_size, without=without, gain=gain,
+        held=held_back(judge, shares, classes, active), kinds=kinds, swaps=swaps,
+        proposals=proposals,
+    )  # fmt: skip
+
+
+def _remember(
+    before: State, after: State, proposals: Proposals
+) -> tuple[Proposals, NDArray[np.bool_]]:
+    """Return the proposals that still stand, and the classes to look at again."""
+    active = after.changed.copy()
+    there = proposals.target >= 0
+    stale = before.shares.class_[there][after.changed[proposals.target[there]]]
+    active[stale] = True
+    # A remembered swap would name its partner by place, and places have moved.
+    active[before.shares.class_[proposals.partner >= 0]] = True
+    kept = proposals.carry(~active[before.shares.class_], ~active[after.shares.class_])
+    return kept, active
