@@ -3,7 +3,8 @@
 Greedy k-member clustering (Byun, Kamra, Bertino, Li: Efficient k-Anonymization Using
 Clustering Techniques, DASFAA 2007) compares every record with every cluster, which is
 quadratic. Here distinct tuples are joined in rounds with neighbours in sorted orders
-(`merging`), and then members move to where they cost less (`moving`). Any definition works:
+(`merging`), clusters that grew too large are cut (`splitting`), and members move to where
+they cost less (`moving`). Any definition works:
 a cluster grows until it holds. A heuristic: nothing is proven about its loss.
 """
 
@@ -15,7 +16,9 @@ import numpy as np
 
 from sfumato.anonymize.algorithms.clusters import Clusters, Shares
 from sfumato.anonymize.algorithms.merging import agglomerate
+from sfumato.anonymize.algorithms.moving import improve
 from sfumato.anonymize.algorithms.settling import settle
+from sfumato.anonymize.algorithms.splitting import Splitter
 from sfumato.anonymize.recoding import SearchRecord
 
 if TYPE_CHECKING:
@@ -35,7 +38,10 @@ def cluster(problem: Problem, *, progress: Progress | None = None) -> Local:
         start = Shares(present, numbers, problem.table.counts[present])
         clusters = Clusters(encoding, start, len(present))
         dropped = agglomerate(clusters, judge, spare=problem.suppression_limit)
-        return clusters.shares(dropped)
+        # Clusters that outgrew what they need are cut again before members move.
+        parts = Splitter(encoding, judge, relaxed=True).split(clusters.shares(dropped[:0]))
+        gone, counts, _, _ = clusters.bags(dropped)
+        return improve(parts, judge).and_suppressed(gone, counts)
 
     settled = settle(problem, propose)
     recoding = settled.recoding(

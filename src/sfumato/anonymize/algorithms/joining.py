@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def look(
     state: State,
     tree: Tree,
+    order: NDArray[np.int64],
     line: NDArray[np.int64],
     row: NDArray[np.int64],
     window: int,
@@ -30,9 +31,13 @@ def look(
     Seeker `c` has its list in row `row[c]` of `best` and `cost`; others have row −1.
     """
     # Fields are taken out of the tuples once: counting references in the loop costs more
-    # than the arithmetic.
-    low, level, size, price_of, holds = state.low, state.level, state.size, state.price, state.holds
-    start, height, node, price = tree.start, tree.height, tree.node, tree.price
+    # than the arithmetic. Rows are gathered in the order they are compared in, and the
+    # attributes that sorting counted least, which differ most, come first.
+    size, price_of, holds, node, price = (
+        state.size, state.price, state.holds, tree.node, tree.price
+    )  # fmt: skip
+    at, level = in_line(tree, order, state.low, state.level, line)
+    width = at.shape[1]
     for i in range(len(line)):
         c = line[i]
         r = row[c]
@@ -50,17 +55,38 @@ def look(
             paid = size[c] * price_of[c] + given * price_of[d]
             limit = (cost[r, -1] + paid) / total
             union = 0.0
-            for a in range(low.shape[1]):
-                x = start[a] + low[c, a] * height[a]
-                y = start[a] + low[d, a] * height[a]
-                h = max(level[c, a], level[d, a])
-                while node[x + h] != node[y + h]:
+            for a in range(width):
+                h = max(level[i, a], level[j, a])
+                while node[at[i, a] + h] != node[at[j, a] + h]:
                     h += 1
-                union += price[x + h]
+                union += price[at[i, a] + h]
                 if union >= limit:
                     break
             if union < limit:
                 insert(best, cost, r, d, total * union - paid)
+
+
+@njit(cache=True)
+def in_line(
+    tree: Tree,
+    order: NDArray[np.int64],
+    low: NDArray[np.int64],
+    level: NDArray[np.int64],
+    line: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each generalised tuple's branches begin, and its levels, in sorted order.
+
+    Attributes come in reverse order of sorting.
+    """
+    width = len(order)
+    at = np.empty((len(line), width), dtype=np.int64)
+    levels = np.empty((len(line), width), dtype=np.int64)
+    for i in range(len(line)):
+        for j in range(width):
+            a = order[width - 1 - j]
+            at[i, j] = tree.start[a] + low[line[i], a] * tree.height[a]
+            levels[i, j] = level[line[i], a]
+    return at, levels
 
 
 @njit(cache=True)

@@ -33,7 +33,10 @@ COMPARISONS = 2_000_000
 """Comparisons per round that are always affordable; few seekers look at everybody."""
 
 CANDIDATES = 16
-"""Partners tried per cluster where the definition looks at more than sizes."""
+MOST_CANDIDATES = 128
+TRIALS = 40_000
+"""Partners tried per cluster where the definition looks at more than sizes: few while many
+clusters seek, more as long as all trials of a round stay within this number."""
 
 SHARE_PER_ROUND = 0.3
 """Share of the seekers' joins made per round: the cheapest, before looking again."""
@@ -90,7 +93,9 @@ def _propose(
     clusters: Clusters, judge: Judge, seekers: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the cheapest partners found for each seeker, and what each join would cost."""
-    width = 1 if judge.counts_only else CANDIDATES
+    width = min(max(TRIALS // len(seekers), CANDIDATES), MOST_CANDIDATES)
+    if judge.counts_only:
+        width = 1
     best = np.full((len(seekers), width), -1, dtype=np.int64)
     cost = np.full((len(seekers), width), np.inf)
     living = clusters.living
@@ -103,7 +108,10 @@ def _propose(
     low = clusters.state.low[living]
     for order in orders:
         line = living[np.argsort(clusters.encoding.keys(low, order), kind="stable")]
-        look(clusters.state, clusters.encoding.tree, line, row, window, _lending(judge), best, cost)
+        look(
+            clusters.state, clusters.encoding.tree, order, line, row, window, _lending(judge),
+            best, cost,
+        )  # fmt: skip
     return best, cost
 
 

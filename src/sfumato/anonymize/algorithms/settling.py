@@ -89,10 +89,13 @@ def settle(problem: Problem, propose: Proposal, *, ranges: Sequence[bool] | None
     """Let `propose` make classes, and mend them until every class holds."""
     chosen = tuple(ranges) if ranges is not None else (False,) * problem.attributes
     encoding = Encoding.of(problem)
-    for spend in (True, False)[problem.suppression_limit == 0 :]:
-        settled = _attempt(problem, encoding, propose, chosen, spend=spend)
-        if settled is not None:
-            return settled
+    settled = _attempt(problem, encoding, propose, chosen, spend=False)
+    if problem.suppression_limit > 0:
+        spent = _attempt(problem, encoding, propose, chosen, spend=True)
+        if settled is None or (spent is not None and spent.loss() < settled.loss()):
+            settled = spent
+    if settled is not None:
+        return settled
     raise Unsatisfiable(
         f"No classes of {problem.rows:,} records meet {problem.definition} with at most "
         f"{problem.suppression_limit:,} records suppressed, not even all records in one class. "
@@ -110,8 +113,8 @@ def _attempt(
 ) -> Settled | None:
     """Propose and mend once; None where no way was found.
 
-    `spend` lets suppression also save loss. That moves the reference distribution, which may
-    leave nothing that holds; then only what must be suppressed is.
+    `spend` lets suppression also save loss; otherwise only what must be suppressed is. It
+    need not pay: it moves the reference distribution, and the search is greedy.
     """
     trimmed = trim(problem, Judge(problem, encoding))
     if trimmed is None:

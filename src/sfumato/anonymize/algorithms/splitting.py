@@ -120,13 +120,9 @@ class Splitter:
         minimum = max(problem.definition.minimum_size, 1)
         self.rules = Rules(minimum, relaxed, ordered, np.array(steps), max(sizes))
 
-    def split(self) -> Shares:
-        """Return the classes reached from the whole table."""
-        counts = self.judge.problem.table.counts
-        present = np.flatnonzero(counts)
-        zero = np.zeros(len(present), dtype=np.int64)
-        whole = Parts(present, counts[present], zero, zero, zero > 0)
-        level = self._judged(whole)
+    def split(self, start: Shares | None = None) -> Shares:
+        """Return the classes reached from the whole table, or from the given classes."""
+        level = self._judged(self._whole() if start is None else _as_parts(start))
         classes: list[Shares] = []
         finished = 0
         while len(level.tuple_):
@@ -139,6 +135,12 @@ class Splitter:
             np.concatenate([c.class_ for c in classes]),
             np.concatenate([c.count for c in classes]),
         )
+
+    def _whole(self) -> Parts:
+        counts = self.judge.problem.table.counts
+        present = np.flatnonzero(counts)
+        zero = np.zeros(len(present), dtype=np.int64)
+        return Parts(present, counts[present], zero, zero, zero > 0)
 
     def _judged(self, parts: Parts) -> Parts:
         groups = parts.groups
@@ -203,20 +205,28 @@ class Splitter:
     def _try(self, parts: Parts, holds: NDArray[np.bool_]) -> list[Parts]:
         """Return the parts of sets all of whose parts hold, pooling parts where that helps.
 
-        A set that did not hold itself may be cut into parts that do not hold either: nothing
-        is lost, and smaller parts may hold.
+        A set that did not hold itself may be cut into parts that do not hold either, where
+        unions need not hold: nothing is lost, and smaller parts may hold.
         """
         made = []
         for pool in (_pool_failing, _pool_smallest, None):
             parts = self._judged(parts)
             bad = np.zeros(len(holds), dtype=np.bool_)
             bad[parts.set_[~parts.holds]] = True
-            bad &= holds
+            if not self.judge.joins_hold:
+                bad &= holds
             made.append(parts[~bad[parts.set_]])
             if pool is None or not bad.any():
                 break
             parts = pool(parts[bad[parts.set_]])
         return [Parts.concatenate(made)]
+
+
+def _as_parts(start: Shares) -> Parts:
+    """Return the released shares as one part per class."""
+    kept = start.kept()
+    zero = np.zeros(len(kept.tuple_), dtype=np.int64)
+    return Parts(kept.tuple_, kept.count, kept.class_, zero, zero > 0).sorted()
 
 
 def _pool_failing(parts: Parts) -> Parts:
