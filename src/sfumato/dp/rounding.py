@@ -96,9 +96,9 @@ def float_down(value: Real) -> float:
 
 def decimal_up(value: Decimal) -> float:
     """Give the smallest float that is at least a finite decimal, however tiny or huge."""
-    if abs(value) < Decimal("1e-400"):
+    if value.copy_abs() < Decimal("1e-400"):
         return math.ulp(0.0) if value > 0 else 0.0
-    if abs(value) > Decimal("1e400"):
+    if value.copy_abs() > Decimal("1e400"):
         return math.inf if value > 0 else -_TOP
     return float_up(Fraction(value))
 
