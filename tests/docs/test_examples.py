@@ -33,7 +33,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     names: dict[str, object] = {"__name__": "example"}
     for number, (language, code) in enumerate(blocks(page), start=1):
         if language == "python":
-            exec(compile(code, f"{page.name}, block {number}", "exec"), names)
+            exec(compile(code, f"{page.name}, block {number}", "exec", dont_inherit=True), names)
         elif language == "console":
             run_console(code)
     assert Path.cwd() == tmp_path
