@@ -1,0 +1,124 @@
+"""The page in Chromium: it shows itself on a desk, on a phone, in the dark and on paper."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sfumato.report.release_page import write_report
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run",
+)  # fmt: skip
+PHONE = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+DESK = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+TOO_WIDE = """
+return [...document.querySelectorAll('body *:not(.unseen):not(.unseen *)')].filter(
+  e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 90))
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("Chromium and chromedriver are not installed: NO PAGE WAS LOOKED AT")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def addresses(by_levels, by_classes, few_nodes, verifications, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    sweep = [(2, 0.3, 4), (5, 0.4, 7), (10, 0.45, 0), (50, None, None)]
+    releases = {"levels": by_levels, "classes": by_classes, "lattice": few_nodes}
+    return {
+        name: write_report(
+            release, folder / f"{name}.html", verification=verifications[release], sweep=sweep
+        ).as_uri()
+        for name, release in releases.items()
+    }
+
+
+def show(browser, address, screen, *, scheme="light"):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    browser.get(address)
+
+
+@pytest.mark.parametrize("which", ["levels", "classes", "lattice"])
+@pytest.mark.parametrize("screen", [PHONE, DESK], ids=["phone", "desk"])
+def test_a_page_fits_its_screen_and_nothing_complains(browser, addresses, which, screen):
+    show(browser, addresses[which], screen)
+    assert browser.get_log("browser") == []
+    root = "return document.documentElement."
+    assert browser.execute_script(f"{root}scrollWidth") <= screen["width"]
+    assert browser.execute_script("return innerWidth") == screen["width"]
+    assert browser.execute_script(TOO_WIDE) == []
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    verdict = browser.find_element("id", "verdict")
+    assert verdict.is_displayed()
+    assert "hold" in verdict.text
+    top = browser.execute_script("return arguments[0].getBoundingClientRect().top", verdict)
+    assert top < screen["height"] / 3
+
+
+def test_letters_keep_their_size_on_a_phone(browser, addresses):
+    sizes = []
+    for screen in (PHONE, DESK):
+        show(browser, addresses["levels"], screen)
+        script = "return document.querySelector('svg.chart text').getBoundingClientRect().height"
+        sizes.append(browser.execute_script(script))
+    assert sizes[0] == pytest.approx(sizes[1])
+    assert sizes[0] >= 10
+
+
+def test_the_dark_page_is_dark_and_can_be_read(browser, addresses):
+    light = {}
+    for scheme in ("light", "dark"):
+        show(browser, addresses["levels"], DESK, scheme=scheme)
+        style = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
+        light[scheme] = [brightness(c) for c in browser.execute_script(style)]
+    (paper, ink), (night, chalk) = light["light"], light["dark"]
+    assert paper - ink > 150
+    assert chalk - night > 150
+
+
+def brightness(colour):
+    parts = [float(x) for x in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    return sum(parts) / 3
+
+
+def test_a_page_can_be_printed(browser, addresses):
+    show(browser, addresses["levels"], DESK, scheme="dark")
+    printed = base64.b64decode(browser.print_page())
+    assert printed.startswith(b"%PDF")
+    assert len(printed) > 20_000
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    paper = browser.execute_script("return getComputedStyle(document.body).color")
+    assert brightness(paper) < 80  # dark ink on white, whatever the screen was like
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_screenshot_shows_more_than_one_colour(browser, addresses, tmp_path):
+    show(browser, addresses["lattice"], DESK)
+    file = Path(tmp_path) / "page.png"
+    assert browser.save_screenshot(str(file))
+    assert file.stat().st_size > 20_000
