@@ -29,6 +29,7 @@ _HOME = {
     "Hierarchy": "data.hierarchy",
     "KMap": "anonymize.presence",
     "LocalDP": "dp.guarantees",
+    "Policy": "anonymize.policy",
     "PureDP": "dp.guarantees",
     "RDP": "dp.guarantees",
     "RecursiveLDiversity": "anonymize.diversity",

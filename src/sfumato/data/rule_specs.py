@@ -6,6 +6,7 @@
     hierarchy: {mask: {length: 5}}            a rule with options
     hierarchy: {tree: {…}}                    a tree in place
     hierarchy: {rows: [[leaf, …, root], …]}   the same as a table
+    hierarchy: {rows: […], rule: {…}}         a table whose rule may add leaves, moving none
 
 Contract: `rule_of(spec_of(rule))` gives the same hierarchy over any values.
 """
@@ -28,6 +29,7 @@ from sfumato.data.hierarchy_rules import Automatic, Mask
 from sfumato.data.hierarchy_trees import hierarchy_of_tree, tree_of
 from sfumato.data.interval_rules import Cuts, Intervals, Quantiles
 from sfumato.data.numbers import plain_scalar
+from sfumato.data.pinned_hierarchy import Pinned
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import HierarchyError, ParameterError
 
@@ -98,19 +100,21 @@ def _file(spec: Mapping[str, Any], folder: Path | None) -> Hierarchy:
     return read_hierarchy(path, delimiter=spec.get("delimiter"), ordered=_is_ordered(spec, "file"))
 
 
-def _rows(spec: Mapping[str, Any]) -> Hierarchy:
+def _rows(spec: Mapping[str, Any]) -> HierarchyRule:
     rows = spec["rows"]
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
         raise HierarchyError("The 'rows' of a hierarchy must be lists that go from leaf to root.")
     spans = tuple(np.array([float(s) for s in level]) for level in spec.get("spans", []))
     table = [[str(cell) for cell in row] for row in rows]
-    return Hierarchy.from_rows(
+    listed_rows = Hierarchy.from_rows(
         table, source="the rows in the schema", ordered=_is_ordered(spec, "rows"), spans=spans
     )
+    return Pinned(listed_rows, rule_of(spec["rule"])) if "rule" in spec else listed_rows
 
 
 def _is_ordered(spec: Mapping[str, Any], form: str) -> bool:
-    allowed = {"file": ("file", "ordered", "delimiter"), "rows": ("rows", "ordered", "spans")}[form]
+    options = {"file": ("delimiter",), "rows": ("spans", "rule")}[form]
+    allowed = (form, "ordered", *options)
     for key in spec:
         if key not in allowed:
             raise HierarchyError(
@@ -130,6 +134,8 @@ def spec_of(rule: HierarchyRule, *, folder: Path | None = None) -> Any:
         return {rule.name: options} if options else rule.name
     if isinstance(rule, Hierarchy):
         return _hierarchy_spec(rule, folder or Path())
+    if isinstance(rule, Pinned):
+        return {**rows_spec(rule.hierarchy), "rule": spec_of(rule.rule, folder=folder)}
     raise ParameterError(
         f"a hierarchy rule of class {type(rule).__name__} exists only in code and cannot be "
         "written; bind it with `.over(values, name)` first."
@@ -154,7 +160,12 @@ def _hierarchy_spec(hierarchy: Hierarchy, folder: Path) -> Any:
     tree = tree_of(hierarchy)
     if tree is not None and not hierarchy.ordered and not hierarchy.spans:
         return {"tree": tree}
-    spec: dict[str, Any] = {"rows": [list(row) for row in rows]}
+    return rows_spec(hierarchy)
+
+
+def rows_spec(hierarchy: Hierarchy) -> dict[str, Any]:
+    """Return the table of a hierarchy with what else is known of it."""
+    spec: dict[str, Any] = {"rows": [list(row) for row in hierarchy.rows()]}
     if hierarchy.ordered:
         spec["ordered"] = True
     if hierarchy.spans:
