@@ -28,6 +28,16 @@ SCHEMA = sf.Schema(
 )
 
 
+PLAIN = sf.Schema(
+    quasi={
+        "zip": sf.Hierarchy.flat(["130**", "1485*"]),
+        "age": sf.Hierarchy.flat(["<30", "30-40", ">40"]),
+    },
+    sensitive=["disease"],
+    insensitive=["nationality"],
+)
+
+
 @pytest.fixture
 def patients(tmp_path):
     return write(tmp_path / "release.csv", RELEASED)
@@ -114,6 +124,30 @@ def test_recursive_figures(patients):
     assert found.least_c("disease", l=2) == math.inf
     assert found.largest_l("disease", c=1.5) == 1
     assert found.largest_l("disease", c=1) == 0
+
+
+def test_no_built_in_promise_is_judged_by_its_own_code(patients, monkeypatch):
+    """The verifier must not share a mistake with the definition that guided the algorithm."""
+    promises = [
+        sf.KAnonymity(4),
+        sf.DistinctLDiversity(1, "disease"),
+        sf.EntropyLDiversity(1, "disease"),
+        sf.RecursiveLDiversity(1.1, 1, "disease"),
+        sf.TCloseness(0.6, "disease"),
+        sf.BetaLikeness(2, "disease", enhanced=False),
+        sf.KMap(1),
+        sf.DeltaPresence(0, 1),
+    ]
+
+    def refuse(*_):
+        raise AssertionError("judged by its own code")
+
+    for promise in [*promises, sf.DeltaDisclosure(1, "disease")]:
+        for method in ("judge", "shortfall"):
+            monkeypatch.setattr(type(promise), method, refuse)
+    for promise in promises:
+        assert sf.verify(patients, PLAIN, promise, population=patients).holds
+    assert not sf.verify(patients, PLAIN, sf.DeltaDisclosure(1, "disease")).holds
 
 
 # -- every kind of source ---------------------------------------------------------------

@@ -138,7 +138,7 @@ def _recursive(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Fo
     spread = evidence.sensitive[part.attribute]
     holds = measures.is_recursive(spread, part.c, part.l)
     ratio = measures.recursive_ratio(spread, part.l)
-    return _Found(f"recursive c above, for l = {part.l},", ratio, False, holds)
+    return _Found(f"recursive c (l = {part.l})", ratio, False, holds)
 
 
 def _closeness(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
@@ -189,7 +189,7 @@ def _presence(part: Any, evidence: Evidence, population: PopulationCounts | None
     holds = (share >= part.low - SLACK) & (share <= part.high + SLACK)
     if part.low > 0 and known.outside:
         # People who fit no class are certainly not in the table: nothing can hold.
-        return _Found("presence, some people fitting no class,", share, True, holds & False)
+        return _Found("presence, with people who fit no class", share, True, holds & False)
     low_side = bool((share < part.low - SLACK).any())
     return _Found("presence", share, low_side, holds)
 

@@ -48,8 +48,8 @@ class Verification:
     """What a release was found to be.
 
     `promises` has one row per promise that was checked, `measured` one per figure that can
-    be measured without any promise. `unchecked` names promises that only whoever wrote
-    their definition can check.
+    be measured without any promise ("recursive c (l = 2)" is the number c must exceed).
+    `unchecked` names promises that only whoever wrote their definition can check.
     """
 
     source: str
@@ -193,7 +193,7 @@ def _measured(evidence: Evidence) -> list[Row]:
         ]
         rows += [_worst(label, name, values, evidence, low=True) for label, values in low_is_bad]
         high_is_bad = [
-            ("recursive c above, for l = 2,", measures.recursive_ratio(spread, 2)),
+            ("recursive c (l = 2)", measures.recursive_ratio(spread, 2)),
             *(
                 (f"t ({distance})", distances(spread, distance, name))
                 for distance in ("equal", "kl", "ordered", "hierarchical")
