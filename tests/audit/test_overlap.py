@@ -47,6 +47,16 @@ def test_too_few_people_in_common():
     assert dict(found.table)["pairs with fewer than 3 people in common"] == "1"
 
 
+def test_a_pair_counts_once_whatever_it_gives_away():
+    schema = sf.Schema(quasi={"age": AGE}, sensitive=["disease", "job"])
+    first, second = frame(("20s", ["flu", "hiv"])), frame(("20s", ["hiv", "cold"]))
+    first["job"], second["job"] = ["cook", "nurse"], ["nurse", "clerk"]
+    found = sf.overlap(first, second, schema, k=1)
+    assert [pair.attribute for pair in found.pairs] == ["disease", "job"]
+    assert dict(found.table)["pairs with a single sensitive value in common"] == "1"
+    assert found.warning.startswith("1 of 1 pairs")
+
+
 def test_what_one_release_reveals_alone_is_not_blamed_on_both():
     first = frame(("20s", ["flu", "flu"]))
     second = frame(("20s", ["flu", "flu", "hiv"]))

@@ -27,6 +27,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,13 +38,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OverlapPair:
-    """Two classes that give more away together: how many values and people they can share."""
+    """Two classes that give more away together: how many values and people they can share.
+
+    `number` is the number of each class in its release; a pair is listed once per sensitive
+    attribute that it gives away.
+    """
 
     first: Bottleneck
     second: Bottleneck
     attribute: str
     common_values: int
     people: int
+    number: tuple[int, int] = (0, 0)
 
     def __str__(self) -> str:
         return (
@@ -68,14 +74,12 @@ class Overlap:
     @property
     def table(self) -> list[tuple[str, str]]:
         """Name and figure of what was found, to be printed."""
-        single = sum(pair.common_values == 1 for pair in self.pairs)
+        single = _class_pairs(p for p in self.pairs if p.common_values == 1)
+        few = _class_pairs(p for p in self.pairs if p.people < self.k)
         return [
             ("pairs of classes one person can be in", f"{self.compared}"),
             ("pairs with a single sensitive value in common", f"{single}"),
-            (
-                f"pairs with fewer than {self.k} people in common",
-                f"{sum(pair.people < self.k for pair in self.pairs)}",
-            ),
+            (f"pairs with fewer than {self.k} people in common", f"{few}"),
         ]
 
     @property
@@ -84,13 +88,18 @@ class Overlap:
         if self.holds:
             return ""
         return (
-            f"{len(self.pairs)} of {self.compared} pairs of classes reveal more together than "
+            f"{_class_pairs(self.pairs)} of {self.compared} pairs of classes reveal more together than "
             f"each alone, for instance {self.pairs[0]}."
         )
 
     def __str__(self) -> str:
         alright = f"{self.compared} pairs of classes compared, none reveals more together"
         return self.warning or alright
+
+
+def _class_pairs(pairs: Iterable[OverlapPair]) -> int:
+    """Count pairs of classes, whatever the number of attributes they give away."""
+    return len({pair.number for pair in pairs})
 
 
 def overlap(
@@ -150,6 +159,7 @@ def _compared(
                     name,
                     int(common[d]),
                     int(people[d]),
+                    (c, int(d)),
                 )
                 for d in np.flatnonzero(meeting & (alone | few))
             ]
