@@ -8,10 +8,10 @@ class the population counts the people who fit its generalised values.
   become wider and fit as many people or more.
 * δ-presence (Nergiz, Atzori, Clifton: Hiding the Presence of Individuals from Shared
   Databases, SIGMOD 2007): the share of those people who are in the table, and so the
-  probability that a person who fits is in it, lies between `low` and `high`. Union-closed:
-  the share of a union of classes that fit different people is the mediant of their shares
-  and lies between them. That is full-domain generalisation; where a union must be widened
-  to common values, more people fit, and `low` must be judged again.
+  probability that a person who fits is in it, lies between `low` and `high`. Union-closed
+  when `low` is 0: the share of a union is at most the mediant of the shares, which is at
+  most the larger one. Not when `low` is above 0: the generalised values of a union may
+  also fit people whom neither class fitted, and that lowers the share.
 
 Whoever fits no class is certainly not in the table: with `low` above 0 that person is a
 breach no class can show, which verification against the population reports.
@@ -78,7 +78,6 @@ class DeltaPresence(Definition):
 
     low: float
     high: float
-    union_closed: ClassVar[bool] = True
     needs_population: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -88,6 +87,11 @@ class DeltaPresence(Definition):
             raise ParameterError(
                 f"low must not exceed high; given were low {self.low:g} and high {self.high:g}."
             )
+
+    @property
+    def union_closed(self) -> bool:  # type: ignore[override]
+        """True when only `high` is promised; see the proof above."""
+        return self.low == 0
 
     def presence(self, classes: Classes) -> NDArray[np.float64]:
         """Return per class the share of fitting people who are in the table.

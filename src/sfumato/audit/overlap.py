@@ -88,8 +88,8 @@ class Overlap:
         if self.holds:
             return ""
         return (
-            f"{_class_pairs(self.pairs)} of {self.compared} pairs of classes reveal more together than "
-            f"each alone, for instance {self.pairs[0]}."
+            f"{_class_pairs(self.pairs)} of {self.compared} pairs of classes reveal more together "
+            f"than each alone, for instance {self.pairs[0]}."
         )
 
     def __str__(self) -> str:

@@ -211,7 +211,8 @@ def _unite(classes: Classes, first: NDArray[np.int64], second: NDArray[np.int64]
     one, two = _select(classes, first), _select(classes, second)
     population = None
     if one.population is not None and two.population is not None:
-        population = _frozen(one.population + two.population)
+        # The generalised values of a union may also fit people whom neither class fitted.
+        population = _frozen((one.population + two.population) * (1 + first % 2))
     views = {
         name: SensitiveHistogram(
             _frozen(v.counts + two.sensitive[name].counts), v.total, v.values, v.hierarchy
