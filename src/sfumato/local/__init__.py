@@ -1,0 +1,36 @@
+"""Local differential privacy: protocols (client side), estimation (server side), collection.
+
+Every person's own device perturbs her value before it leaves; nobody ever receives the truth.
+The public names are listed here and loaded on first use. Usable alone: ``import sfumato.local``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Aggregate": "reports",
+    "Domain": "domain",
+    "Estimate": "estimate",
+    "FrequencyProtocol": "protocol",
+    "GRR": "grr",
+    "Protocol": "protocol",
+    "Reports": "reports",
+    "Support": "protocol",
+    "well_formed": "reports",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605 - names of strings, computed
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(f"sfumato.local.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'sfumato.local' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,119 @@
+"""What the reports say about the people together, with its uncertainty.
+
+Contract: an :class:`Estimate` gives a frequency and a count for every value, with standard errors
+and intervals. ``unbiased`` is always kept, and intervals are always around it; ``frequencies`` is
+the same array unless a repair was asked for (:mod:`sfumato.local.consistency`), and ``bias`` says
+what that did.
+
+The standard error counts the coins of the devices alone: it is about the n people who answered.
+With ``population=True`` an interval is about the population they were drawn from at random, which
+adds f(1−f)/n to the variance. Intervals use the normal approximation: n coins are summed, so it is
+good once n·p·(1−p) is a few dozen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import ParameterError
+from sfumato.local.consistency import BIAS, Consistency, repair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from sfumato.dp.guarantees import LocalDP
+
+    Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated frequencies of the values of a domain among ``n`` people."""
+
+    values: Sequence[Any]
+    n: int
+    frequencies: Floats
+    standard_error: Floats
+    unbiased: Floats
+    absent_error: Floats
+    guarantee: LocalDP
+    consistency: Consistency = "none"
+
+    @property
+    def counts(self) -> Floats:
+        """Estimated numbers of people."""
+        return self.n * self.frequencies
+
+    @property
+    def bias(self) -> str:
+        """What was done to the unbiased estimates, in words."""
+        return BIAS[self.consistency]
+
+    @property
+    def biased(self) -> bool:
+        """Whether a repair was applied."""
+        return self.consistency != "none"
+
+    def interval(
+        self, level: float = 0.95, *, population: bool = False, together: bool = False
+    ) -> Floats:
+        """Give lower and upper bounds of each frequency, one row per value.
+
+        With ``together`` all intervals hold at once with this probability (Bonferroni).
+        """
+        if not 0 < level < 1:
+            raise ParameterError(f"A level is above 0 and below 1, and {level} was given.")
+        miss = (1 - level) / (len(self.values) if together else 1)
+        variance = self.standard_error**2
+        if population:
+            inside = np.clip(self.unbiased, 0.0, 1.0)
+            variance = variance + inside * (1 - inside) / self.n
+        width = NormalDist().inv_cdf(1 - miss / 2) * np.sqrt(variance)
+        return np.stack([self.unbiased - width, self.unbiased + width], axis=1)
+
+    def consistent(self, how: Consistency, *, alpha: float = 0.05) -> Estimate:
+        """Repair the estimates so that they look like a distribution; this biases them."""
+        repaired = repair(self.unbiased, self.absent_error, how, alpha=alpha)
+        return replace(self, frequencies=repaired, consistency=how)
+
+    def frequency(self, value: Any) -> float:
+        """Give the frequency of one value."""
+        return float(self.frequencies[self._places[value]])
+
+    def count(self, value: Any) -> float:
+        """Give the estimated number of people with one value."""
+        return self.n * self.frequency(value)
+
+    def top(self, k: int) -> list[tuple[Any, float]]:
+        """Give the k most frequent values with their frequencies."""
+        order = np.argsort(-self.frequencies, kind="stable")[:k]
+        return [(self.values[i], float(self.frequencies[i])) for i in order.tolist()]
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {value: place for place, value in enumerate(self.values)}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __str__(self) -> str:
+        bounds = self.interval()
+        lines = [f"{self.n:,} reports, ε = {self.guarantee.epsilon:.6g} each; {self.bias}"]
+        order = np.argsort(-self.frequencies, kind="stable")[:10].tolist()
+        lines += [
+            f"{self.values[i]!s:>20}  {self.frequencies[i]:9.5f}  ± {self.standard_error[i]:.5f}"
+            f"  95 %: {bounds[i, 0]:.5f} … {bounds[i, 1]:.5f}"
+            for i in order
+        ]
+        if len(self.values) > len(order):
+            lines.append(f"{'…':>20}  and {len(self.values) - len(order):,} more values")
+        return "\n".join(lines)
+
+    __repr__ = __str__
