@@ -25,7 +25,7 @@ from sfumato.testing.statistics import lower, upper
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_MOST_VALUES = 256
+_MOST_VALUES = 1024
 _QUANTILES = np.concatenate([[0.0002, 0.0005, 0.001, 0.002, 0.005], np.linspace(0.01, 0.99, 50)])
 
 

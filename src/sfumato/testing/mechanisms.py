@@ -203,7 +203,8 @@ def chi_square(wanted: Probabilities, seen: Mapping[Any, int], trials: int) -> f
 def _check_error(
     mechanism: Any, outputs: npt.NDArray[Any], value: Any, loss: Loss | None
 ) -> float | None:
-    if not hasattr(mechanism, "error") or (loss is None and outputs.dtype.kind not in "iuf"):
+    alike = outputs.dtype.kind in "iuf" and outputs.shape[1:] == np.shape(value)
+    if not hasattr(mechanism, "error") or (loss is None and not alike):
         return None
     losses = np.asarray(loss(outputs, value) if loss else np.abs(outputs - np.asarray(value)))
     losses = losses.reshape(len(outputs), -1).astype(np.float64)

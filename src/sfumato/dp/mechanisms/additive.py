@@ -51,8 +51,10 @@ class Additive(Mechanism):
     def release(self, value: Any) -> Any:
         """Release a value or an array with noise, spending the guarantee once."""
         array = numeric(value, whole=self.whole)
-        released = self._noised(array, 1)[0]
-        return released.item() if array.ndim == 0 else released
+        released = self._noised(array, 1)
+        if array.ndim:
+            return released[0]
+        return int(released[0]) if self.whole else float(released[0])
 
     def simulate(self, value: Any, count: int) -> npt.NDArray[Any]:
         """Make ``count`` independent releases of one value, for study: each costs again."""

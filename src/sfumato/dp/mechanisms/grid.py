@@ -93,7 +93,8 @@ class Grid:
     def values(self, multiples: Integers) -> npt.NDArray[np.float64]:
         """Turn multiples into floats, never infinite."""
         if multiples.dtype != object:
-            return np.clip(np.ldexp(multiples.astype(np.float64), self.power), -_TOP, _TOP)
+            with np.errstate(over="ignore", under="ignore"):
+                return np.clip(np.ldexp(multiples.astype(np.float64), self.power), -_TOP, _TOP)
         flat = [_to_float(Fraction(int(n)) * self.step) for n in multiples.ravel()]
         return np.array(flat, dtype=np.float64).reshape(multiples.shape)
 

@@ -1,0 +1,136 @@
+"""Rounding to the grid costs what it is said to cost, and nothing wraps around."""
+
+import math
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.dp.mechanisms.grid import Grid, add, numeric
+from sfumato.errors import DataError, ParameterError
+
+
+def steps(grid, values):
+    return [int(n) for n in grid.multiples(np.asarray(values)).ravel()]
+
+
+@pytest.mark.parametrize("power", [-30, -3, 0, 2])
+def test_a_single_value_moves_by_at_most_the_rounded_up_sensitivity(power):
+    random, grid = Random(power), Grid(power)
+    for _ in range(2000):
+        delta = Fraction(random.randint(1, 10**6), random.randint(1, 10**6))
+        x = random.uniform(-1e6, 1e6)
+        y = x + random.choice([-1, 1]) * float(delta) * random.choice([1, 1, 0.5, 0.999])
+        real = abs(Fraction(x) - Fraction(y))
+        moved = abs(steps(grid, x)[0] - steps(grid, y)[0])
+        assert moved <= grid.l1(real, 1) if real else moved == 0
+
+
+def test_halves_round_up_everywhere_so_that_whole_steps_carry_over():
+    grid = Grid(0)
+    assert steps(grid, [-1.5, -0.5, 0.5, 1.5, 2.5]) == [-1, 0, 1, 2, 3]
+    # Adding one half to the float below ½ would round to 1; exact arithmetic gives 0.
+    assert steps(grid, [math.nextafter(0.5, 0), -math.nextafter(0.5, 1)]) == [0, -1]
+
+
+def test_vectors_move_by_at_most_the_stated_l1_and_l2():
+    random = np.random.default_rng(1)
+    for size in (2, 5, 40):
+        grid = Grid(-2)
+        for _ in range(300):
+            x = random.normal(size=size) * 100
+            y = x + random.normal(size=size) * random.choice([0.01, 0.3, 5])
+            l1 = sum(abs(Fraction(a) - Fraction(b)) for a, b in zip(x, y, strict=True))
+            l2 = math.sqrt(
+                float(sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(x, y, strict=True)))
+            )
+            moved = [a - b for a, b in zip(steps(grid, x), steps(grid, y), strict=True)]
+            assert sum(map(abs, moved)) <= grid.l1(l1, size)
+            assert math.hypot(*moved) <= float(grid.l2(Fraction(l2 * (1 + 1e-12)), size))
+
+
+def test_the_vector_bounds_are_needed():
+    """Two values that each cross a half move by d steps together, with a tiny real change."""
+    grid = Grid(0)
+    below, above = [0.4999] * 4, [0.5] * 4
+    moved = [b - a for a, b in zip(steps(grid, below), steps(grid, above), strict=True)]
+    assert sum(moved) == 4
+    assert grid.l1(Fraction(4, 10**4), 4) == 4
+    assert float(grid.l2(Fraction(2, 10**4), 4)) >= 2
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.01, 1, 50, 1e6])
+@pytest.mark.parametrize("sensitivity", [1e-9, 1, 3.7, 1e15])
+def test_the_grid_is_finer_than_scale_and_sensitivity(epsilon, sensitivity):
+    for size in (1, 10, 10**6):
+        mechanism = sf.dp.Laplace(sensitivity=sensitivity, epsilon=epsilon, size=size)
+        step = mechanism.grid_for(size).step
+        smaller = min(
+            Fraction(str(sensitivity)), Fraction(str(sensitivity)) / Fraction(str(epsilon))
+        )
+        assert step <= smaller / 2**20
+        assert step * size * 1000 <= Fraction(str(sensitivity))
+        # so rounding widens the noise by less than a thousandth
+        scale = Fraction(str(sensitivity)) / Fraction(str(epsilon))
+        assert scale <= mechanism.steps(size) * step <= scale * Fraction(1001, 1000)
+
+
+def test_outputs_are_multiples_of_the_grid():
+    mechanism = sf.dp.Laplace(sensitivity=0.1, epsilon=1)
+    step = mechanism.grid_for(1).step
+    for value in (0, 1 / 3, -1e9, 12345.678):
+        for output in mechanism.simulate(value, 200):
+            assert (Fraction(float(output)) / step).denominator == 1
+
+
+def test_sums_do_not_wrap_around():
+    top = np.array([2**62 + 5, -(2**62) - 5])
+    total = add(top, np.array([2**62, -(2**62)]))
+    assert total.tolist() == [2**63 + 5, -(2**63) - 5]
+    big = sf.dp.Geometric(sensitivity=1, epsilon=1).release(np.array([2**63 - 1, -(2**63)]))
+    assert abs(int(big[0]) - (2**63 - 1)) < 1000
+    assert abs(int(big[1]) + 2**63) < 1000
+    assert abs(sf.dp.Geometric(sensitivity=1, epsilon=1).release(10**40) - 10**40) < 1000
+    unsigned = np.array([2**64 - 1], dtype=np.uint64)
+    assert abs(int(sf.dp.Geometric(sensitivity=1, epsilon=1).release(unsigned)[0]) - 2**64) < 1000
+
+
+def test_huge_and_tiny_values_stay_finite_and_exact():
+    mechanism = sf.dp.Laplace(sensitivity=1, epsilon=1)
+    assert mechanism.release(1e308) == pytest.approx(1e308)
+    assert math.isfinite(sf.dp.Laplace(sensitivity=1e308, epsilon=1e-3).release(1e308))
+    assert mechanism.release(5e-324) == pytest.approx(0, abs=60)
+    assert mechanism.release(2**70) == pytest.approx(2**70)
+    assert sf.dp.Laplace(sensitivity=1e-300, epsilon=1).release(0.0) == pytest.approx(0, abs=1e-297)
+
+
+def test_integers_are_not_read_through_floats():
+    values = [2**60 + 1, 2**60 + 3]
+    assert numeric(np.array(values)).tolist() == values
+    with pytest.raises(DataError):
+        numeric([2**60 + 1, 0.5])  # a float could not hold the first of them
+
+
+@pytest.mark.parametrize(
+    "bad", [["a", "b"], [None, 1], np.array([1 + 2j]), np.array([1], dtype=np.longdouble), "text"]
+)
+def test_what_is_not_a_number_is_refused(bad):
+    with pytest.raises(DataError, match="needed here"):
+        sf.dp.laplace(bad, sensitivity=1, epsilon=1)
+
+
+def test_shapes_are_kept_and_declared_sizes_enforced():
+    for shape in ((), (0,), (5,), (2, 3), (2, 0, 4), (1, 1, 1)):
+        value = np.zeros(shape)
+        released = sf.dp.laplace(value, sensitivity=1, epsilon=1)
+        assert np.shape(released) == shape
+        gauss = sf.dp.gaussian(value, sensitivity=1, epsilon=1, delta=1e-5)
+        assert np.shape(gauss) == shape
+    assert sf.dp.laplace([1, 2.5], sensitivity=1, epsilon=1).shape == (2,)
+    assert sf.dp.geometric([True, False], sensitivity=1, epsilon=1).dtype == np.int64
+    with pytest.raises(ParameterError, match="declared for size=3"):
+        sf.dp.Laplace(sensitivity=1, epsilon=1, size=3).release([1, 2])
+    with pytest.raises(DataError, match="Whole numbers"):
+        sf.dp.geometric([1.0, 2.0], sensitivity=1, epsilon=1)
