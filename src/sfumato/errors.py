@@ -5,7 +5,7 @@ allowed and what to do. It never quotes a value taken from the cells of sensitiv
 it may name files, attributes, line numbers and values the user typed as parameters.
 
     SfumatoError
-    ├── InputError            the user's files or parameters are at fault (command line: exit code 2)
+    ├── InputError            the user's files or parameters are at fault (exit code 2)
     │   ├── DataError         a data file or frame cannot be used as it is
     │   ├── SchemaError       a schema names what does not exist or contradicts itself
     │   ├── HierarchyError    a hierarchy is not a tree over the values it must cover

@@ -8,9 +8,9 @@ Two properties let algorithms prune; both default to the safe answer, no:
 
 * `monotone`: a class that holds still holds when any records join it;
 * `union_closed`: the union of classes that all hold, holds. Every monotone definition is
-  union-closed. Convex or mediant conditions (entropy, recursive diversity, closeness,
-  presence) are union-closed without being monotone, as long as the reference
-  distribution of the whole table stays the same, that is, while nothing is suppressed.
+  union-closed. Convex conditions (entropy, recursive diversity, closeness, likeness) are
+  union-closed without being monotone, as long as the reference distribution of the whole
+  table stays the same, that is, while nothing is suppressed.
 """
 
 from __future__ import annotations

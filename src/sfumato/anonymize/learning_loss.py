@@ -80,6 +80,13 @@ class LearningLoss:
         """Area under the ROC curve lost by learning from the release."""
         return self.auc_original - self.auc_release
 
+    def __str__(self) -> str:
+        return (
+            f"predicting {self.target}: accuracy {self.accuracy_original:.3f} learnt from the "
+            f"original, {self.accuracy_release:.3f} from the release (guessing: {self.guess:.3f}); "
+            f"AUC {self.auc_original:.3f} and {self.auc_release:.3f}"
+        )
+
 
 def learning_loss(
     table: FrequencyTable,

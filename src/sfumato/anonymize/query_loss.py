@@ -47,7 +47,7 @@ Query = Mapping[str, Wanted]
 """What is counted: per quasi-identifier one value, several values, or a range."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QueryLoss:
     """Relative errors of a workload, and the two figures people quote."""
 
@@ -64,6 +64,14 @@ class QueryLoss:
     def median(self) -> float:
         """Median relative error."""
         return float(np.median(self.errors))
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.errors):,} count queries: relative error {self.median:.3f} in the median, "
+            f"{self.mean:.3f} on average"
+        )
+
+    __repr__ = __str__
 
 
 def query_loss(

@@ -101,6 +101,20 @@ def anonymize(
         str | None,
         typer.Option(metavar="k=2,3,5", help="Draw loss against k in the report."),
     ] = None,
+    query_error: Annotated[
+        bool,
+        typer.Option(
+            "--query-error", help="Also measure the error of count queries on the release."
+        ),
+    ] = False,
+    model_loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ATTR",
+            help="Also measure what a model that predicts this attribute loses by being trained on "
+            "the release (needs the extra 'ml').",
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds after which the best found so far is taken.")
     ] = None,
@@ -150,7 +164,7 @@ def anonymize(
             suppression=suppression,
             objective=objective,
             population=population,
-            pseudonym_key=_key(pseudonym_key),
+            pseudonym_key=_key(pseudonym_key, output),
             order="keep" if keep_order else "shuffle",
             seed=seed,
             progress=progress,
@@ -164,6 +178,17 @@ def anonymize(
         output, file_format=file_format, report=not no_report, replace=force, **extra
     )
     finish(release, path, quiet=quiet)
+    _measure_utility(release, table, query_error, model_loss)
+
+
+def _measure_utility(release: Release, table: Any, queries: bool, target: str | None) -> None:
+    """Print what the release is worth to an analyst, where asked."""
+    from sfumato.anonymize import utility  # noqa: PLC0415 - rarely needed
+
+    if queries:
+        out.print(str(utility.query_error(release)), markup=False)
+    if target is not None:
+        out.print(str(utility.model_loss(release, table, target)), markup=False)
 
 
 def finish(release: Release, path: Path, *, quiet: bool) -> None:
@@ -208,12 +233,12 @@ def _tell(release: Release, checked: Verification, path: Path) -> None:
         note("single records of this release are no longer facts about one person.")
 
 
-def _key(path: Path | None) -> bytes | None:
+def _key(path: Path | None, folder: Path) -> bytes | None:
     if path is None:
         return None
-    from sfumato.data.pseudonyms import create_key, read_key  # noqa: PLC0415 - rarely needed
+    from sfumato.data.pseudonyms import key_beside  # noqa: PLC0415 - rarely needed
 
-    return read_key(path) if path.exists() else create_key(path)
+    return key_beside(path, folder)
 
 
 def _options(texts: list[str]) -> dict[str, Any]:

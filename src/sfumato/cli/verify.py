@@ -67,20 +67,18 @@ def verify(
 
 
 def _show(found: Verification) -> None:
-    verdicts = {True: "yes", False: "NO", None: ""}
-    rows = [
-        (
-            row.name,
-            "unknown" if row.found is None else f"{row.found:.6g}",
-            row.promised,
-            verdicts[row.holds],
-            row.bottleneck or "",
-        )
-        for row in found.table
-    ]
     title = f"{found.source}: {found.records:,} records in {found.classes:,} classes"
-    show_table(title, ("measure", "found", "promised", "holds", "weakest class"), rows)
-    risks = [(name, f"{value:.6g}") for name, value in found.risk.rows()]
+    rows = [
+        (row.promised, _figure(row.found), "yes" if row.holds else "NO") for row in found.promises
+    ]
+    if rows:
+        show_table(title, ("promised", "found", "holds"), rows)
+    for row in found.promises:
+        if row.bottleneck:
+            out.print(f"{row.name}: decided by the class {row.bottleneck}", markup=False)
+    rest = [(row.name, _figure(row.found)) for row in found.table if not row.promised]
+    show_table("What else it has" if rows else title, ("measure", "found"), rest)
+    risks = [(name, _figure(value)) for name, value in found.risk.rows()]
     show_table("Risk of re-identification", ("measure", "value"), risks)
     for finding in found.findings:
         out.print(f"• {finding}", markup=False)
@@ -90,3 +88,7 @@ def _show(found: Verification) -> None:
         out.print("no promise was stated; this is what the file has", style="bold")
     else:
         out.print("the promise holds" if found.holds else "the promise is broken", style="bold")
+
+
+def _figure(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.6g}"
