@@ -2,29 +2,14 @@
 
 Everything Sfumato does ends in this noun. It can be handed on as a table in the kind it
 came in, verified from its own content, written as a folder, and turned into a page.
-
-`save` writes a folder with
-
-* `release.csv` or `release.parquet`: the data, the only file meant to be given away together
-  with `release.json`;
-* `release.json`: the promise, what was done, and what it cost;
-* `policy.yaml`: the decision, to be applied to the next batch (full-domain releases);
-* `report.html`: the page for the data steward. It compares with the original data, so it
-  stays in the house.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from sfumato.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,16 +75,9 @@ class Release:
 
     def verify(self) -> Verification:
         """Check the promise from the released rows and the schema alone."""
-        from sfumato.audit.verify import verify  # noqa: PLC0415 - the audit room loads when used
+        from sfumato.saving import verify_rows  # noqa: PLC0415 - the audit room loads when used
 
-        with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-            self._fill(Path(folder), "csv", report=False)
-            return verify(
-                Path(folder) / "release.csv",
-                self.schema,
-                self.promise,
-                population=self.decision.problem.population_source,
-            )
+        return verify_rows(self)
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write the one-page report; returns its path."""
@@ -128,78 +106,25 @@ class Release:
             "algorithm": record.algorithm,
             "label": record.label,
             "proven_optimal": record.proven_optimal,
-            "levels": self._levels(),
+            "levels": self.levels,
             "loss": {name: round(value, 6) for name, value in self.loss.items()},
             "settings": dict(self.settings),
         }
 
-    def _levels(self) -> dict[str, int] | None:
+    @property
+    def levels(self) -> dict[str, int] | None:
+        """Level per quasi-identifier, where all records are treated alike."""
         levels = getattr(self.decision.recoding, "levels", None)
         if levels is None:
             return None
         return dict(zip(self.schema.quasi_names, (int(v) for v in levels), strict=True))
 
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        file_format: str | None = None,
-        report: bool = True,
-        replace: bool = False,
-        **report_options: Any,
-    ) -> Path:
-        """Write the release as a folder that appears whole or not at all; returns the data file."""
-        target = Path(folder)
-        form = file_format or ("parquet" if self.kind == "parquet" else "csv")
-        if form not in {"csv", "parquet"}:
-            raise DataError(f"A release is written as 'csv' or 'parquet', not '{form}'.")
-        if target.exists() and (not target.is_dir() or any(target.iterdir())) and not replace:
-            raise DataError(
-                f"{target} exists and is not empty; choose another folder, or ask to replace it."
-            )
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-        except OSError as error:
-            raise DataError(
-                f"{target} cannot be written ({error.strerror}); choose a folder that may be "
-                "written to."
-            ) from None
-        try:
-            self._fill(staging, form, report=report, **report_options)
-            _put_in_place(staging, target)
-        except OSError as error:
-            raise DataError(f"{target} cannot be written ({error.strerror}).") from None
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-        return target / f"release.{form}"
+    def save(self, folder: str | Path, **options: Any) -> Path:
+        """Write the release as a folder that appears whole or not at all; returns the data file.
 
-    def _fill(self, folder: Path, form: str, *, report: bool, **report_options: Any) -> None:
-        folder.chmod(0o777 & ~_umask())
-        if form == "csv":
-            self.rows.write_csv(folder / "release.csv", self.delimiter)
-        else:
-            self.rows.write_parquet(folder / "release.parquet")
-        text = json.dumps(self.manifest(), indent=2, ensure_ascii=False)
-        (folder / "release.json").write_text(text + "\n", encoding="utf-8")
-        if self._levels() is not None:
-            from sfumato.anonymize.policy import Policy  # noqa: PLC0415 - loaded when used
+        Options: `file_format` ("csv" or "parquet"), `report` (False for no page), `replace`
+        (True to write over an earlier release), `sweep` (points for the trade-off curve).
+        """
+        from sfumato.saving import save_release  # noqa: PLC0415 - loaded when used
 
-            Policy.of(self).write(folder / "policy.yaml")
-        if report:
-            self.report(folder / "report.html", **report_options)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _put_in_place(staging: Path, target: Path) -> None:
-    """Rename the finished folder; over an existing one, file by file."""
-    if not target.exists():
-        staging.rename(target)
-        return
-    for file in sorted(staging.iterdir()):
-        file.replace(target / file.name)
+        return save_release(self, Path(folder), **options).path

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from sfumato.cli.options import (
     BetaOption,
@@ -24,10 +25,9 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.promises import promise_from
 from sfumato.cli.terminal import SearchProgress, note, out, show_table
-from sfumato.errors import ParameterError, PromiseBroken
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.audit.verify import Verification
     from sfumato.release import Release
 
 
@@ -138,6 +138,7 @@ def anonymize(
     """
     from sfumato.anonymize.run import anonymize as run  # noqa: PLC0415 - heavy
     from sfumato.data.reading import read  # noqa: PLC0415 - heavy
+    from sfumato.saving import save_release  # noqa: PLC0415 - heavy
 
     promise = promise_from(
         k or [],
@@ -174,10 +175,11 @@ def anonymize(
     extra: dict[str, Any] = {}
     if sweep is not None:
         extra["sweep"] = _swept(sweep, table, promise, algorithm, suppression, objective)
-    path = release.save(
-        output, file_format=file_format, report=not no_report, replace=force, **extra
+    saved = save_release(
+        release, output, file_format=file_format, report=not no_report, replace=force, **extra
     )
-    finish(release, path, quiet=quiet)
+    if not quiet:
+        tell(release, saved.path)
     _measure_utility(release, table, query_error, model_loss)
 
 
@@ -191,34 +193,16 @@ def _measure_utility(release: Release, table: Any, queries: bool, target: str | 
         out.print(str(utility.model_loss(release, table, target)), markup=False)
 
 
-def finish(release: Release, path: Path, *, quiet: bool) -> None:
-    """Verify what was written, from the file, and tell the person where it is."""
-    from sfumato.audit.verify import verify  # noqa: PLC0415 - heavy
-
-    checked = verify(
-        path,
-        release.schema,
-        release.promise,
-        population=release.decision.problem.population_source,
-    )
-    if not quiet:
-        _tell(release, checked, path)
-    if not checked.holds:
-        raise PromiseBroken(
-            f"{path} does not keep {release.promise}; do not give it away. "
-            "The table above says which part fails."
-        )
-
-
-def _tell(release: Release, checked: Verification, path: Path) -> None:
+def tell(release: Release, path: Path) -> None:
+    """Tell the person what was written, and where it is."""
     record = release.decision.recoding.record
-    out.print(f"[bold]{release.promise}[/] {'holds' if checked.holds else 'does not hold'}, "
-              f"verified from {path}")  # fmt: skip
+    out.print(f"[bold]{escape(str(release.promise))}[/] holds, verified from {path}")
     rows = [
         ("records released", f"{len(release.rows):,} of {release.records:,}"),
         ("records suppressed", f"{release.suppressed:,}"),
         ("loss (LM)", f"{release.loss['LM']:.4f}   0 = nothing lost, 1 = everything"),
-        ("algorithm", f"{record.algorithm}: {record.label}"),
+        ("algorithm", record.algorithm),
+        ("which is", record.label),
     ]
     if release.left_out:
         rows.append(("columns left out", ", ".join(release.left_out)))

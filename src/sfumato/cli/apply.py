@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.anonymize import finish
+from sfumato.cli.anonymize import tell
 from sfumato.cli.options import DelimiterOption, EncodingOption, QuietOption, SchemaOption
 
 
@@ -33,7 +33,10 @@ def apply(
     """
     from sfumato.anonymize.policy import Policy  # noqa: PLC0415 - heavy
     from sfumato.data.reading import read  # noqa: PLC0415 - heavy
+    from sfumato.saving import save_release  # noqa: PLC0415 - heavy
 
     table = read(data, schema=schema, delimiter=delimiter, encoding=encoding)
     release = Policy.read(policy).apply(table)
-    finish(release, release.save(output, replace=force, report=not no_report), quiet=quiet)
+    saved = save_release(release, output, replace=force, report=not no_report)
+    if not quiet:
+        tell(release, saved.path)

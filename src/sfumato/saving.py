@@ -1,0 +1,128 @@
+"""Put a release on disk: verified first, whole or not at all.
+
+The folder holds
+
+* `release.csv` or `release.parquet`: the data, the only file meant to be given away together
+  with `release.json`;
+* `release.json`: the promise, what was done, and what it cost;
+* `policy.yaml`: the decision, to be applied to the next batch (full-domain releases);
+* `report.html`: the page for the data steward. It compares with the original data, so it
+  stays in the house.
+
+It is filled out of sight, verified from its own data file, and renamed into place. A
+release that does not keep its promise is never put in place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.audit.verify import verify
+from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    from sfumato.audit.verify import Verification
+    from sfumato.release import Release
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Where a release was put, and what its file was found to be."""
+
+    path: Path
+    verification: Verification
+
+
+def verify_rows(release: Release) -> Verification:
+    """Verify a release that has not been saved, from a temporary file."""
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+        return _verified(release, _write_data(release, Path(folder), "csv"))
+
+
+def save_release(
+    release: Release,
+    target: Path,
+    *,
+    file_format: str | None = None,
+    report: bool = True,
+    replace: bool = False,
+    **report_options: Any,
+) -> Saved:
+    """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise."""
+    form = _chosen_format(release, file_format)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())) and not replace:
+        raise DataError(
+            f"{target} exists and is not empty; choose another folder, or ask to replace it."
+        )
+    staging = _staging(target)
+    try:
+        data = _write_data(release, staging, form)
+        checked = _verified(release, data)
+        checked.raise_if_broken()
+        if release.levels is not None:
+            from sfumato.anonymize.policy import Policy  # noqa: PLC0415 - loaded when used
+
+            Policy.of(release).write(staging / "policy.yaml")
+        if report:
+            release.report(staging / "report.html", verification=checked, **report_options)
+        _put_in_place(staging, target)
+    except OSError as error:
+        raise DataError(f"{target} cannot be written ({error.strerror}).") from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return Saved(target / data.name, checked)
+
+
+def _chosen_format(release: Release, wanted: str | None) -> str:
+    form = wanted or ("parquet" if release.kind == "parquet" else "csv")
+    if form not in {"csv", "parquet"}:
+        raise DataError(f"A release is written as 'csv' or 'parquet', not '{form}'.")
+    return form
+
+
+def _staging(target: Path) -> Path:
+    """Make the folder that is filled out of sight, beside the target."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as error:
+        raise DataError(
+            f"{target} cannot be written ({error.strerror}); choose a folder that may be "
+            "written to."
+        ) from None
+    mask = os.umask(0)
+    os.umask(mask)
+    staging.chmod(0o777 & ~mask)
+    return staging
+
+
+def _write_data(release: Release, folder: Path, form: str) -> Path:
+    """Write the data and what is said about it; return the data file."""
+    path = folder / f"release.{form}"
+    if form == "csv":
+        release.rows.write_csv(path, release.delimiter)
+    else:
+        release.rows.write_parquet(path)
+    text = json.dumps(release.manifest(), indent=2, ensure_ascii=False)
+    (folder / "release.json").write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def _verified(release: Release, path: Path) -> Verification:
+    people = release.decision.problem.population_source
+    return verify(path, release.schema, release.promise, population=people)
+
+
+def _put_in_place(staging: Path, target: Path) -> None:
+    """Rename the finished folder; over an existing one, file by file."""
+    if not target.exists():
+        staging.rename(target)
+        return
+    for file in sorted(staging.iterdir()):
+        file.replace(target / file.name)
