@@ -40,14 +40,16 @@ EPSILON = 1e-9
 def improve(shares: Shares, judge: Judge, *, rounds: int = ROUNDS) -> Shares:
     """Return classes of lower loss, all of which hold if all of the given ones do."""
     memory = _Memory(judge.problem.table.distinct)
-    shares, n = shares.compact()
+    out = shares.class_ < 0
+    gone = shares.tuple_[out], shares.count[out]
+    shares, n = shares.kept().compact()
     for _ in range(rounds if n > 1 else 0):
-        now = _Classes(judge, shares, n)
+        now = PricedClasses(judge, shares, n)
         shares, saved = _round(now, memory)
         shares, n = _merged(shares).compact()
         if saved < ENOUGH * now.total or n < 2:
             break
-    return shares
+    return shares.and_suppressed(*gone)
 
 
 class _Memory:
@@ -62,7 +64,7 @@ class _Memory:
         self.awake = np.ones(n, dtype=np.bool_)
 
 
-class _Classes:
+class PricedClasses:
     """The classes at the beginning of a round, priced."""
 
     def __init__(self, judge: Judge, shares: Shares, n: int) -> None:
@@ -77,6 +79,7 @@ class _Classes:
 
     @property
     def total(self) -> float:
+        """What all records pay together."""
         return float(self.size @ self.price)
 
 
@@ -98,7 +101,7 @@ class _Changes:
         return _Changes(self.change[here], self.share[here], self.moved[here], self.home[here])
 
 
-def _round(now: _Classes, memory: _Memory) -> tuple[Shares, float]:
+def _round(now: PricedClasses, memory: _Memory) -> tuple[Shares, float]:
     """Make the changes of one round; return the new shares and the loss saved."""
     home, price = _homes(now, memory)
     changes = _propose(now, memory, home, price)
@@ -113,7 +116,7 @@ def _round(now: _Classes, memory: _Memory) -> tuple[Shares, float]:
     bags = Shares(after.tuple_, place[after.class_], after.count).kept()
     order = np.argsort(bags.class_, kind="stable")
     bags = Shares(bags.tuple_[order], bags.class_[order], bags.count[order])
-    then = _Classes(now.judge, bags, len(touched))
+    then = PricedClasses(now.judge, bags, len(touched))
     holds = now.judge.holds(bags.tuple_, bags.count, bags.class_, len(touched))
     holds |= then.size == 0
     n = len(free)
@@ -128,7 +131,7 @@ def _round(now: _Classes, memory: _Memory) -> tuple[Shares, float]:
     return _apply(now.shares, made), float(gain[good].sum())
 
 
-def _wake(now: _Classes, memory: _Memory, made: _Changes, home: NDArray[np.int64]) -> None:
+def _wake(now: PricedClasses, memory: _Memory, made: _Changes, home: NDArray[np.int64]) -> None:
     """Let only those look again for whom something has changed."""
     class_ = now.shares.class_
     changed = np.zeros(now.n + 1, dtype=np.bool_)
@@ -140,7 +143,7 @@ def _wake(now: _Classes, memory: _Memory, made: _Changes, home: NDArray[np.int64
     memory.awake[now.shares.tuple_[stirred[class_]]] = True
 
 
-def _touched(now: _Classes, changes: _Changes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _touched(now: PricedClasses, changes: _Changes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the classes that changes touch, and the one change that touches each."""
     class_ = np.concatenate([now.shares.class_[changes.share], changes.home])
     touched, first = np.unique(class_, return_index=True)
@@ -172,7 +175,7 @@ def _merged(shares: Shares) -> Shares:
 
 
 def _propose(
-    now: _Classes, memory: _Memory, home: NDArray[np.int64], price: NDArray[np.float64]
+    now: PricedClasses, memory: _Memory, home: NDArray[np.int64], price: NDArray[np.float64]
 ) -> _Changes:
     """Return all changes that promise to save loss, the best first."""
     shares, tree, refused = now.shares, now.judge.encoding.tree, memory.refused
@@ -210,7 +213,7 @@ def _propose(
     return _Changes(np.cumsum(new) - 1, share[order], amount[order], home[share[order]])
 
 
-def _homes(now: _Classes, memory: _Memory) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _homes(now: PricedClasses, memory: _Memory) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return for each share the class it would cost least to join, and the price there."""
     encoding, shares = now.judge.encoding, now.shares
     home = np.full(len(shares.tuple_), -1, dtype=np.int64)

@@ -85,12 +85,22 @@ class Settled:
         )  # fmt: skip
 
 
-def settle(problem: Problem, propose: Proposal, *, ranges: Sequence[bool] | None = None) -> Settled:
-    """Let `propose` make classes, and mend them until every class holds."""
+def settle(
+    problem: Problem,
+    propose: Proposal,
+    *,
+    ranges: Sequence[bool] | None = None,
+    spends: bool = False,
+) -> Settled:
+    """Let `propose` make classes, and mend them until every class holds.
+
+    `spends` says that the proposal uses suppression to save loss; it is then made both with
+    and without, and the better one is kept.
+    """
     chosen = tuple(ranges) if ranges is not None else (False,) * problem.attributes
     encoding = Encoding.of(problem)
     settled = _attempt(problem, encoding, propose, chosen, spend=False)
-    if problem.suppression_limit > 0:
+    if problem.suppression_limit > 0 and (spends or settled is None):
         spent = _attempt(problem, encoding, propose, chosen, spend=True)
         if settled is None or (spent is not None and spent.loss() < settled.loss()):
             settled = spent
