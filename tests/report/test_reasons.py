@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymize.algorithms.evaluation import Evaluator
-from sfumato.anonymize.recoding import FullDomain, SearchRecord
+from sfumato.anonymize.recoding import FullDomain, Local, SearchRecord
 from sfumato.anonymize.run import anonymize
 from sfumato.report.lattice_view import lattice_view
 from sfumato.report.local_reasons import LocalClasses, class_examples, local_reasons
@@ -111,7 +111,7 @@ def test_a_heuristic_that_left_something_lying_is_told_so():
     lazy = FullDomain((2, 2), np.zeros(problem.table.distinct, np.bool_), SearchRecord("lazy"))
     for step in steps_down(problem, lazy):
         assert step.outcome == "cheaper"
-        assert "did not take this step" in step.sentence
+        assert "does not take it" in step.sentence
 
 
 @pytest.mark.parametrize("objective", ["LM", "MD", "NUE", "DM", "AECS"])
@@ -195,6 +195,23 @@ def test_a_class_is_forced_when_one_step_finer_leaves_too_few(rows, k, algorithm
         assert (reason.generalized, reason.forced) == (len(generalized), forced)
         assert sum(use.records for use in reason.uses) == len(rows) - release.suppressed
         assert sum(use.classes for use in reason.uses) == len(members)
+
+
+def test_a_class_that_could_be_split_is_not_called_forced():
+    rows = [(city, "1", "flu") for city in ("Pisa", "Pavia", "Bari", "Lecce") for _ in range(2)]
+    problem = anonymize(columns(rows), sf.KAnonymity(3), schema=SCHEMA).decision.problem
+    n = problem.table.distinct
+    top = np.array([[2, 0]])  # everybody in one class: city *, age 1
+    lazy = Local(
+        np.arange(n), np.zeros(n, np.int64), problem.table.counts, top,
+        problem.table.quasi[:1].astype(np.int64), problem.table.quasi[:1].astype(np.int64),
+        SearchRecord("lazy"),
+    )  # fmt: skip
+    city, age = local_reasons(LocalClasses(problem, lazy))
+    # North and south have four each, which is enough; single cities would have two.
+    assert (city.generalized, city.forced) == (1, 0)
+    assert "in 1 it would not" in city.sentence
+    assert (age.generalized, age.forced) == (0, 0)
 
 
 def test_ranges_are_cut_in_half_and_shown_as_released(patients):

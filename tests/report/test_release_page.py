@@ -182,6 +182,15 @@ def test_operations_that_hurt_the_truth_are_named(by_levels, verifications):
     assert "swapping of zip, noise on age" in text
 
 
+def test_pseudonyms_are_not_called_untouched(patients, tmp_path):
+    release = anonymize(
+        patients.columns, sf.KAnonymity(3), schema=patients.schema, pseudonym_key=b"k" * 32
+    )
+    text = Reader(render(release, verification=checked(release, tmp_path))).text
+    assert "Released as they are: diagnosis, salary. Replaced by keyed pseudonyms: " in text
+    assert not [number for number in patients.columns["patient"][:50] if number in text]
+
+
 def test_labels_and_names_cannot_bring_markup_along(tmp_path):
     bad = "<script>alert(1)</script>"
     tree = sf.Hierarchy.from_rows([(bad, f"{bad}&", "*"), ("b'\"", f"{bad}&", "*"), ("", "x", "*")])

@@ -164,8 +164,8 @@ def _why(classes: int, generalized: int, forced: int | None) -> str:
         )
     return (
         f"{sentence} In {count(forced)} of them one step finer would split off people who break "
-        f"the promise; in the other {count(generalized - forced)} it would not, and the heuristic "
-        "stopped short of it."
+        f"the promise; in {count(generalized - forced)} it would not, and the heuristic stopped "
+        "short of it."
     )
 
 

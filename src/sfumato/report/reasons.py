@@ -126,7 +126,7 @@ def _affordable(
         f"{problem.objective} {decimal(loss)} instead of {decimal(present)}."
     )
     if cheaper:
-        would += " The search is a heuristic and did not take this step."
+        would += " The recoding comes from a heuristic or an earlier decision and does not take it."
     return StepDown(
         name, "cheaper" if cheaper else "dearer", level, found.suppressed, sentence=would
     )

@@ -100,7 +100,7 @@ def render(
         "changes": attribute_changes(problem, recoding),
         "hierarchies": _hierarchies(release),
         "settings": _settings(release),
-        "untouched": [c for c in release.rows.columns if c not in release.schema.quasi_names],
+        "untouched": _untouched(release),
         "trade_off": None if sweep is None else trade_off(sweep, release),
         **_classes(release, checked),
         **_reasons(release),
@@ -179,6 +179,12 @@ def _hierarchies(release: Release) -> tuple[HierarchyUse, ...]:
         weight = release.schema.attribute(name).weight
         uses.append(HierarchyUse(name, Path(h.source).name, h.size, h.height, released, weight))
     return tuple(uses)
+
+
+def _untouched(release: Release) -> list[str]:
+    """Return the columns whose cells are released as they were."""
+    changed = {*release.schema.quasi_names, *release.pseudonyms}
+    return [column for column in release.rows.columns if column not in changed]
 
 
 def _settings(release: Release) -> tuple[tuple[str, str], ...]:
