@@ -157,9 +157,9 @@ def fetched(engine: DuckDB, query: str, kind: Kind) -> Any:
 
         return polars.DataFrame(engine.connection.sql(query))
     if kind == "arrow":
-        return engine.connection.execute(query).to_arrow_table()
+        return engine.connection.sql(query).to_arrow_table()
     if kind in {"pandas", "csv", "parquet"} and _has_pandas():
-        return engine.connection.execute(query).df()
+        return engine.connection.sql(query).df()
     names = list(engine.types(f"({query})"))
     rows = engine.run(query)
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
