@@ -203,3 +203,54 @@ def test_mechanisms_are_values():
     with pytest.raises(AttributeError):
         one.epsilon = 3
     assert isinstance(one(546), float)
+
+
+def test_units_that_own_several_values_get_their_sensitivity():
+    user = sf.dp.Unit("user_id", rows=5)
+    quarter = sf.dp.ExponentialQuantile(lower=0, upper=9, q=0.25, epsilon=1, neighbours=user)
+    assert quarter.rank_sensitivity == Fraction(15, 4)
+    replaced = sf.dp.Neighbours("bounded", user)
+    both = sf.dp.ExponentialQuantile(lower=0, upper=9, q=0.25, epsilon=1, neighbours=replaced)
+    assert both.rank_sensitivity == Fraction(15, 2)
+    family = sf.dp.Group(sf.dp.Row(), 10)
+    assert sf.dp.Pricing(prices=[3], epsilon=1, neighbours=family).mechanism.sensitivity == 30
+    for unlimited in (sf.dp.Unit("user_id"), sf.dp.Node()):
+        with pytest.raises(ParameterError, match="not limited"):
+            sf.dp.median([1, 2], lower=0, upper=5, epsilon=1, neighbours=unlimited)
+        with pytest.raises(ParameterError, match="not limited"):
+            sf.dp.top1(["a"], ["a", "b"], epsilon=1, neighbours=unlimited)
+
+
+def brute_force_rank_sensitivity(q, rows, bounded):
+    """Try all data sets of up to four values on three points, and all their neighbours."""
+    from itertools import combinations_with_replacement as multisets
+
+    def distances(values):
+        n = len(values)
+        pairs = [(sum(x < v for x in values), sum(x <= v for x in values)) for v in range(3)]
+        return [max(Fraction(0), a - q * n, q * n - b) for a, b in pairs]
+
+    worst = Fraction(0)
+    for rest in (m for n in range(4) for m in multisets(range(3), n)):
+        own = [m for n in range(rows + 1) for m in multisets(range(3), n)]
+        if bounded and rows == 1:
+            own = [m for m in own if len(m) == 1]
+        for one in own:
+            for two in own if bounded else [()]:
+                gaps = zip(distances(rest + one), distances(rest + two), strict=True)
+                worst = max(worst, *(abs(a - b) for a, b in gaps))
+    return worst
+
+
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(0)])
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+def test_rank_sensitivities_hold_by_brute_force(q, rows, relation):
+    unit = sf.dp.Row() if rows == 1 else sf.dp.Unit("user_id", rows=rows)
+    mechanism = sf.dp.ExponentialQuantile(
+        lower=0, upper=2, q=q, epsilon=1, neighbours=sf.dp.Neighbours(relation, unit)
+    )
+    worst = brute_force_rank_sensitivity(q, rows, relation == "bounded")
+    assert worst <= mechanism.rank_sensitivity
+    if rows == 1:
+        assert worst >= mechanism.rank_sensitivity / 2

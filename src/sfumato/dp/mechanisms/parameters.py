@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sfumato.dp.neighbours import Group, Neighbours, Row, Unit
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import ParameterError
 
@@ -88,6 +89,21 @@ def count(value: int | None, name: str) -> int | None:
     if isinstance(value, bool) or int(value) != value or value < 1:
         raise ParameterError(f"{name} is a whole number of at least 1, and {value} was given.")
     return int(value)
+
+
+def rows_per_unit(neighbours: Neighbours) -> int:
+    """Give the most values that one privacy unit may own, where a mechanism must know it."""
+    unit, size = neighbours.unit, 1
+    while isinstance(unit, Group):
+        size *= unit.size
+        unit = unit.unit
+    rows = 1 if isinstance(unit, Row) else unit.max_rows if isinstance(unit, Unit) else None
+    if rows is None:
+        raise ParameterError(
+            f"How many values {unit} owns is not limited; use Unit('column', rows=…), bound the "
+            "contributions accordingly, or let every value be a row of its own."
+        )
+    return rows * size
 
 
 def exactly_one(given: Sequence[object], names: str) -> None:

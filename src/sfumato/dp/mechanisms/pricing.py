@@ -6,9 +6,9 @@ pay up to $2 and $4, asking 2.1 earns 2.1, 3.9 earns 3.9 and 4.1 nothing, so noi
 price would ruin it, while the exponential mechanism over public candidate prices does not.
 
 Proof. One buyer more or less changes the revenue at price p by at most p, and one buyer replaced
-too, so the scores have sensitivity max p. Added buyers raise every revenue, so for add/remove
-neighbours the scores are monotone. Revenues are exact: prices are read as the decimals they print
-as and counted in units of their common denominator.
+too, so the scores have sensitivity max p (k·max p for units of k buyers). Added buyers raise
+every revenue, so for add/remove neighbours the scores are monotone. Revenues are exact: prices
+are read as the decimals they print as and counted in units of their common denominator.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Pricing:
         """The exponential mechanism behind it; scores are in units of 1/denominator."""
         neighbours = Neighbours.of(self.neighbours)
         return Exponential(
-            sensitivity=max(self._exact()) * self._denominator(),
+            sensitivity=self._most_moved(neighbours),
             epsilon=self.epsilon,
             monotone=not neighbours.bounded,
             neighbours=neighbours,
@@ -82,6 +82,9 @@ class Pricing:
         ]
         unit = self._denominator()
         return [int(p * unit) * n for p, n in zip(self._exact(), buyers, strict=True)]
+
+    def _most_moved(self, neighbours: Neighbours) -> Fraction:
+        return max(self._exact()) * self._denominator() * parameters.rows_per_unit(neighbours)
 
     def _exact(self) -> list[Fraction]:
         return [parameters.positive(price, "A price") for price in self.prices]

@@ -13,7 +13,8 @@ convergence rates", STOC 2011).
 
 Proof. Moving each value to a point is done value by value and changes no neighbouring relation. If
 a row is added, each count rises by 0 or 1 and q·n by q, so #{x < v} − q·n moves by at most
-Δ = max(q, 1−q), and so does the other difference and the maximum with 0. If a row is
+Δ = max(q, 1−q), and so does the other difference and the maximum with 0; a unit of k rows moves
+them by k times as much, and replacing it is removing and adding k rows. If a row is
 replaced, n stays and counts move by at most Δ = 1. The exponential mechanism over all points
 with score −d is then ε-DP; drawing a range first and a point second gives the same distribution.
 
@@ -35,6 +36,7 @@ from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.base import Error, Mechanism
 from sfumato.dp.mechanisms.grid import numeric
+from sfumato.dp.neighbours import ROW
 from sfumato.dp.noise.choice import Choice
 from sfumato.dp.noise.uniform import below
 from sfumato.dp.rounding import Stated, stated_up
@@ -70,6 +72,7 @@ class ExponentialQuantile(Mechanism):
             )
         if not 0 <= self._order() <= 1:
             raise ParameterError(f"A quantile q lies between 0 and 1, and {self.q} was given.")
+        parameters.rows_per_unit(self.neighbours)
         if self.points > _MOST_POINTS:
             raise ParameterError("The domain has more than 2^52 points; use a coarser step.")
 
@@ -87,8 +90,13 @@ class ExponentialQuantile(Mechanism):
     @property
     def rank_sensitivity(self) -> Fraction:
         """How much a rank distance moves between neighbours."""
-        q = self._order()
-        return Fraction(1) if self.neighbours.bounded else max(q, 1 - q)
+        rows, each = (
+            parameters.rows_per_unit(self.neighbours),
+            max(self._order(), 1 - self._order()),
+        )
+        if not self.neighbours.bounded:
+            return rows * each
+        return Fraction(1) if self.neighbours.unit == ROW else 2 * rows * each
 
     def release(self, value: Any) -> float:
         """Release the quantile of the values, spending the guarantee once."""

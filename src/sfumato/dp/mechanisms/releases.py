@@ -178,14 +178,21 @@ def top1(
     epsilon: Stated,
     neighbours: Neighbours = UNBOUNDED,
 ) -> Hashable:
-    """Release the most frequent of the public ``candidates``, one value per person.
+    """Release the most frequent of the public ``candidates``.
 
-    One person changes a count by 1, and added people only raise counts (monotone scores).
+    A unit of k values changes a count by at most k, and added units only raise counts, so
+    that for add/remove neighbours the scores are monotone.
     """
     seen = Counter(values)
     scores = {candidate: seen[candidate] for candidate in candidates}
-    monotone = not Neighbours.of(neighbours).bounded
-    picked: Hashable = exponential(scores, sensitivity=1, epsilon=epsilon, monotone=monotone)
+    relation = Neighbours.of(neighbours)
+    mechanism = Exponential(
+        sensitivity=parameters.rows_per_unit(relation),
+        epsilon=epsilon,
+        monotone=not relation.bounded,
+        neighbours=relation,
+    )
+    picked: Hashable = mechanism.release(scores)
     return picked
 
 

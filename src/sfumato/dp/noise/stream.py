@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 16  # bytes per call into the cipher: the zeros stay in the first-level cache
 _ZEROS = memoryview(bytes(_BLOCK))
+_SPARE = 16  # older releases of the cipher ask for room for one more block
 _REKEY = 1 << 30  # bytes served under one key
 
 _forks = 0
@@ -71,20 +72,21 @@ class Stream:
             self._rekey()
         self._served += amount
 
-    def _fill(self, out: memoryview) -> None:
-        self._ready(len(out))
-        for start in range(0, len(out), _BLOCK):
-            part = out[start : start + _BLOCK]
-            self._cipher.update_into(_ZEROS[: len(part)], part)
+    def _fill(self, out: memoryview, count: int) -> None:
+        """Fill the first ``count`` bytes of a buffer that has ``_SPARE`` bytes more."""
+        self._ready(count)
+        for start in range(0, count, _BLOCK):
+            size = min(_BLOCK, count - start)
+            self._cipher.update_into(_ZEROS[:size], out[start : start + size + _SPARE])
 
     def bytes(self, count: int) -> bytes:
         """``count`` random bytes."""
         self._ready(count)
         if count <= _BLOCK:
             return self._cipher.update(_ZEROS[:count])
-        out = bytearray(count)
-        self._fill(memoryview(out))
-        return bytes(out)
+        out = bytearray(count + _SPARE)
+        self._fill(memoryview(out), count)
+        return bytes(out[:count])
 
     def bits(self, count: int) -> int:
         """Return a uniform integer of ``count`` bits, of any length."""
@@ -93,10 +95,9 @@ class Stream:
 
     def uint64(self, count: int) -> npt.NDArray[np.uint64]:
         """Fill a fresh array with ``count`` uniform 64-bit words."""
-        out = np.empty(count, dtype=np.uint64)
-        if count:
-            self._fill(out.data.cast("B"))
-        return out
+        out = np.empty(count + _SPARE // 8, dtype=np.uint64)
+        self._fill(out.data.cast("B"), 8 * count)
+        return out[:count]
 
 
 class _SeededStream(Stream):
