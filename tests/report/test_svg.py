@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from sfumato.report.figures import count, decimal, label, percent, some, span
+from sfumato.report.figures import count, decimal, figure, label, percent, some, span
 from sfumato.report.svg import Dot, Point, Series, bar, curve, histogram, lattice
 
 BAD = '<script>alert("x")</script>&'
@@ -130,6 +130,7 @@ def test_numbers_are_written_for_people():
               (0, 0.00001, 0.0004, 0.001, 0.1234, 0.9999, 1.0)]  # fmt: skip
     assert spoken == ["0 %", "<0.1 %", "<0.1 %", "0.1 %", "12.3 %", ">99.9 %", "100 %"]
     assert [decimal(x) for x in (0.0, 1e-9, 0.26175)] == ["0.0000", "<0.0001", "0.2617"]
+    assert [figure(x) for x in (None, math.inf, 5.0, 0.28296)] == ["–", "∞", "5", "0.283"]
     assert [label(""), label("*")] == ["(missing)", "*"]
     assert [span(1, 1), span(3, 4), span(1000, None)] == ["1", "3–4", "1,000+"]
 

@@ -6,6 +6,8 @@ missing cell gets a name.
 
 from __future__ import annotations
 
+import math
+
 from sfumato.data.hierarchy import MISSING
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -39,6 +41,13 @@ def percent(share: float) -> str:
 def decimal(value: float) -> str:
     """Return a loss in [0, 1] with four digits, small but not zero as such."""
     return "<0.0001" if 0 < value < 0.00005 else f"{value:.4f}"
+
+
+def figure(value: float | None) -> str:
+    """Return a measured figure with four digits; what was not measured gets a dash."""
+    if value is None:
+        return EN_DASH
+    return "\N{INFINITY}" if math.isinf(value) else f"{value:,.4g}"
 
 
 def label(text: str) -> str:

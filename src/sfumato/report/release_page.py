@@ -122,6 +122,7 @@ def _template() -> Any:
         percent=figures.percent,
         decimal=figures.decimal,
         cell=figures.label,
+        figure=figures.figure,
     )
     environment.globals.update(bar=bar, some=figures.some)
     return environment.get_template("release.html")
