@@ -100,6 +100,6 @@ def laplace_error(scale: Fraction, step: float, rounding: float, size: int) -> E
     def beyond(beta: float) -> float:
         # the smallest m with 2·q^(m+1)/(1+q) < β
         most = t * (math.log(2 / (1 + q)) - math.log(beta))
-        return (max(0, math.floor(most * _UP)) * step + rounding) * _UP
+        return max(0, math.floor(most * _UP)) * step + rounding
 
     return Error("absolute error", (mean * step + rounding) * _UP, size, beyond)
