@@ -33,7 +33,7 @@ class Grouper:
     """Groups tuples of fixed columns at any level of their hierarchies.
 
     `columns[a]` holds leaf codes; the first `len(hierarchies)` columns have hierarchies, the
-    rest (sensitive attributes) are always kept as they are.
+    rest (sensitive attributes, `widths` values each) are always kept as they are.
     """
 
     def __init__(
@@ -42,32 +42,19 @@ class Grouper:
         hierarchies: tuple[Hierarchy, ...],
         widths: tuple[int, ...] = (),
     ) -> None:
-        self._columns = np.ascontiguousarray(columns)
-        self._nodes = [
-            [np.ascontiguousarray(h.levels[:, j], dtype=np.int64) for j in range(h.height)]
-            for h in hierarchies
-        ]
-        self._radix = [[len(labels) for labels in h.labels] for h in hierarchies]
+        self._columns = np.ascontiguousarray(columns, dtype=np.int32)
         self._hierarchical = len(hierarchies)
-        self._plain = [np.arange(width, dtype=np.int64) for width in widths]
-        sizes = [h.size for h in hierarchies] + list(widths)
-        self._width = max(sizes, default=1)
-
-    def _steps(
-        self, node: tuple[int, ...], attributes: tuple[int, ...], plain: bool
-    ) -> list[tuple[NDArray[np.int64], int]]:
-        """Return (table of nodes, radix) for each column that still tells tuples apart."""
-        steps = [
-            (self._nodes[a][node[a]], self._radix[a][node[a]])
-            for a in attributes
-            if self._radix[a][node[a]] > 1
-        ]
-        positions = [a for a in attributes if self._radix[a][node[a]] > 1]
-        if plain:
-            steps += [(table, len(table)) for table in self._plain]
-            positions += range(self._hierarchical, self._hierarchical + len(self._plain))
-        self._positions = positions
-        return steps
+        self._plain = len(widths)
+        height = max((h.height for h in hierarchies), default=1)
+        width = max([*(h.size for h in hierarchies), *widths, 1])
+        self._nodes = np.zeros((len(columns), height, width), dtype=np.int32)
+        self._radix = np.ones((len(columns), height), dtype=np.int64)
+        for a, h in enumerate(hierarchies):
+            self._nodes[a, : h.height, : h.size] = h.levels.T
+            self._radix[a, : h.height] = [len(labels) for labels in h.labels]
+        for s, n_values in enumerate(widths):
+            self._nodes[self._hierarchical + s, 0, :n_values] = np.arange(n_values)
+            self._radix[self._hierarchical + s, 0] = n_values
 
     def group(
         self,
@@ -82,84 +69,79 @@ class Grouper:
         `attributes` restricts the key to some of the hierarchical columns; `plain` adds the
         columns without hierarchy.
         """
-        chosen = tuple(range(self._hierarchical)) if attributes is None else attributes
-        steps = self._steps(node, chosen, plain)
-        positions = self._positions
-        groups = np.zeros(len(members), dtype=np.int64)
+        chosen = range(self._hierarchical) if attributes is None else attributes
+        positions = [*chosen]
+        levels = [node[a] for a in chosen]
+        if plain and self._plain:
+            positions += range(self._hierarchical, self._hierarchical + self._plain)
+            levels += [0] * self._plain
+        keys = np.zeros(len(members), dtype=np.int64)
         space = 1
-        start = 0
-        while start < len(steps):
-            table = np.zeros((len(steps) - start, self._width), dtype=np.int64)
-            used = 0
-            while start + used < len(steps) and space * steps[start + used][1] < KEY_LIMIT:
-                nodes, radix = steps[start + used]
-                table[used, : len(nodes)] = nodes * space
-                space *= radix
-                used += 1
-            columns = np.array(positions[start : start + used], dtype=np.int64)
-            keys = _keys(self._columns, columns, table[:used], members, groups)
-            groups, first = _dense(keys, space, len(members))
+        for start, stop in self._folds(positions, levels, len(members)):
+            part = np.array(positions[start:stop], dtype=np.int64)
+            at = np.array(levels[start:stop], dtype=np.int64)
+            space = _add_keys(
+                self._columns, self._nodes, self._radix, part, at, members, keys, space
+            )
+            keys, first = _dense(keys, space)
             space = max(len(first), 1)
-            start += used
-        if not steps:
+        if not positions:
             first = np.zeros(min(1, len(members)), dtype=np.int64)
-        return groups, members[first]
+        return keys, members[first]
+
+    def _folds(
+        self, positions: list[int], levels: list[int], members: int
+    ) -> list[tuple[int, int]]:
+        """Cut the columns into runs whose keys fit 63 bits beside a dense key before them."""
+        cuts, start, space = [], 0, 1
+        for i, (a, level) in enumerate(zip(positions, levels, strict=True)):
+            radix = int(self._radix[a, level])
+            if space * radix >= KEY_LIMIT:
+                cuts.append((start, i))
+                start, space = i, members
+            space *= radix
+        return [*cuts, (start, len(positions))] if positions else []
 
 
 @njit(cache=True)
-def _keys(columns, positions, table, members, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Mixed-radix key per member; `groups` is the key so far, in the lowest digits."""
-    keys = groups.copy()
+def _add_keys(columns, nodes, radix, positions, levels, members, keys, space):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Add higher digits to the key of each member; return the size of the key space."""
     for j in range(len(positions)):
+        base = radix[positions[j], levels[j]]
+        if base == 1:
+            continue
         column = columns[positions[j]]
-        row = table[j]
+        node_of = nodes[positions[j], levels[j]]
         for i in range(len(members)):
-            keys[i] += row[column[members[i]]]
-    return keys
-
-
-def _dense(
-    keys: NDArray[np.int64], space: int, n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give equal keys the same number 0, 1, …; return the number per key and the first place of each."""
-    if space <= DIRECT_FACTOR * n + 64:
-        return _dense_direct(keys, space)  # type: ignore[no-any-return]
-    return _dense_hashed(keys)  # type: ignore[no-any-return]
+            keys[i] += node_of[column[members[i]]] * space
+        space *= base
+    return space
 
 
 @njit(cache=True)
-def _dense_direct(keys, space):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    slots = np.full(space, -1, dtype=np.int64)
-    groups = np.empty(len(keys), dtype=np.int64)
-    first = np.empty(min(space, len(keys)), dtype=np.int64)
-    found = 0
-    for i in range(len(keys)):
-        slot = slots[keys[i]]
-        if slot < 0:
-            slot = found
-            slots[keys[i]] = found
-            first[found] = i
-            found += 1
-        groups[i] = slot
-    return groups, first[:found].copy()
+def _dense(keys, space):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Give equal keys the same number 0, 1, …; return them and the first place of each.
 
-
-@njit(cache=True)
-def _dense_hashed(keys):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    Numbers are found in a plain array where the key space is small, else by open addressing.
+    """
+    n = len(keys)
+    direct = space <= DIRECT_FACTOR * n + 64
     bits = 4
-    while (1 << bits) < 2 * len(keys):
+    while not direct and (1 << bits) < 2 * n:
         bits += 1
-    mask = (1 << bits) - 1
-    slots = np.full(1 << bits, -1, dtype=np.int32)
-    groups = np.empty(len(keys), dtype=np.int64)
-    first = np.empty(len(keys), dtype=np.int64)
+    slots = np.full(space if direct else 1 << bits, -1, dtype=np.int32)
+    mask = len(slots) - 1
+    groups = np.empty(n, dtype=np.int64)
+    first = np.empty(n, dtype=np.int64)
     found = 0
-    for i in range(len(keys)):
+    for i in range(n):
         key = keys[i]
-        place = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)
-        at = np.int64(place)
-        while slots[at] >= 0 and keys[first[slots[at]]] != key:
-            at = (at + 1) & mask
+        at = key
+        if not direct:
+            mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+            at = np.int64(mixed >> np.uint64(64 - bits))
+            while slots[at] >= 0 and keys[first[slots[at]]] != key:
+                at = (at + 1) & mask
         if slots[at] < 0:
             slots[at] = found
             first[found] = i
