@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.algorithms.local_freeze import freeze
+from sfumato.anonymize.algorithms.local_improve import improve
 from sfumato.anonymize.algorithms.local_judge import Judge
 from sfumato.anonymize.algorithms.local_merge import agglomerate
-from sfumato.anonymize.algorithms.local_improve import improve
 from sfumato.anonymize.algorithms.local_space import Shares, Space, gather, summarize
 from sfumato.anonymize.algorithms.local_suppress import relieve, suppression_price, withhold
 from sfumato.anonymize.recoding import SUPPRESSED, Local, SearchRecord

@@ -2,10 +2,14 @@
 
 Visits the nodes of the full-domain lattice in the order of what they cost on average.
 On each, the tuples not yet placed are grouped by their generalised values; every group
-that holds is frozen into a class and its tuples are out. What is left at the end is
-for `local_merge`. Where the lattice is too large to walk, only its cheapest nodes are
-visited (best first from the bottom).
+that holds is frozen into a class and its tuples are out. A group may cost more than its
+node does on average; then it waits, and the node is visited again when its price has
+come, so that classes are frozen in the order of what they really cost. What is left at
+the end is for `local_merge`. Where the lattice is too large to walk, only some of its
+nodes are visited.
 """
+
+# ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ SLACK = 0.02
 """Groups within this share of the current price are frozen together."""
 PATIENCE = 500
 """Visits after which it is checked whether the walk still gets anywhere."""
-PROGRESS = 0.01
+PROGRESS = 0.025
 """Share of the tuples left that must have been frozen since the last check."""
 
 
@@ -46,9 +50,7 @@ def freeze(space: Space, judge: Judge) -> Shares:
         group, sizes = _group(space.node, space.counts, left, nodes[i])
         holds = judge.holding(left, group, sizes)
         if holds.any():
-            prices = _prices(
-                space.start, space.node, space.price, space.counts, left, group, holds
-            )
+            prices = _prices(space.start, space.node, space.price, space.counts, left, group, holds)
             now = prices <= price * (1 + SLACK) + 1e-12
             if (holds & ~now).any():
                 heapq.heappush(queue, (float(prices[~now].min()), i))
@@ -70,12 +72,29 @@ def _typical(space: Space) -> NDArray[np.float64]:
 
 
 def generalizations(space: Space, limit: int) -> NDArray[np.int64]:
-    """Return up to `limit` nodes of the lattice as columns, the cheapest on average."""
+    """Return up to `limit` nodes of the lattice as columns.
+
+    All of them where the lattice is small enough; else half of them the cheapest on average
+    and half spread evenly over the lattice (a Kronecker sequence), so that dear tuples, too,
+    meet others before everything is left to merging.
+    """
+    heights = np.diff(space.start)
+    if np.prod(heights.astype(np.float64)) <= limit:
+        return _cheapest(space, limit)
+    roots = np.sqrt(np.arange(2, 2 + len(heights)) + 0.5)
+    spread = np.floor(np.outer(np.arange(1, limit // 2 + 1), roots) % 1.0 * heights)
+    nodes = np.concatenate([_cheapest(space, limit // 2), space.start[:-1] + spread.astype(int)])
+    return np.unique(nodes, axis=0)
+
+
+def _cheapest(space: Space, limit: int) -> NDArray[np.int64]:
+    """Return up to `limit` nodes in the order of their average price, from the bottom."""
     start = space.start
     mean = (space.counts @ space.price) / space.counts.sum()
     bottom = tuple(int(column) for column in start[:-1])
     queue = [(float(mean[start[:-1]].sum()), bottom)]
-    seen, found = {bottom}, []
+    seen = {bottom}
+    found: list[tuple[int, ...]] = []
     while queue and len(found) < limit:
         cost, node = heapq.heappop(queue)
         found.append(node)
@@ -113,38 +132,32 @@ def _prices(start, node, price, counts, left, group, holds):  # type: ignore[no-
 
 @njit(cache=True)
 def _group(node, counts, left, columns):  # type: ignore[no-untyped-def]
-    """Number the left tuples by their nodes in the given columns; return numbers and sizes."""
+    """Group the left tuples by their nodes in the given columns; return group numbers and sizes.
+
+    Tuples are told apart by a 64-bit hash alone. Should two ever collide, they form a group
+    that costs more than it looks; its own lowest common ancestor is taken all the same.
+    """
     room = 16
     while room < 2 * len(left):
         room *= 2
+    last = np.uint64(room - 1)
     slot = np.full(room, -1, dtype=np.int64)
+    marks = np.empty(room, dtype=np.uint64)
     group = np.empty(len(left), dtype=np.int64)
-    first = np.empty(len(left), dtype=np.int64)
     sizes = np.zeros(len(left), dtype=np.int64)
     used = 0
     for i in range(len(left)):
         t = left[i]
-        h = np.uint64(1469598103934665603)
+        mark = np.uint64(0)
         for w in columns:
-            h = (h ^ np.uint64(node[t, w])) * np.uint64(1099511628211)
-        h ^= h >> np.uint64(29)
-        at = np.int64(h & np.uint64(room - 1))
-        while True:
-            g = slot[at]
-            if g < 0:
-                slot[at] = used
-                first[used] = t
-                g = used
-                used += 1
-                break
-            same = True
-            for w in columns:
-                if node[first[g], w] != node[t, w]:
-                    same = False
-                    break
-            if same:
-                break
-            at = (at + 1) & (room - 1)
-        group[i] = g
-        sizes[g] += counts[t]
+            mark = (mark ^ np.uint64(node[t, w])) * np.uint64(0x9E3779B97F4A7C15)
+            mark ^= mark >> np.uint64(32)
+        at = mark & last
+        while slot[at] >= 0 and marks[at] != mark:
+            at = (at + np.uint64(1)) & last
+        if slot[at] < 0:
+            slot[at], marks[at] = used, mark
+            used += 1
+        group[i] = slot[at]
+        sizes[group[i]] += counts[t]
     return group, sizes[:used]

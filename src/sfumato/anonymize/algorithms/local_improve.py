@@ -23,31 +23,30 @@ if TYPE_CHECKING:
     from sfumato.anonymize.algorithms.local_judge import Judge
     from sfumato.anonymize.algorithms.local_space import Shares, Space
 
-ROUNDS = 200
+ROUNDS = 50
+OPTIONS = 4
+"""Nearest classes a share may try when a class can refuse it."""
 SWAPS = 4
 """Nearest classes among which partners for a swap are sought."""
-WORTH = 2e-4
+WORTH = 3e-3
 """Share of the loss that a look at everything must save for another one to follow."""
 
 
 def improve(space: Space, judge: Judge, shares: Shares) -> Shares:
     """Transfer records between classes that all hold, as long as it pays."""
     state = State(shares, summarize(space, shares), np.ones(shares.classes, dtype=np.bool_))
-    _, kinds = np.unique(judge.problem.table.sensitive, axis=0, return_inverse=True)
-    kinds = kinds.ravel().astype(np.int64)
     for swaps in (0, SWAPS):
-        state = _descend(space, judge, state, kinds, swaps)
+        state = _descend(space, judge, state, swaps)
     return state.shares
 
 
-def _descend(
-    space: Space, judge: Judge, state: State, kinds: NDArray[np.int64], swaps: int
-) -> State:
-    proposals = Proposals.none(len(state.shares.tuple_))
+def _descend(space: Space, judge: Judge, state: State, swaps: int) -> State:
+    options = 1 if judge.problem.definition.monotone else OPTIONS
+    proposals = Proposals.none(len(state.shares.tuple_), options)
     active = np.ones(state.shares.classes, dtype=np.bool_)
     paid = np.inf
     for _ in range(ROUNDS):
-        _look(space, judge, state, active, kinds, swaps, proposals)
+        _look(space, judge, state, active, swaps, proposals)
         chosen, transfers = disjoint(state.shares, proposals)
         if not len(chosen):
             total = float(state.classes.paid.sum())
@@ -69,7 +68,6 @@ def _look(
     judge: Judge,
     state: State,
     active: NDArray[np.bool_],
-    kinds: NDArray[np.int64],
     swaps: int,
     proposals: Proposals,
 ) -> None:
@@ -79,9 +77,10 @@ def _look(
     propose(
         space, shares, classes, build(space, classes, np.flatnonzero(shares.width)),
         active=active, minimum=judge.problem.definition.minimum_size, without=without, gain=gain,
-        held=held_back(judge, shares, classes, active), kinds=kinds, swaps=swaps,
+        held=held_back(judge, shares, classes, active), kinds=judge.kinds, swaps=swaps,
         proposals=proposals,
     )  # fmt: skip
+    proposals.settle(judge, shares, active)
 
 
 def _remember(

@@ -11,6 +11,8 @@ so whole cells are passed over when something nearer is already known (branch an
 as in a k-d tree; Bentley 1975).
 """
 
+# ruff: noqa: ANN001, ANN201, ANN202 - Numba infers the types of compiled kernels
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -101,8 +103,8 @@ def _axis(start, c_level, c_sums, items, lo, hi, level):  # type: ignore[no-unty
 
 
 @njit(cache=True)
-def _build(start, node, c_rep, c_level, c_sums, items,
-           low, high, child, children, rep, level, least):  # type: ignore[no-untyped-def]  # fmt: skip
+def _build(start, node, c_rep, c_level, c_sums, items,  # type: ignore[no-untyped-def]
+           low, high, child, children, rep, level, least):  # fmt: skip
     low[0], high[0] = 0, len(items)
     used, cell = 1, 0
     while cell < used:
@@ -136,7 +138,7 @@ def _build(start, node, c_rep, c_level, c_sums, items,
 
 @njit(cache=True)
 def _bound(start, node, q_rep, q_level, q_sums, x_rep, x_level, x_least):  # type: ignore[no-untyped-def]
-    """Bound from below what query and any class of the cell pay together, less what the class pays."""
+    """Bound from below what the query adds to any class of the cell, its own price included."""
     total = 0.0
     for a in range(len(q_level)):
         column = start[a] + x_level[a]
@@ -165,9 +167,9 @@ def joined(start, node, rep, level, sums, other_rep, other_level, other_sums):  
 
 
 @njit(cache=True)
-def nearest(start, node, c_rep, c_level, c_sums, c_paid,
+def nearest(start, node, c_rep, c_level, c_sums, c_paid,  # type: ignore[no-untyped-def]  # noqa: C901 - one loop, kept whole for speed
             items, low, high, child, children, x_rep, x_level, x_least,
-            q_rep, q_level, q_sums, skip, radius, stack, bounds, found, added):  # type: ignore[no-untyped-def]  # fmt: skip
+            q_rep, q_level, q_sums, skip, radius, stack, bounds, found, added):  # fmt: skip
     """Fill `found` with the classes to which the query adds least, nearest first.
 
     Added is what both pay as one less what the class pays alone; only what stays below

@@ -46,7 +46,7 @@ class Judge:
 
     def holds(self, shares: Shares) -> NDArray[np.bool_]:
         """Return for each class whether the definition holds; an empty class does."""
-        verdict = shares.width == 0
+        verdict: NDArray[np.bool_] = shares.width == 0
         large = np.flatnonzero(shares.size >= max(self.problem.definition.minimum_size, 1))
         for batch in self._batches(large):
             verdict[batch] = self.problem.definition.judge(self._classes(shares.take(batch)))
@@ -78,6 +78,41 @@ class Judge:
                 self.problem.classes(number, n, tuples=chosen, totals=self.totals)
             )
         return large
+
+    def changed(
+        self,
+        shares: Shares,
+        classes: NDArray[np.int64],
+        tuples: NDArray[np.int64],
+        counts: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Return whether each of the classes would hold with so many more records of a tuple.
+
+        Negative counts leave. Tuples with the same sensitive values make no difference to
+        the definition, so each combination is judged once.
+        """
+        if not len(classes):
+            return np.zeros(0, dtype=np.bool_)
+        keys = np.stack([classes, self.kinds[tuples], counts], axis=1)
+        _, first, again = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        trial = shares.take(classes[first])
+        trial = gather(
+            np.concatenate([trial.tuple_, tuples[first]]),
+            np.concatenate([trial.class_, np.arange(len(first))]),
+            np.concatenate([trial.count, counts[first]]),
+            len(first),
+        )
+        verdict: NDArray[np.bool_] = self.holds(trial)[again.ravel()]
+        return verdict
+
+    @cached_property
+    def kinds(self) -> NDArray[np.int64]:
+        """Number of each tuple's combination of sensitive values."""
+        table = self.problem.table
+        if self.problem.definition.needs_population:
+            return np.arange(table.distinct)  # the generalised tuple matters, so all differ
+        _, kinds = np.unique(table.sensitive, axis=0, return_inverse=True)
+        return kinds.ravel().astype(np.int64)
 
     @cached_property
     def _cells(self) -> int:

@@ -6,6 +6,8 @@ rest. Each round at least one pair goes, usually a third of all, so the search f
 neighbours (see `local_index`) runs a few dozen times and never over all pairs.
 """
 
+# ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.algorithms.local_space import Shares, Space, Summary
 
 NEIGHBOURS = 4
+"""Nearest classes looked at, in case the very nearest are taken."""
 
 
 def agglomerate(space: Space, judge: Judge, shares: Shares) -> Shares:
@@ -56,8 +59,8 @@ def neighbours(
 
 
 @njit(cache=True)
-def _neighbours(start, node, c_rep, c_level, c_sums, c_paid, items, low, high, child, children,
-                x_rep, x_level, x_least, queries, found, added):  # type: ignore[no-untyped-def]  # fmt: skip
+def _neighbours(start, node, c_rep, c_level, c_sums, c_paid, items, low, high, child, children,  # type: ignore[no-untyped-def]
+                x_rep, x_level, x_least, queries, found, added):  # fmt: skip
     stack, bounds = np.empty(len(low), dtype=np.int64), np.empty(len(low))
     for i in range(len(queries)):
         q = queries[i]
@@ -86,7 +89,7 @@ def _match(wanting, found, added, order, into):  # type: ignore[no-untyped-def]
             continue
         for j in range(found.shape[1]):
             d = found[i, j]
-            if d < 0 or added[i, j] > 1.0 * added[i, 0] + 1e-9:
+            if d < 0 or added[i, j] > added[i, 0] + 1e-9:
                 break
             if not taken[d]:
                 taken[q] = taken[d] = True

@@ -6,6 +6,8 @@ swap needs a partner with the same sensitive values, so that no definition on se
 histograms can object. The best proposal of each share is kept in `Proposals`.
 """
 
+# ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -21,30 +23,56 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.algorithms.local_index import Index
+    from sfumato.anonymize.algorithms.local_judge import Judge
     from sfumato.anonymize.algorithms.local_space import Shares, Space, Summary
 
 
 @dataclass(frozen=True, eq=False)
 class Proposals:
-    """Per share: how many records go where, in exchange for which share (−1: none), and the gain."""
+    """Per share: how many records go where, in exchange for which share (−1: none), and the gain.
+
+    `options` are the nearest classes that a share could move to and `worth` what each
+    would gain; where the definition is not monotone, a class may not welcome a share.
+    """
 
     moved: NDArray[np.int64]
     target: NDArray[np.int64]
     partner: NDArray[np.int64]
     gain: NDArray[np.float64]
+    options: NDArray[np.int64]
+    worth: NDArray[np.float64]
 
     @classmethod
-    def none(cls, shares: int) -> Proposals:
+    def none(cls, shares: int, options: int) -> Proposals:
         """Return no proposal for each of so many shares."""
-        empty = np.zeros(shares, dtype=np.int64)
-        return cls(empty, np.full(shares, -1), np.full(shares, -1), np.zeros(shares))
+        return cls(
+            np.zeros(shares, dtype=np.int64), np.full(shares, -1), np.full(shares, -1),
+            np.zeros(shares), np.full((shares, options), -1), np.zeros((shares, options)),
+        )  # fmt: skip
 
     def carry(self, old: NDArray[np.bool_], new: NDArray[np.bool_]) -> Proposals:
         """Return the proposals of the old shares chosen, at the places of the new ones."""
-        fresh = Proposals.none(len(new))
+        fresh = Proposals.none(len(new), self.options.shape[1])
         fresh.moved[new], fresh.target[new] = self.moved[old], self.target[old]
         fresh.gain[new] = self.gain[old]
         return fresh
+
+    def settle(self, judge: Judge, shares: Shares, active: NDArray[np.bool_]) -> None:
+        """Choose for each active share its best option, if that beats its swap."""
+        open_ = np.flatnonzero(active[shares.class_] & (self.options[:, 0] >= 0))
+        for k in range(self.options.shape[1]):
+            open_ = open_[(self.options[open_, k] >= 0)]
+            open_ = open_[self.worth[open_, k] > self.gain[open_]]
+            welcome = open_
+            if not judge.problem.definition.monotone:
+                welcome = open_[
+                    judge.changed(
+                        shares, self.options[open_, k], shares.tuple_[open_], self.moved[open_]
+                    )
+                ]
+            self.target[welcome] = self.options[welcome, k]
+            self.gain[welcome], self.partner[welcome] = self.worth[welcome, k], -1
+            open_ = np.setdiff1d(open_, welcome, assume_unique=True)
 
 
 def propose(
@@ -69,6 +97,7 @@ def propose(
         index.items, index.low, index.high, index.child, index.children, index.rep, index.level,
         index.least, active, minimum, without, gain, held, kinds, swaps,
         proposals.moved, proposals.target, proposals.partner, proposals.gain,
+        proposals.options, proposals.worth,
     )  # fmt: skip
 
 
@@ -81,12 +110,13 @@ def disjoint(shares: Shares, proposals: Proposals) -> tuple[NDArray[np.int64], T
     chosen = order[_select(class_[order], proposals.target[order], taken)]
     swap = np.flatnonzero(proposals.partner[chosen] >= 0)
     back, target = proposals.partner[chosen[swap]], proposals.target[chosen]
+    moved = np.where(proposals.partner[chosen] >= 0, shares.count[chosen], proposals.moved[chosen])
     return chosen, Transfers(
         change=np.concatenate([np.arange(len(chosen)), swap]),
         tuple_=np.concatenate([shares.tuple_[chosen], shares.tuple_[back]]),
         source=np.concatenate([class_[chosen], target[swap]]),
         target=np.concatenate([target, class_[chosen[swap]]]),
-        count=np.concatenate([proposals.moved[chosen], shares.count[back]]),
+        count=np.concatenate([moved, shares.count[back]]),
     )
 
 
@@ -112,13 +142,14 @@ def _exchanged(start, node, price, sums, level, rep, out, n_out, into, n_into): 
 
 
 @njit(cache=True)
-def _propose(start, node, price, tuple_, count, first, c_rep, c_level, c_sums, c_paid, c_size,
+def _propose(start, node, price, tuple_, count, first, c_rep, c_level, c_sums, c_paid, c_size,  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912 - one pass
              items, low, high, child, children, x_rep, x_level, x_least,
              active, minimum, without, gain, held, kinds, swaps,
-             moved, target, partner, net):  # type: ignore[no-untyped-def]  # fmt: skip
+             moved, target, partner, net, options, worth):  # fmt: skip
     attributes, width = c_level.shape[1], c_sums.shape[1]
     stack, bounds = np.empty(len(low), dtype=np.int64), np.empty(len(low))
-    found, added = np.empty(max(swaps, 1), dtype=np.int64), np.empty(max(swaps, 1))
+    room = max(swaps, options.shape[1])
+    found, added = np.empty(room, dtype=np.int64), np.empty(room)
     leaf, sums = np.zeros(attributes, dtype=np.int64), np.empty(width)
     for c in range(len(c_rep)):
         if not active[c] or c_paid[c] <= EPSILON:
@@ -126,6 +157,7 @@ def _propose(start, node, price, tuple_, count, first, c_rep, c_level, c_sums, c
         alone = first[c + 1] - first[c] == 1
         for j in range(first[c], first[c + 1]):
             moved[j], target[j], partner[j], net[j] = 0, -1, -1, 0.0
+            options[j] = -1
             t, records, saved = tuple_[j], count[j], gain[j]
             free = 0 if held[j] else min(c_size[c] - minimum, count[j])
             if free > 0 and (free < count[j] or alone):
@@ -142,9 +174,9 @@ def _propose(start, node, price, tuple_, count, first, c_rep, c_level, c_sums, c
                     x_rep, x_level, x_least, t, leaf, sums, c, radius,
                     stack, bounds, found, added)  # fmt: skip
             best = EPSILON
-            if free > 0 and found[0] >= 0 and saved - added[0] > best:
-                best = saved - added[0]
-                moved[j], target[j], net[j] = records, found[0], best
+            for k in range(options.shape[1]):
+                if free > 0 and found[k] >= 0 and saved - added[k] > EPSILON:
+                    moved[j], options[j, k], worth[j, k] = records, found[k], saved - added[k]
             if swaps == 0 or alone:
                 continue
             rep = tuple_[first[c]] if j > first[c] else tuple_[j + 1]
@@ -164,4 +196,4 @@ def _propose(start, node, price, tuple_, count, first, c_rep, c_level, c_sums, c
                             t, count[j])  # fmt: skip
                     if rest > best:
                         best = rest
-                        moved[j], target[j], partner[j], net[j] = count[j], d, i, rest
+                        target[j], partner[j], net[j] = d, i, rest

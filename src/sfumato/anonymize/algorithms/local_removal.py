@@ -4,6 +4,8 @@
 the class would save; `held_back` says which shares the definition cannot spare.
 """
 
+# ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -11,13 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.algorithms.local_space import Shares
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.algorithms.local_judge import Judge
-    from sfumato.anonymize.algorithms.local_space import Space, Summary
+    from sfumato.anonymize.algorithms.local_space import Shares, Space, Summary
 
 
 def removals(
@@ -47,11 +47,8 @@ def held_back(
         return held
     spare = (shares.size - definition.minimum_size)[shares.class_]
     asked = np.flatnonzero(active[shares.class_] & (spare > 0) & (classes.paid > 0)[shares.class_])
-    trial = shares.take(shares.class_[asked])
-    at = trial.first[:-1] + asked - shares.first[shares.class_[asked]]
-    count = trial.count.copy()
-    count[at] -= np.minimum(shares.count[asked], spare[asked])
-    held[asked] = ~judge.holds(Shares(trial.tuple_, count, trial.first))
+    taken = np.minimum(shares.count[asked], spare[asked])
+    held[asked] = ~judge.changed(shares, shares.class_[asked], shares.tuple_[asked], -taken)
     return held
 
 
@@ -65,7 +62,7 @@ def _common(start, node, rep, level, other, result):  # type: ignore[no-untyped-
 
 
 @njit(cache=True)
-def _removals(start, node, price, tuple_, count, first, sums, paid, active, without, gain):  # type: ignore[no-untyped-def]
+def _removals(start, node, price, tuple_, count, first, sums, paid, active, without, gain):  # type: ignore[no-untyped-def]  # noqa: C901 - one pass
     """Join the shares from the left and from the right; what lies between is left out."""
     attributes = without.shape[1]
     most = 1

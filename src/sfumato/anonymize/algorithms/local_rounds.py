@@ -26,7 +26,7 @@ EPSILON = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Transfers:
-    """Transfer `j`, part of change `change[j]`: `count` records of `tuple_` go `source` → `target`."""
+    """Each, as part of a change, takes `count` records of `tuple_` from `source` to `target`."""
 
     change: NDArray[np.int64]
     tuple_: NDArray[np.int64]

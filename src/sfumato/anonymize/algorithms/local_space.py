@@ -11,6 +11,8 @@ numbers mean equal nodes) and what one record pays for it. A class is then
   two leaves under one node pay differently.
 """
 
+# ruff: noqa: ANN001, ANN201, ANN202 - Numba infers the types of compiled kernels
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -82,7 +84,8 @@ class Shares:
     def size(self) -> NDArray[np.int64]:
         """Number of records of each class."""
         ends = np.concatenate([[0], np.cumsum(self.count)])
-        return ends[self.first[1:]] - ends[self.first[:-1]]
+        size: NDArray[np.int64] = ends[self.first[1:]] - ends[self.first[:-1]]
+        return size
 
     def take(self, chosen: NDArray[np.int64]) -> Shares:
         """Return some classes, renumbered in the order given."""

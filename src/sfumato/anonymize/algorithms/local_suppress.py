@@ -66,7 +66,9 @@ def withhold(space: Space, judge: Judge, shares: Shares, budget: int) -> Shares:
 def relieve(judge: Judge, shares: Shares, budget: int) -> Shares:
     """Take records out of the one class left, the most obstructive kind first."""
     step = max(budget // STEPS, 1)
-    kinds, kind = np.unique(judge.problem.table.sensitive[shares.tuple_], axis=0, return_inverse=True)
+    kinds, kind = np.unique(
+        judge.problem.table.sensitive[shares.tuple_], axis=0, return_inverse=True
+    )
     kind = kind.ravel()
     while budget > 0 and not judge.released(shares).holds(shares).all():
         trials = [_fewer(shares, kind == v, min(step, budget)) for v in range(len(kinds))]
@@ -88,7 +90,8 @@ def relieve(judge: Judge, shares: Shares, budget: int) -> Shares:
 def _fewer(shares: Shares, chosen: NDArray[np.bool_], wanted: int) -> NDArray[np.int64]:
     """Return how many records to take from each share: `wanted` in all, of the chosen ones."""
     there = np.where(chosen, shares.count, 0)
-    return np.clip(wanted - (np.cumsum(there) - there), 0, there)
+    taken: NDArray[np.int64] = np.clip(wanted - (np.cumsum(there) - there), 0, there)
+    return taken
 
 
 def _without(shares: Shares, gone: NDArray[np.int64]) -> Shares:
