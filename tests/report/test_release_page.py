@@ -224,6 +224,19 @@ def test_an_own_definition_has_its_place_on_the_page(patients, tmp_path):
     assert "3-anonymity and NoCrowd hold" in text
 
 
+@pytest.mark.parametrize("algorithm", ["optimal", "local"])
+def test_promises_about_a_population_or_key_combinations_have_a_page(algorithm, patients):
+    some_people = {name: column[:400] for name, column in patients.columns.items()}
+    promise = sf.KMap(4) & sf.KAnonymity(2) & sf.KAnonymity(5, on=("age", "sex"))
+    release = anonymize(
+        some_people, promise, schema=patients.schema, algorithm=algorithm, suppression=0.05,
+        population=patients.columns,
+    )  # fmt: skip
+    text = Reader(render(release)).text
+    assert "4-map and 2-anonymity and 5-anonymity on age, sex hold" in text
+    assert "highest risk in the population" in text
+
+
 # -- writing ---------------------------------------------------------------------------------
 
 
