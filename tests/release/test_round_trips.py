@@ -261,3 +261,16 @@ def test_jobs_of_the_worked_examples():
             ("Professional", "Male", "[35,40)"): 3,
             ("Artist", "Female", "30"): 4,
         }, algorithm
+
+
+def test_the_order_of_the_schema_need_not_be_that_of_the_columns(way):
+    """The same values under other hierarchies would be swapped silently."""
+    people = {"low": ["1", "2", "3", "4"] * 3, "high": ["1", "1", "3", "3"] * 3}
+    pairs = sf.Hierarchy.tree({"*": {"1-2": ["1", "2"], "3-4": ["3", "4"]}})
+    halves = sf.Hierarchy.tree({"*": {"odd": ["1", "3"], "even": ["2", "4"]}})
+    schema = sf.Schema(quasi={"high": halves, "low": pairs})
+    release = sf.anonymize(sf.read(people, schema=schema), sf.KAnonymity(6))
+    frame = release.rows.frame("columns")
+    assert set(frame["low"]) <= {"1-2", "3-4", "*", "1", "2", "3", "4"}
+    assert set(frame["high"]) <= {"odd", "even", "*", "1", "3"}
+    assert release.levels == {"high": 0, "low": 1}

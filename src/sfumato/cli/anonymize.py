@@ -174,7 +174,7 @@ def anonymize(
         )
     extra: dict[str, Any] = {}
     if sweep is not None:
-        extra["sweep"] = _swept(sweep, table, promise, algorithm, suppression, objective)
+        extra["sweep"] = _swept(sweep, release, time_limit, quiet=quiet)
     saved = save_release(
         release, output, file_format=file_format, report=not no_report, replace=force, **extra
     )
@@ -291,10 +291,8 @@ def _named_number(option: str, text: str) -> tuple[str, float]:
     return name, value
 
 
-def _swept(
-    text: str, table: Any, promise: Any, algorithm: str, suppression: float, objective: str
-) -> Any:
-    from sfumato.anonymize.sweeping import sweep  # noqa: PLC0415 - rarely needed
+def _swept(text: str, release: Release, time_limit: float | None, *, quiet: bool) -> Any:
+    from sfumato.anonymize.sweeping import sweep_release  # noqa: PLC0415 - rarely needed
 
     name, mark, values = text.partition("=")
     try:
@@ -303,13 +301,5 @@ def _swept(
         mark = ""
     if name.strip() != "k" or not mark:
         raise ParameterError(f"--sweep wants k=2,3,5,…, not '{text}'.")
-    with SearchProgress("sweeping k") as progress:
-        return sweep(
-            table,
-            promise,
-            ks,
-            algorithm=algorithm,
-            suppression=suppression,
-            objective=objective,
-            progress=progress,
-        )
+    with SearchProgress("sweeping k", enabled=not quiet) as progress:
+        return sweep_release(release, ks, progress=progress, time_limit=time_limit)

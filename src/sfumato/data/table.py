@@ -118,11 +118,14 @@ class Table:
 
 
 def bind_hierarchies(counted: Counted, schema: Schema) -> tuple[Hierarchy, ...]:
-    """Return the hierarchy of each quasi-identifier over the values it really has."""
+    """Return the hierarchy of each quasi-identifier over the values it really has.
+
+    They stand in the order of the schema, which may differ from that of the columns.
+    """
+    place = {name: c for c, name in enumerate(counted.columns)}
     return tuple(
-        schema.hierarchy_for(name, counted.values[c], value_counts(counted, c))
-        for c, name in enumerate(counted.columns)
-        if name in schema.quasi_names
+        schema.hierarchy_for(name, counted.values[place[name]], value_counts(counted, place[name]))
+        for name in schema.quasi_names
     )
 
 
