@@ -1,0 +1,155 @@
+"""The collector: takes messages, keeps good reports for ever, estimates on demand.
+
+Contract: ``receive(bytes)`` returns a :class:`Receipt` for whatever arrived and raises only if the
+store itself fails, so that an HTTP endpoint, a queue or a file reader is a thin layer around it.
+Reports that are malformed, out of range, for another survey or version, or sent twice are counted
+by reason and dropped. A true value never comes here; no address, time or identity is stored.
+
+When ``receive`` has returned, its reports are on disk (one transaction, synced). A process
+that is killed loses at most the batch in flight, and because every message carries a nonce the
+sender may simply send again: nothing is counted twice. Several processes may share one store, and
+several threads one collector. Whoever restarts begins from what is stored; ``aggregate`` adds only
+what came since it was last asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from sfumato.errors import DataError
+from sfumato.local.report_store import Batch, ReportStore
+from sfumato.local.reports import Reports
+from sfumato.local.wire import Dropped, Message, Reason, read_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from sfumato.local.consistency import Consistency
+    from sfumato.local.estimate import Estimate
+    from sfumato.local.reports import Aggregate
+    from sfumato.local.survey import Survey
+
+LARGEST = 1 << 26
+"""Bytes that are read as one piece of input."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of the reports that arrived together."""
+
+    accepted: int = 0
+    dropped: Mapping[Reason, int] = field(default_factory=dict)
+
+    @property
+    def arrived(self) -> int:
+        """How many reports there were, as far as that could be told."""
+        return self.accepted + sum(self.dropped.values())
+
+    def __add__(self, other: Receipt) -> Receipt:
+        return Receipt(
+            self.accepted + other.accepted, dict(Counter(self.dropped) + Counter(other.dropped))
+        )
+
+    def __str__(self) -> str:
+        reasons = "".join(f"; {count:,} {reason}" for reason, count in self.dropped.items())
+        return f"{self.accepted:,} accepted{reasons}"
+
+
+class Collector:
+    """Collects the reports to one survey in a file."""
+
+    def __init__(
+        self, survey: Survey, store: str | Path, *, most_per_message: int | None = None
+    ) -> None:
+        self.survey = survey
+        self.most_per_message = most_per_message
+        self._store = ReportStore(store, survey)
+        self._lock = threading.Lock()
+        self._sum: Aggregate | None = None
+        self._seen = 0
+
+    def receive(self, data: bytes) -> Receipt:
+        """Take whatever arrived: one message or several, binary or JSON."""
+        return self.receive_many([data])
+
+    def receive_many(self, several: Iterable[bytes]) -> Receipt:
+        """Take several pieces of input in one transaction."""
+        batches: list[Batch] = []
+        dropped: Counter[Reason] = Counter()
+        for data in several:
+            self._read(data, batches, dropped)
+        repeated = self._store.append(batches, dropped)
+        dropped.update({Reason.DUPLICATE: repeated} if repeated else {})
+        taken = sum(batch.count for batch in batches) - repeated
+        return Receipt(taken, dict(dropped))
+
+    def _read(self, data: bytes, batches: list[Batch], dropped: Counter[Reason]) -> None:
+        if len(data) > LARGEST:
+            dropped[Reason.OVERSIZED] += 1
+            return
+        for found in read_messages(data, self.survey.address, self.survey.protocol):
+            if isinstance(found, Dropped):
+                dropped[found.reason] += found.reports
+            elif self._too_many(found):
+                dropped[Reason.OVERSIZED] += len(found.reports)
+            else:
+                if found.out_of_range:
+                    dropped[Reason.RANGE] += found.out_of_range
+                if found.malformed:
+                    dropped[Reason.MALFORMED] += found.malformed
+                if len(found.reports):
+                    batches.append(Batch.of(found))
+
+    def _too_many(self, found: Message) -> bool:
+        return self.most_per_message is not None and len(found.reports) > self.most_per_message
+
+    def __len__(self) -> int:
+        """Give the number of reports in the store."""
+        return self._store.count()
+
+    @property
+    def dropped(self) -> dict[Reason, int]:
+        """What was ever dropped, by reason."""
+        return self._store.dropped()
+
+    def reports(self) -> Reports:
+        """Give all stored reports."""
+        parts = [Reports.empty(self.survey.protocol)]
+        parts += [part for _, part in self._store.read(0)]
+        return Reports.concatenate(parts)
+
+    def aggregate(self) -> Aggregate:
+        """Give the sums of all stored reports, adding what is new since the last call."""
+        protocol = self.survey.protocol
+        with self._lock:
+            for number, part in self._store.read(self._seen):
+                added = protocol.aggregate(part)
+                self._sum = added if self._sum is None else self._sum + added
+                self._seen = number
+            if self._sum is None:
+                raise DataError("The store holds no reports yet; collect some first.")
+            return self._sum
+
+    def estimate(self, *, consistency: Consistency = "none") -> Estimate:
+        """Estimate from all reports stored up to now."""
+        return self.survey.protocol.estimate(self.aggregate(), consistency=consistency)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

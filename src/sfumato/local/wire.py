@@ -1,0 +1,177 @@
+"""How reports travel: one message of 32 bytes and then the reports, or the same as JSON.
+
+Contract: ``encode`` and ``encode_json`` turn reports into bytes that depend on nothing but the
+reports, the address and the nonce, so that any client, in any language, produces the same ones.
+``read_messages`` takes whatever arrived and never raises on it: every message is either read or
+dropped for a named reason, and every report inside is checked against its protocol. Numbers are
+little-endian; a bit vector is bits, least significant first; a hash report is its seed and value.
+``docs/reference/wire-format.md`` is the specification.
+
+    0  3  the letters SFL             16  8  nonce
+    3  1  version of this format      24  4  number of reports
+    4  4  key of the survey           28  4  bytes of each report
+    8  2  version of the survey       32     the reports, one after the other
+   10  6  terms of the survey
+
+A nonce is drawn for every message and for nothing else. It names no person; it lets a collector see
+that a message was sent twice, so that a client that heard no answer can safely send it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.dp.noise.stream import stream
+from sfumato.errors import DataError
+from sfumato.local.reports import Reports, well_formed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    from sfumato.local.protocol import Protocol
+
+FORMAT = 1
+MAGIC = b"SFL"
+HEADER = struct.Struct("<3sB4sH6s8sII")
+"""Magic, format, survey key, survey version, terms, nonce, number of reports, bytes of each."""
+
+NONCE_BYTES = 8
+MOST_REPORTS = (1 << 32) - 1
+
+
+class Reason(StrEnum):
+    """Why a report was not taken."""
+
+    MALFORMED = "malformed"
+    FORMAT = "unknown format version"
+    SURVEY = "another survey"
+    VERSION = "another version of the survey"
+    TERMS = "other terms"
+    RANGE = "out of range"
+    DUPLICATE = "sent twice"
+    OVERSIZED = "too large"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Which survey, in which version and on which terms, a report answers."""
+
+    survey: str
+    version: int
+    terms: bytes
+
+    @property
+    def key(self) -> bytes:
+        """The name of the survey in four bytes."""
+        return hashlib.sha256(self.survey.encode()).digest()[:4]
+
+    def refusal(self, key: bytes, version: int, terms: bytes) -> Reason | None:
+        """Say why a message with this address does not belong here, if it does not."""
+        if key != self.key:
+            return Reason.SURVEY
+        if version != self.version:
+            return Reason.VERSION
+        return None if terms == self.terms else Reason.TERMS
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that could be read: the good reports in it, and how many others it had."""
+
+    nonce: bytes
+    reports: Reports
+    out_of_range: int = 0
+    malformed: int = 0
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Reports that were not read, and why; an unreadable message counts as one report."""
+
+    reason: Reason
+    reports: int = 1
+
+
+def new_nonce() -> bytes:
+    """Draw the nonce of a message."""
+    return stream().bytes(NONCE_BYTES)
+
+
+def row_type(protocol: Protocol) -> np.dtype[Any]:
+    """Give the layout of one report: its fields in order, little-endian, without gaps."""
+    return np.dtype(
+        [(f.name, np.dtype(f.dtype).newbyteorder("<"), f.shape) for f in protocol.fields]
+    )
+
+
+def encode(reports: Reports, address: Address, *, nonce: bytes | None = None) -> bytes:
+    """Write reports as one binary message."""
+    refuse_count(len(reports))
+    layout = row_type(reports.protocol)
+    rows = np.empty(len(reports), dtype=layout)
+    for name, part in reports.payload.items():
+        rows[name] = part
+    mark = new_nonce() if nonce is None else nonce
+    head = (MAGIC, FORMAT, address.key, address.version, address.terms, mark)
+    return HEADER.pack(*head, len(reports), layout.itemsize) + rows.tobytes()
+
+
+def refuse_count(reports: int) -> None:
+    """Refuse to write a message without reports, or with more than its header can count."""
+    if not 0 < reports <= MOST_REPORTS:
+        raise DataError(f"A message carries 1 to {MOST_REPORTS} reports, and {reports} were given.")
+
+
+def read_messages(
+    data: bytes | memoryview, address: Address, protocol: Protocol
+) -> Iterator[Message | Dropped]:
+    """Read all messages in the data, binary or JSON; never raises on what arrived."""
+    from sfumato.local.wire_json import read_lines  # noqa: PLC0415 - it builds on this module
+
+    view = memoryview(data).cast("B")
+    if bytes(view[:1]) == b"{":
+        yield from read_lines(bytes(view), address, protocol)
+        return
+    if not len(view):
+        yield Dropped(Reason.MALFORMED)
+    while len(view):
+        length, found = _first(view, address, protocol)
+        yield found
+        view = view[length:]
+
+
+def _first(view: memoryview, address: Address, protocol: Protocol) -> tuple[int, Message | Dropped]:
+    """Read the first message and give its length, or drop the rest where it cannot be told."""
+    if len(view) < HEADER.size or bytes(view[: len(MAGIC)]) != MAGIC:
+        return len(view), Dropped(Reason.MALFORMED)
+    _, written, key, version, terms, nonce, count, size = HEADER.unpack_from(view)
+    if written != FORMAT:
+        return len(view), Dropped(Reason.FORMAT)
+    length = HEADER.size + count * size
+    if not count or not size or length > len(view):
+        return len(view), Dropped(Reason.MALFORMED)
+    refusal = address.refusal(key, version, terms)
+    if refusal:
+        return length, Dropped(refusal, count)
+    layout = row_type(protocol)
+    if size != layout.itemsize:
+        return length, Dropped(Reason.MALFORMED, count)
+    rows = np.frombuffer(view[HEADER.size : length], dtype=layout)
+    return length, checked(nonce, protocol, {name: rows[name] for name in layout.names or ()})
+
+
+def checked(nonce: bytes, protocol: Protocol, columns: Mapping[str, npt.NDArray[Any]]) -> Message:
+    """Keep the rows that the protocol could have made, in memory of their own."""
+    payload = {f.name: np.array(columns[f.name], dtype=f.dtype) for f in protocol.fields}
+    good = well_formed(protocol, payload)
+    bad = int(good.size - good.sum())
+    reports = Reports(protocol, payload)
+    return Message(nonce, reports[good] if bad else reports, bad)

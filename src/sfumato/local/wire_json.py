@@ -1,0 +1,161 @@
+"""Reports as JSON: readable by a person, one message per line.
+
+Contract: the same message as in :mod:`sfumato.local.wire`, with the keys in this order and no
+spaces, so that every client writes the same bytes:
+
+    {"sfumato":1,"survey":"coffee","version":1,"terms":"…","nonce":"…","reports":[{"value":3}]}
+
+A report is an object with one entry per field: a whole number; a string of decimal digits where
+the field has 64 bits (other languages lose digits there); the bytes in lower-case hexadecimal where
+the field is a bit vector or several numbers. Reading accepts any order and spacing, but no other
+type, no missing and no additional entry: what is not exactly a report is counted and dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.local.wire import (
+    FORMAT,
+    NONCE_BYTES,
+    Address,
+    Dropped,
+    Message,
+    Reason,
+    checked,
+    new_nonce,
+    refuse_count,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from sfumato.local.protocol import Protocol
+    from sfumato.local.reports import Field, Reports
+
+_KEYS = {"sfumato", "survey", "version", "terms", "nonce", "reports"}
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,19}")
+
+
+def encode_json(reports: Reports, address: Address, *, nonce: bytes | None = None) -> bytes:
+    """Write reports as one line of JSON, without the line end."""
+    refuse_count(len(reports))
+    fields = reports.protocol.fields
+    columns = [_texts(field, reports.payload[field.name]) for field in fields]
+    names = [field.name for field in fields]
+    message = {
+        "sfumato": FORMAT,
+        "survey": address.survey,
+        "version": address.version,
+        "terms": address.terms.hex(),
+        "nonce": (new_nonce() if nonce is None else nonce).hex(),
+        "reports": [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)],
+    }
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def in_hexadecimal(field: Field) -> bool:
+    """Say whether a field is written as its bytes: a bit vector or several numbers."""
+    return field.entries > 1 or field.name == "bits"
+
+
+def _texts(field: Field, part: npt.NDArray[Any]) -> list[Any]:
+    if in_hexadecimal(field):
+        rows = np.ascontiguousarray(part, dtype=np.dtype(field.dtype).newbyteorder("<"))
+        return [row.tobytes().hex() for row in rows]
+    numbers: list[int] = part.tolist()
+    return [str(number) for number in numbers] if field.dtype == "uint64" else numbers
+
+
+def read_lines(data: bytes, address: Address, protocol: Protocol) -> Iterator[Message | Dropped]:
+    """Read one message per line; empty lines are skipped."""
+    for line in data.split(b"\n"):
+        if line.strip():
+            yield _read(line, address, protocol)
+
+
+def _read(line: bytes, address: Address, protocol: Protocol) -> Message | Dropped:
+    try:
+        found = json.loads(line.decode("utf-8"), parse_constant=_refuse, parse_float=_refuse)
+    except (ValueError, RecursionError):
+        return Dropped(Reason.MALFORMED)
+    if not isinstance(found, dict):
+        return Dropped(Reason.MALFORMED)
+    if "sfumato" in found and not _is(found["sfumato"], FORMAT):
+        return Dropped(Reason.FORMAT)
+    reports = found.get("reports")
+    if set(found) != _KEYS or not isinstance(reports, list) or not reports:
+        return Dropped(Reason.MALFORMED)
+    nonce = _bytes(found["nonce"], NONCE_BYTES)
+    if nonce is None:
+        return Dropped(Reason.MALFORMED, len(reports))
+    refusal = _refusal(found, address)
+    return Dropped(refusal, len(reports)) if refusal else _message(nonce, reports, protocol)
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(f"{len(text)} characters are not a whole number")
+
+
+def _is(value: object, number: int) -> bool:
+    return type(value) is int and value == number
+
+
+def _refusal(found: dict[str, Any], address: Address) -> Reason | None:
+    if found["survey"] != address.survey:
+        return Reason.SURVEY
+    if not _is(found["version"], address.version):
+        return Reason.VERSION
+    return None if found["terms"] == address.terms.hex() else Reason.TERMS
+
+
+def _message(nonce: bytes, reports: list[Any], protocol: Protocol) -> Message | Dropped:
+    """Take the rows that are written as they must be, then check what they say."""
+    fields = protocol.fields
+    read = [_row(fields, report) for report in reports]
+    rows = [row for row in read if isinstance(row, list)]
+    beyond = sum(row is Reason.RANGE for row in read)
+    unread = len(read) - len(rows) - beyond
+    columns = {
+        field.name: np.array([row[place] for row in rows], dtype=field.dtype).reshape(
+            len(rows), *field.shape
+        )
+        for place, field in enumerate(fields)
+    }
+    message = checked(nonce, protocol, columns)
+    return Message(nonce, message.reports, message.out_of_range + beyond, unread)
+
+
+def _row(fields: tuple[Field, ...], report: object) -> list[Any] | Reason:
+    if not isinstance(report, dict) or report.keys() != {field.name for field in fields}:
+        return Reason.MALFORMED
+    parts = [_part(field, report[field.name]) for field in fields]
+    return next((part for part in parts if isinstance(part, Reason)), parts)
+
+
+def _part(field: Field, value: object) -> Any:
+    """Read one entry, or say why it is not written as a client writes it."""
+    kind = np.dtype(field.dtype)
+    if in_hexadecimal(field):
+        raw = _bytes(value, field.entries * kind.itemsize)
+        return Reason.MALFORMED if raw is None else np.frombuffer(raw, kind.newbyteorder("<"))
+    if field.dtype == "uint64":
+        if not isinstance(value, str) or not _DECIMAL.fullmatch(value):
+            return Reason.MALFORMED
+        value = int(value)
+    if type(value) is not int:
+        return Reason.MALFORMED
+    return value if 0 <= value < field.bound else Reason.RANGE
+
+
+def _bytes(value: object, count: int) -> bytes | None:
+    """Read lower-case hexadecimal of a known length."""
+    if not isinstance(value, str) or not re.fullmatch(rf"[0-9a-f]{{{2 * count}}}", value):
+        return None
+    return bytes.fromhex(value)
