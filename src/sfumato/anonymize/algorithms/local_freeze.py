@@ -33,8 +33,13 @@ SLACK = 0.02
 """Groups within this share of the current price are frozen together."""
 PATIENCE = 500
 """Visits after which it is checked whether the walk still gets anywhere."""
-PROGRESS = 0.025
-"""Share of the tuples left that must have been frozen since the last check."""
+MANY = 0.25
+"""Share of the tuples still left above which nodes are skipped."""
+PROGRESS = 0.04
+"""Share of the tuples left that must have been frozen since the last check.
+
+Only a monotone definition lets the walk end early: where records that join can break a
+class, merging what is left is no match for finding classes that hold."""
 
 
 def freeze(space: Space, judge: Judge) -> Shares:
@@ -44,9 +49,11 @@ def freeze(space: Space, judge: Judge) -> Shares:
     nodes = generalizations(space, VISITS)
     queue = [(cost, i) for i, cost in enumerate(_typical(space)[nodes].sum(axis=1))]
     heapq.heapify(queue)
-    visits, before = 0, n
+    visits, before, monotone = 0, n, judge.problem.definition.monotone
     while queue and len(left):
         price, i = heapq.heappop(queue)
+        if i % 2 and visits > PATIENCE and len(left) > MANY * n:
+            continue  # where most tuples find no company, half of the nodes tell enough
         group, sizes = _group(space.node, space.counts, left, nodes[i])
         holds = judge.holding(left, group, sizes)
         if holds.any():
@@ -59,7 +66,7 @@ def freeze(space: Space, judge: Judge) -> Shares:
             left = left[class_[left] < 0]
         visits += 1
         if visits % PATIENCE == 0:
-            if before - len(left) < PROGRESS * before:
+            if monotone and before - len(left) < PROGRESS * before:
                 break
             before = len(left)
     class_[left] = used + np.arange(len(left))

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from sfumato.anonymize.algorithms.local_judge import Judge
     from sfumato.anonymize.algorithms.local_space import Shares, Space
 
-ROUNDS = 50
+ROUNDS = 25
+"""Most rounds of moves, and again of moves and swaps: the first ones gain nearly all."""
 OPTIONS = 4
 """Nearest classes a share may try when a class can refuse it."""
 SWAPS = 4
