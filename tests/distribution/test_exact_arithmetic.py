@@ -7,7 +7,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from sfumato.dp.noise import Chance, exponential, insecure_seeded, kernels, preference, rational
+from sfumato.dp.noise import (
+    Chance,
+    exponential,
+    fixed_point,
+    insecure_seeded,
+    kernels,
+    preference,
+    rational,
+)
 from sfumato.dp.noise.bins import BinWeights, _settle
 from sfumato.dp.noise.chances import decide, flip
 from sfumato.dp.noise.intervals import exp_bounds
@@ -103,6 +111,26 @@ def test_a_wider_enclosure_changes_nothing():
     assert first == second == [True, True, False]
 
 
+def test_plain_and_compiled_formulas_agree_bit_for_bit():
+    random = Random(3)
+    gammas = [random.randrange(0, 64 << 58) for _ in range(3000)] + [0, (64 << 58) - 1]
+    out = np.empty(len(gammas), dtype=np.uint64)
+    kernels.exp_words(np.array(gammas, dtype=np.uint64), kernels.EXP_TABLE, out)
+    table = fixed_point.exp_table()
+    assert [fixed_point.exp_word(gamma, table) for gamma in gammas] == out.tolist()
+    weights = BinWeights(Fraction(12_345_678, 17), Fraction(8), 1)
+    with insecure_seeded(8) as source:
+        words, coins = source.uint64(3000), source.uint64(3000)
+        bins = (source.uint64(3000) % 2100).astype(np.int64)
+    many = _verdicts(weights, words, bins, coins, 3)
+    few = [
+        _verdicts(weights, words[i : i + 30], bins[i : i + 30], coins[i : i + 30], 3)
+        for i in range(0, 3000, 30)
+    ]
+    assert np.array_equal(many, np.concatenate(few))
+    assert set(many.tolist()) == {0, 1, 2}
+
+
 @pytest.mark.parametrize("offset", [0, 1])
 def test_compiled_acceptance_agrees_with_exact_arithmetic(offset):
     power = 3
@@ -143,9 +171,9 @@ def test_compiled_acceptance_agrees_with_exact_arithmetic(offset):
 
 
 def _verdicts(weights, words, bins, coins, fine_bits):
-    from sfumato.dp.noise.bins import Candidates, _compiled
+    from sfumato.dp.noise.bins import Candidates, _decided
 
-    return _compiled(weights, Candidates(bins, words, fine_bits), words, coins)
+    return _decided(weights, Candidates(bins, words, fine_bits), words, coins)
 
 
 def test_bins_beyond_the_compiled_range_are_left_to_exact_arithmetic():

@@ -90,7 +90,7 @@ class Table:
         for word in words:
             cell = word >> keep
             cut, alias = divmod(self.plain[cell], 1 << self.level)
-            outcome = cell if word % (1 << keep) < cut else alias
+            outcome = (alias, cell)[word % (1 << keep) < cut]
             out.append(self.settle(source) if outcome == len(self.plain) - 1 else outcome)
         return np.array(out, dtype=np.int64)
 

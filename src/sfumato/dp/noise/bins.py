@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sfumato.dp.noise import fixed_point
 from sfumato.dp.noise.alias import FEW
 from sfumato.dp.noise.intervals import Bounds, exp_bounds, multiply
 
@@ -50,6 +52,15 @@ class BinWeights:
     def kappa(self) -> Fraction:
         """w²/(2v)."""
         return self.width**2 / (2 * self.variance)
+
+    @cached_property
+    def words(self) -> tuple[int, int, int]:
+        """κ to 64 bits and the shift of its products, and the lean 2a/w in units of 2⁻⁵²."""
+        exponent = 0
+        while self.kappa < Fraction(1, 2 << exponent):
+            exponent += 1
+        kappa = int(self.kappa * (1 << (64 + exponent)))
+        return kappa, exponent - 5, int(2 * self.offset * (1 << _CUT) / self.width)
 
     def bounds(self, bits: int) -> Iterator[Bounds]:
         """Enclose the weights, by recurrence: the quotient of neighbours shrinks by exp(−2κ)."""
@@ -95,10 +106,7 @@ def verdicts(
 ) -> npt.NDArray[np.bool_]:
     """Accept or refuse each candidate; ``words`` begin with the first 52 bits of its place."""
     coins = source.uint64(words.size)
-    if words.size <= FEW:
-        found = np.full(words.size, 2, dtype=np.int8)
-    else:
-        found = _compiled(weights, candidates, words, coins)
+    found = _decided(weights, candidates, words, coins)
     for index in np.flatnonzero(found == 2).tolist():
         place = int(candidates.fine[index])
         found[index] = _settle(
@@ -107,28 +115,30 @@ def verdicts(
     return np.equal(found, 1)
 
 
-def _compiled(
+def _decided(
     weights: BinWeights,
     candidates: Candidates,
     words: npt.NDArray[np.uint64],
     coins: npt.NDArray[np.uint64],
 ) -> npt.NDArray[np.int8]:
+    """Decide by integers of 64 bits what they can decide."""
+    kappa, shift, lean = weights.words
+    cut = np.uint64(64 - min(candidates.bits, _CUT))
+    fine = words >> cut << cut
+    if words.size <= FEW:
+        rows = zip(fine.tolist(), coins.tolist(), candidates.bins.tolist(), strict=True)
+        few = [fixed_point.accept(*row, lean, kappa, shift, _ERROR) for row in rows]
+        return np.array(few, dtype=np.int8)
     from sfumato.dp.noise import kernels  # noqa: PLC0415 - a few draws need no compiler
 
-    exponent = 0
-    while weights.kappa < Fraction(1, 2 << exponent):
-        exponent += 1
-    kappa = int(weights.kappa * (1 << (64 + exponent)))
-    lean = int(2 * weights.offset * (1 << _CUT) / weights.width)
     found = np.empty(words.size, dtype=np.int8)
     kernels.accept(
-        words,
+        fine,
         coins,
         candidates.bins,
         np.array([0, lean], dtype=np.uint64),
         np.uint64(kappa),
-        exponent - 5,
-        min(candidates.bits, _CUT),
+        shift,
         kernels.EXP_TABLE,
         np.uint64(_ERROR),
         found,

@@ -3,37 +3,21 @@
 Contract: each kernel turns a block of random words into outcomes and lists the positions that
 64 bits could not decide; the caller settles those exactly. No kernel draws randomness,
 uses floating point or loops a number of times that depends on a value drawn.
-
-``exp_word`` computes 2⁶⁴·exp(−γ) from γ in units of 2⁻⁵⁸ (0 ≤ γ < 64) within ``EXP_ERROR`` units.
-Proof: γ is split into 6, 8 and 8 leading bits and a rest x < 2⁻¹⁶. The three table entries and
-the series 1 − x + x²/2 − x³/6 (next term < 2⁻⁶⁸) are each within 4 units of 2⁻⁶⁴, and every one
-of the three products adds the errors of its factors, which are ≤ 1, and 1 for rounding down:
-less than 4·4 + 3 = 19 units. Entries equal to 2⁶⁴ are stored as 2⁶⁴−1.
+The formulas, and the proof of their error, are those of :mod:`.fixed_point`.
 """
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from sfumato.dp.noise.intervals import exp_bounds
+from sfumato.dp.noise.fixed_point import EXP_ERROR, exp_table
 
 Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 
-EXP_ERROR = 32
-EXP_FRACTION_BITS = 58
-
-
-def _exp_table(count: int, unit_bits: int) -> Words:
-    values = [exp_bounds(Fraction(i, 1 << unit_bits), 64)[0] for i in range(count)]
-    return np.array([min(value, (1 << 64) - 1) for value in values], dtype=np.uint64)
-
-
-EXP_TABLE = np.concatenate([_exp_table(64, 0), _exp_table(256, 8), _exp_table(256, 16)])
+EXP_TABLE = np.array(exp_table(), dtype=np.uint64)
 
 
 @njit(cache=True, inline="always")
@@ -111,19 +95,17 @@ def accept(
     leans: Words,
     kappa: np.uint64,
     kappa_shift: int,
-    fine_bits: int,
     table: Words,
     error: np.uint64,
     verdicts: npt.NDArray[np.int8],
 ) -> None:
     """Accept a point of a bin with probability exp(−κ·ρ(2h + ρ + lean)).
 
-    ρ is the first ``fine_bits`` of its word, as a fraction of the bin; h the bin's number. The
-    verdict is 1 for yes, 0 for no, 2 for undecided. The error is bounded in :mod:`.bins`.
+    ρ is the place, as a fraction of the bin, in the leading bits of a word; h the bin's number.
+    The verdict is 1 for yes, 0 for no, 2 for undecided. The error is bounded in :mod:`.bins`.
     """
-    keep = np.uint64(64 - fine_bits)
     for i in range(fine.size):
-        rho = fine[i] >> keep << keep
+        rho = fine[i]
         side = np.uint64(bins[i] >> 1) << np.uint64(53)
         side += (rho >> np.uint64(12)) + leans[bins[i] & 1]
         product = mul_high(rho, side) << np.uint64(1)
