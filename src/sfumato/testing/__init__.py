@@ -12,6 +12,7 @@ from typing import Any
 _HOME = {
     "DefinitionCheck": "definitions",
     "MechanismCheck": "mechanisms",
+    "check_algorithm": "algorithms",
     "check_definition": "definitions",
     "check_mechanism": "mechanisms",
     "epsilon_lower_bound": "blackbox",
