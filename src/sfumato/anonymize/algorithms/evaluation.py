@@ -196,7 +196,7 @@ class Evaluator:
             )
             for name in definition.sensitive
         }
-        fails = sizes == 0
+        fails: NDArray[np.bool_] = sizes == 0
         while True:
             verdict = self._judge(node, representatives, sizes, histograms, people, fails)
             newly = ~verdict & ~fails
