@@ -11,6 +11,9 @@ from typing import Any
 
 _HOME = {
     "Aggregate": "reports",
+    "AttributeReports": "attributes",
+    "Attributes": "attributes",
+    "Comparison": "best",
     "Domain": "domain",
     "Duchi": "duchi",
     "Estimate": "estimate",
@@ -29,10 +32,13 @@ _HOME = {
     "Protocol": "protocol",
     "Reports": "reports",
     "SUE": "unary",
+    "Shuffled": "shuffle",
     "SquareWave": "square_wave",
     "SubsetSelection": "subset",
     "Support": "protocol",
     "Warner": "warner",
+    "best": "best",
+    "shuffle_epsilon": "shuffle",
     "well_formed": "reports",
 }
 

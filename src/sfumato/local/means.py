@@ -3,9 +3,9 @@
 Contract: a :class:`MeanProtocol` takes one number per person. Numbers outside the declared bounds
 are moved to the nearest bound on the device (so every person can take part, and a bound that is too
 tight biases the mean); then they are scaled to x in [−1, 1]. Each report is a whole number and has
-a reading, an estimate of x without bias (beyond 2⁻³¹ of its range). The server keeps four sums: of the codes below
-``outputs``, of their squares, and of two answers of a coin, minus and plus. A protocol that
-uses only one kind leaves the other at 0.
+a reading, an estimate of x without bias (beyond 2⁻³¹ of its range). The server keeps four sums: of
+the codes below ``outputs``, of their squares, and of two answers of a coin, minus and plus. A
+protocol that uses only one kind leaves the other at 0.
 
 The standard error of :class:`MeanEstimate` comes from the spread of the readings. It holds for the
 population from which the people were drawn, and more than holds for the people themselves.
