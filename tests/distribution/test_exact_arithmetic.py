@@ -55,7 +55,7 @@ def test_compiled_exponential_stays_within_its_error():
     kernels.exp_words(np.array(gammas, dtype=np.uint64), kernels.EXP_TABLE, out)
     for gamma, value in zip(gammas, out.tolist(), strict=True):
         low, high = exp_bounds(Fraction(gamma, 1 << 58), 64)
-        assert low - kernels.EXP_ERROR <= value <= high + kernels.EXP_ERROR
+        assert low - fixed_point.EXP_ERROR <= value <= high + kernels.EXP_ERROR
 
 
 @pytest.mark.parametrize(

@@ -257,7 +257,17 @@ class WrongRankSensitivity(sf.dp.ExponentialQuantile):
         return Fraction(1, 4)
 
 
+class CheapRevenue(sf.dp.Pricing):
+    """Takes the revenue of a buyer for 1 instead of the highest price."""
+
+    @property
+    def mechanism(self):
+        return sf.dp.Exponential(sensitivity=1, epsilon=self.epsilon, monotone=True)
+
+
 def test_other_broken_mechanisms_are_refuted():
+    with pytest.raises(AssertionError, match="is refuted"):
+        check_mechanism(CheapRevenue(prices=[1, 8], epsilon=1), pair=([1, 1], [1, 1, 8]))
     with pytest.raises(AssertionError, match="is refuted"):
         check_mechanism(TooTruthful(truth=0.5), pair=(True, False))
     quantile = WrongRankSensitivity(lower=0, upper=10, step=1, epsilon=1, neighbours="bounded")

@@ -192,3 +192,25 @@ def test_laplace_noise_is_laplace():
     with sf.dp.noise.insecure_seeded(10):
         drawn = mechanism.simulate(0.0, 100_000) / (3 / 0.7)
     assert stats.kstest(drawn, stats.laplace.cdf).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("relation", ["unbounded", "bounded"])
+def test_prices_conform(relation):
+    prices = [1.0, 2.5, 4.0]
+    first = [1, 1, 3, 4]
+    second = [4, 1, 3, 4] if relation == "bounded" else [1, 1, 3, 4, 4]
+    mechanism = sf.dp.Pricing(prices=prices, epsilon=2, neighbours=relation)
+    revenue = {p: p * sum(limit >= p for limit in first) for p in prices}
+    rate = 2 / (4 * (2 if relation == "bounded" else 1))
+    weights = {p: math.exp(rate * r) for p, r in revenue.items()}
+    pmf = {p: w / sum(weights.values()) for p, w in weights.items()}
+    best = max(revenue.values())
+    report = check_mechanism(
+        mechanism,
+        pair=(first, second),
+        pmf=pmf,
+        loss=lambda chosen, _: np.array([best - revenue[p] for p in chosen.tolist()]),
+        samples=60_000,
+    )
+    assert report.epsilon_lower_bound > 0.3
+    assert report.refusals >= 8

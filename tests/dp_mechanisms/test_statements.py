@@ -21,6 +21,7 @@ MECHANISMS = [
     sf.dp.AboveThreshold(threshold=5, sensitivity=1, epsilon=1, size=10),
     sf.dp.RandomizedResponse(epsilon=1, size=10_000),
     sf.dp.ExponentialQuantile(lower=0, upper=100, epsilon=1),
+    sf.dp.Pricing(prices=[2.1, 3.9, 4.1], epsilon=1),
 ]
 LARGE = {"RandomizedResponse": 0.02}
 

@@ -28,6 +28,7 @@ import numpy as np
 from sfumato.dp.mechanisms.selection import Selection
 from sfumato.dp.noise.chances import decide, exponential
 from sfumato.dp.noise.choice import exact, gamma_words
+from sfumato.dp.noise.fixed_point import EXP_ERROR
 from sfumato.dp.noise.stream import stream
 from sfumato.dp.noise.uniform import permutation
 
@@ -69,7 +70,7 @@ class _Coins:
         self._low = np.empty(scores.size, dtype=np.uint64)
         kernels.exp_words(least, kernels.EXP_TABLE, self._high)
         kernels.exp_words(most, kernels.EXP_TABLE, self._low)
-        error = np.uint64(kernels.EXP_ERROR)
+        error = np.uint64(EXP_ERROR)
         self._high += np.minimum(error, ~self._high)
         self._low -= np.minimum(error, self._low)
 

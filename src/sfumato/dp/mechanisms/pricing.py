@@ -21,40 +21,42 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.dp.mechanisms import parameters
+from sfumato.dp.mechanisms.base import Error, Mechanism
 from sfumato.dp.mechanisms.exponential import Exponential
 from sfumato.dp.mechanisms.grid import numeric
-from sfumato.dp.neighbours import UNBOUNDED, Neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy.typing as npt
 
     from sfumato.dp.guarantees import PureDP
     from sfumato.dp.rounding import Stated
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pricing:
+class Pricing(Mechanism):
     """Choose one of the public ``prices`` by revenue."""
 
     prices: Sequence[Stated]
-    epsilon: Stated
-    neighbours: Neighbours = UNBOUNDED
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         parameters.count(len(self.prices), "The number of prices")
+        object.__setattr__(self, "prices", tuple(self.prices))
         for price in self.prices:
             parameters.positive(price, "A price")
-        parameters.budget(self.epsilon)
+        parameters.rows_per_unit(self.neighbours)
 
     @property
     def mechanism(self) -> Exponential:
         """The exponential mechanism behind it; scores are in units of 1/denominator."""
-        neighbours = Neighbours.of(self.neighbours)
+        rows = parameters.rows_per_unit(self.neighbours)
         return Exponential(
-            sensitivity=self._most_moved(neighbours),
+            sensitivity=max(self._exact()) * self._denominator() * rows,
             epsilon=self.epsilon,
-            monotone=not neighbours.bounded,
-            neighbours=neighbours,
+            monotone=not self.neighbours.bounded,
+            neighbours=self.neighbours,
             size=len(self.prices),
         )
 
@@ -68,11 +70,32 @@ class Pricing:
         unit = self._denominator()
         return [Fraction(score, unit) for score in self._scores(limits)]
 
-    def release(self, limits: Any) -> Stated:
+    def release(self, value: Any) -> Stated:
         """Choose a price, given the most that each buyer would pay."""
+        return self.prices[int(self._picks(value, 1)[0])]
+
+    def simulate(self, value: Any, count: int) -> npt.NDArray[np.float64]:
+        """Choose ``count`` times for the same buyers, for study; gives the prices as floats."""
+        prices = np.array([float(price) for price in self._exact()])
+        chosen: npt.NDArray[np.float64] = prices[self._picks(value, count)]
+        return chosen
+
+    @property
+    def error(self) -> Error:
+        """The revenue lost against the best price."""
+        lost, unit = self.mechanism.error, self._denominator()
+        return Error(
+            "revenue lost against the best price",
+            lost.expected / unit,
+            1,
+            lambda beta: lost.beyond(beta) / unit,
+            one_sided=True,
+        )
+
+    def _picks(self, limits: Any, count: int) -> npt.NDArray[np.int64]:
         scores = np.empty(len(self.prices), dtype=object)
         scores[:] = self._scores(limits)
-        return self.prices[int(self.mechanism.release(scores))]
+        return self.mechanism.picks(scores, count)
 
     def _scores(self, limits: Any) -> list[int]:
         ordered = np.sort(np.atleast_1d(numeric(limits)).astype(np.float64))
@@ -82,9 +105,6 @@ class Pricing:
         ]
         unit = self._denominator()
         return [int(p * unit) * n for p, n in zip(self._exact(), buyers, strict=True)]
-
-    def _most_moved(self, neighbours: Neighbours) -> Fraction:
-        return max(self._exact()) * self._denominator() * parameters.rows_per_unit(neighbours)
 
     def _exact(self) -> list[Fraction]:
         return [parameters.positive(price, "A price") for price in self.prices]
