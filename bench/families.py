@@ -32,7 +32,7 @@ FAMILIES = {
     "mondrian, relaxed": lambda p: partition(p, strict=False),
     "cluster": cluster,
     "topdown, loss": specialize,
-    "topdown, fewest children": lambda p: specialize(p, order="fewest-children"),
+    "topdown, fewest children": lambda p: specialize(p, steps="fewest-children"),
     "topdown, full-domain": lambda p: specialize(p, scope="full-domain"),
     "cells": suppress_cells,
 }

@@ -42,11 +42,11 @@ ALGORITHMS = {
     "cluster": cluster,
     "cells": suppress_cells,
     "topdown loss": specialize,
-    "topdown children": lambda p: specialize(p, order="fewest-children"),
-    "topdown information": lambda p: specialize(p, order="information-gain"),
+    "topdown children": lambda p: specialize(p, steps="fewest-children"),
+    "topdown information": lambda p: specialize(p, steps="information-gain"),
     "levels loss": lambda p: specialize(p, scope="full-domain"),
-    "levels children": lambda p: specialize(p, scope="full-domain", order="fewest-children"),
-    "levels information": lambda p: specialize(p, scope="full-domain", order="information-gain"),
+    "levels children": lambda p: specialize(p, scope="full-domain", steps="fewest-children"),
+    "levels information": lambda p: specialize(p, scope="full-domain", steps="information-gain"),
 }
 
 SHAPES = [

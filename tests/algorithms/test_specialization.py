@@ -50,10 +50,10 @@ def smallest(problem, levels):
     return min(keys.count(key) for key in set(keys))
 
 
-@pytest.mark.parametrize("order", ["loss", "fewest-children"])
-def test_no_attribute_can_go_further_down(order):
+@pytest.mark.parametrize("steps", ["loss", "fewest-children"])
+def test_no_attribute_can_go_further_down(steps):
     problem = problem_of(GRID, (TREE, TREE), KAnonymity(6))
-    recoding = specialize(problem, scope="full-domain", order=order)
+    recoding = specialize(problem, scope="full-domain", steps=steps)
     assert smallest(problem, recoding.levels) >= 6
     for a in range(2):
         lower = list(recoding.levels)
@@ -64,19 +64,19 @@ def test_no_attribute_can_go_further_down(order):
 def test_orders_prefer_what_they_say():
     # By loss the flat attribute goes first (it saves 1 at once); by children the tree does.
     problem = problem_of(GRID, (FLAT, TREE), KAnonymity(8))
-    assert specialize(problem, scope="full-domain", order="loss").levels == (0, 3)
-    assert specialize(problem, scope="full-domain", order="fewest-children").levels == (1, 0)
+    assert specialize(problem, scope="full-domain", steps="loss").levels == (0, 3)
+    assert specialize(problem, scope="full-domain", steps="fewest-children").levels == (1, 0)
 
 
 def test_information_gain_keeps_what_tells_the_target():
     # The second attribute tells the sensitive value; loss alone prefers the first.
     sensitive = [[int(j >= 4)] for _, j in GRID]
     problem = problem_of(GRID, (TREE, TREE), KAnonymity(8), sensitive, weights=[0.9, 0.1])
-    by_loss = specialize(problem, scope="full-domain", order="loss")
-    by_gain = specialize(problem, scope="full-domain", order="information-gain")
+    by_loss = specialize(problem, scope="full-domain", steps="loss")
+    by_gain = specialize(problem, scope="full-domain", steps="information-gain")
     assert by_loss.levels == (0, 3)
     assert by_gain.levels[1] <= 2
-    local = specialize(problem, order="information-gain")
+    local = specialize(problem, steps="information-gain")
     for c in range(local.classes):
         members = local.tuple_[local.class_ == c]
         assert len({sensitive[i][0] for i in members}) == 1
@@ -119,8 +119,8 @@ def test_levels_agree_with_trying_all_nodes_when_one_attribute_decides():
     ("options", "message"),
     [
         ({"scope": "global"}, "scope must be one of local, full-domain, not 'global'"),
-        ({"order": "random"}, "order must be one of loss, fewest-children, information-gain"),
-        ({"order": "information-gain"}, "needs a sensitive attribute"),
+        ({"steps": "random"}, "steps must be one of loss, fewest-children, information-gain"),
+        ({"steps": "information-gain"}, "needs a sensitive attribute"),
     ],
 )
 def test_wrong_options_are_refused(options, message):
@@ -132,7 +132,7 @@ def test_wrong_options_are_refused(options, message):
 def test_an_unknown_target_is_refused():
     problem = problem_of(GRID, (TREE, TREE), KAnonymity(2), [[0]] * 64)
     with pytest.raises(ParameterError, match="target must be one of s, not 'income'"):
-        specialize(problem, order="information-gain", target="income")
+        specialize(problem, steps="information-gain", target="income")
 
 
 def test_progress_ends_with_the_loss_of_the_result():

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 def specialize_levels(
     problem: Problem,
     *,
-    order: str,
+    steps: str,
     target: NDArray[np.int64] | None = None,
     progress: Progress | None = None,
 ) -> FullDomain:
-    """Return one level per attribute, reached from the roots by the given order of steps."""
-    descent = _Descent(problem, order, target)
+    """Return one level per attribute, reached from the roots by the given steps."""
+    descent = _Descent(problem, steps, target)
     node = descent.start()
     while (lower := descent.step(node)) is not None:
         node = lower
@@ -47,10 +47,10 @@ def specialize_levels(
             progress(done, descent.loss(node), f"levels {', '.join(map(str, node))}")
     record = SearchRecord(
         algorithm="topdown",
-        label=f"heuristic: full-domain specialisation by {order}; not proven optimal",
+        label=f"heuristic: full-domain specialisation by {steps}; not proven optimal",
         facts={
             "scope": "full-domain",
-            "order": order,
+            "steps": steps,
             "loss": descent.loss(node),
             "objective": problem.objective,
             "checked": len(descent.known),
@@ -62,9 +62,9 @@ def specialize_levels(
 class _Descent:
     """Evaluates nodes and ranks the steps down from one."""
 
-    def __init__(self, problem: Problem, order: str, target: NDArray[np.int64] | None) -> None:
+    def __init__(self, problem: Problem, steps: str, target: NDArray[np.int64] | None) -> None:
         self.problem = problem
-        self.order = order
+        self.steps = steps
         self.target = target
         self.evaluator = Evaluator(problem)
         self.grouper = None
@@ -146,7 +146,7 @@ class _Descent:
         saved = self._price(node) - self._price(lower)
         if self.target is not None:
             return (-self._informs(node, lower, a), -saved)
-        if self.order == "fewest-children":
+        if self.steps == "fewest-children":
             labels = self.problem.hierarchies[a].labels
             return (len(labels[lower[a]]) / len(labels[node[a]]), -saved)
         return (-saved, 0.0)

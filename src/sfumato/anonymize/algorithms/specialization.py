@@ -4,7 +4,7 @@ Fung, Wang, Yu: Top-Down Specialization for Information and Privacy Preservation
 Every attribute begins at the root of its hierarchy. A step replaces a node by its
 children, either in one class on its own (`scope="local"`: children that cannot stand alone
 keep the parent's value together) or one level for the whole table (`scope="full-domain"`,
-see `levels`). The order of the steps decides what is kept:
+see `levels`). Which `steps` come first decides what is kept:
 
 * `"loss"`: the step that saves most loss first;
 * `"fewest-children"`: the step into the fewest children first, which keeps classes large
@@ -41,38 +41,38 @@ if TYPE_CHECKING:
     from sfumato.anonymize.recoding import Recoding
 
 Scope = Literal["local", "full-domain"]
-Order = Literal["loss", "fewest-children", "information-gain"]
+Steps = Literal["loss", "fewest-children", "information-gain"]
 
 
 def specialize(
     problem: Problem,
     *,
     scope: Scope = "local",
-    order: Order = "loss",
+    steps: Steps = "loss",
     target: str | None = None,
     progress: Progress | None = None,
 ) -> Recoding:
     """Return the most special recoding reached from the roots that holds.
 
     `target` names the sensitive attribute that information gain is about; by default the
-    first one.
+    first that the promise names.
     """
     _check("scope", scope, get_args(Scope))
-    _check("order", order, get_args(Order))
-    column = _target(problem, target) if order == "information-gain" else None
+    _check("steps", steps, get_args(Steps))
+    column = _target(problem, target) if steps == "information-gain" else None
     if scope == "full-domain":
-        return specialize_levels(problem, order=order, target=column, progress=progress)
+        return specialize_levels(problem, steps=steps, target=column, progress=progress)
 
     def propose(problem: Problem, encoding: Encoding, judge: Judge) -> Shares:
-        preference = _preference(problem, encoding, order, column)
+        preference = _preference(problem, encoding, steps, column)
         return Splitter(encoding, judge, preference=preference).split()
 
     settled = settle(problem, propose)
     recoding = settled.recoding(
         SearchRecord(
             algorithm="topdown",
-            label=f"heuristic: top-down specialisation by {order}; not proven optimal",
-            facts={"scope": scope, "order": order},
+            label=f"heuristic: top-down specialisation by {steps}; not proven optimal",
+            facts={"scope": scope, "steps": steps},
         )
     )
     if progress is not None:
@@ -90,8 +90,9 @@ def _target(problem: Problem, name: str | None) -> NDArray[np.int64]:
     names = problem.table.sensitive_names
     if not names:
         raise ParameterError(
-            "order='information-gain' needs a sensitive attribute to be informed about, and the "
-            "data has none; declare one in the schema, or choose another order."
+            "steps='information-gain' needs a sensitive attribute to be informed about, and the "
+            "promise names none; name one, for instance with & DistinctLDiversity(1, attribute), "
+            "which every class meets, or choose other steps."
         )
     chosen = names[0] if name is None else name
     _check("target", chosen, names)
@@ -99,11 +100,11 @@ def _target(problem: Problem, name: str | None) -> NDArray[np.int64]:
 
 
 def _preference(
-    problem: Problem, encoding: Encoding, order: Order, column: NDArray[np.int64] | None
+    problem: Problem, encoding: Encoding, steps: Steps, column: NDArray[np.int64] | None
 ) -> Preference:
     if column is not None:
         return _by_information(encoding, column)
-    return by_gain if order == "loss" else _by_fewest_children(problem)
+    return by_gain if steps == "loss" else _by_fewest_children(problem)
 
 
 def _by_fewest_children(problem: Problem) -> Preference:
