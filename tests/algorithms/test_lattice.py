@@ -395,3 +395,23 @@ def test_ctrl_c_gives_the_best_found_marked_not_proven():
     assert "not proven" in stopped.record.label
     assert finished.record.proven_optimal
     assert finished.record.facts["loss"] <= stopped.record.facts["loss"]
+
+
+@pytest.mark.parametrize("name", ["k and two l", "t-ordered", "delta"])
+def test_judging_in_batches_changes_nothing(name, monkeypatch):
+    """With room for a handful of cells every class is judged in a batch of its own."""
+    rng = np.random.default_rng(3)
+    records = [
+        (tuple(rng.integers(0, [4, 3, 3]).tolist()), tuple(rng.integers(0, 3, 2).tolist()))
+        for _ in range(40)
+    ]
+    problem = make_problem(records, PROMISES[name][0], 12, "LM", [])
+    at_once = search(problem)
+    monkeypatch.setattr("sfumato.anonymize.classes.DENSE_CELLS", 4)
+    in_batches = search(problem)
+    assert in_batches.levels == at_once.levels
+    assert (in_batches.suppressed == at_once.suppressed).all()
+    groups = problem.table.quasi[:, 0].astype(np.int64)
+    small = problem.judge(groups, 4)
+    monkeypatch.undo()
+    assert (problem.judge(groups, 4) == small).all()

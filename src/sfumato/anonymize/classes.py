@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from sfumato.data.hierarchy import Hierarchy
+
+
+DENSE_CELLS = 8_000_000
+"""Largest histogram (classes × values) held at once; more classes are judged in batches."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,3 +78,22 @@ def histogram(
     """Count records per group and value; returns an array (groups × values)."""
     cells = np.bincount(groups * n_values + values, weights=counts, minlength=n_groups * n_values)
     return cells.astype(np.int64).reshape(n_groups, n_values)
+
+
+def batches(
+    groups: NDArray[np.int64], n_groups: int, n_values: int
+) -> Iterator[tuple[slice, NDArray[np.int64] | slice]]:
+    """Cut classes into batches whose histograms fit in memory.
+
+    Gives for each batch its classes and the places of their tuples in `groups`.
+    """
+    step = max(1, DENSE_CELLS // max(n_values, 1))
+    if n_groups <= step:
+        yield slice(0, n_groups), slice(None)
+        return
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    for begin in range(0, n_groups, step):
+        end = min(begin + step, n_groups)
+        low, high = np.searchsorted(ordered, [begin, end])
+        yield slice(begin, end), order[low:high]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.classes import Classes, SensitiveHistogram, histogram
+from sfumato.anonymize.classes import Classes, SensitiveHistogram, batches, histogram
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -116,10 +116,22 @@ class Problem:
         counts: NDArray[np.int64] | None = None,
         totals: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> NDArray[np.bool_]:
-        """Return for each class whether the definition holds."""
-        return self.definition.judge(
-            self.classes(groups, n_groups, tuples=tuples, counts=counts, totals=totals)
-        )
+        """Return for each class whether the definition holds; in batches where there are many."""
+        chosen = np.arange(self.table.distinct) if tuples is None else tuples
+        weights = self.table.counts[chosen] if counts is None else counts
+        widest = max((len(total) for total in self.totals.values()), default=1)
+        verdict = np.empty(n_groups, dtype=np.bool_)
+        for batch, places in batches(groups, n_groups, widest):
+            verdict[batch] = self.definition.judge(
+                self.classes(
+                    groups[places] - batch.start,
+                    batch.stop - batch.start,
+                    tuples=chosen[places],
+                    counts=weights[places],
+                    totals=totals,
+                )
+            )
+        return verdict
 
     def population_of(self, level: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count the people of the population who fit each generalised tuple.

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from sfumato.anonymize.algorithms.grouping import Grouper
-from sfumato.anonymize.classes import Classes, SensitiveHistogram, histogram
+from sfumato.anonymize.classes import Classes, SensitiveHistogram, batches, histogram
 from sfumato.anonymize.definitions import KAnonymity
 
 if TYPE_CHECKING:
@@ -185,58 +185,72 @@ class Evaluator:
             people = _summed(groups, cells.population, n)
         if not definition.sensitive and not _combinations(definition):
             return ~definition.judge(Classes(sizes, {}, people))
-        table = self.problem.table
-        histograms = {
-            name: histogram(
-                groups,
-                n,
-                self._sensitive[cells.representatives, table.sensitive_names.index(name)],
-                len(table.sensitive_values[table.sensitive_names.index(name)]),
-                cells.weights,
-            )
-            for name in definition.sensitive
-        }
         fails: NDArray[np.bool_] = sizes == 0
         while True:
-            verdict = self._judge(node, representatives, sizes, histograms, people, fails)
+            verdict = self._together(node, representatives, sizes, fails)
+            self._judge(cells, groups, sizes, people, fails, verdict)
             newly = ~verdict & ~fails
             if not newly.any():
                 return fails
             fails |= newly
 
-    def _judge(
+    def _together(
         self,
         node: tuple[int, ...],
         representatives: NDArray[np.int64],
         sizes: NDArray[np.int64],
-        histograms: dict[str, NDArray[np.int64]],
-        people: NDArray[np.int64] | None,
         gone: NDArray[np.bool_],
     ) -> NDArray[np.bool_]:
-        """Judge all classes against what is still released."""
-        problem = self.problem
-        values = dict(
-            zip(problem.table.sensitive_names, problem.table.sensitive_values, strict=True)
-        )
-        views = {
-            name: SensitiveHistogram(
-                counts,
-                counts[~gone].sum(axis=0),
-                values[name],
-                problem.sensitive_hierarchies.get(name),
-            )
-            for name, counts in histograms.items()
-        }
+        """Judge promises about key combinations, whose groups span classes."""
         verdict = np.ones(len(sizes), dtype=np.bool_)
-        for part in problem.definition.parts:
+        left = np.where(gone, 0, sizes)
+        for part in self.problem.definition.parts:
             if isinstance(part, KAnonymity) and part.on:
-                attributes = tuple(problem.table.quasi_names.index(name) for name in part.on)
-                groups, _ = self._grouper.group(node, representatives, attributes=attributes)
-                together = np.bincount(groups, weights=np.where(gone, 0, sizes))
-                verdict &= together[groups] >= part.k
-            else:
-                verdict &= part.judge(Classes(sizes, views, people))
+                names = self.problem.table.quasi_names
+                attributes = tuple(names.index(name) for name in part.on)
+                groups, found = self._grouper.group(node, representatives, attributes=attributes)
+                verdict &= _summed(groups, left, len(found))[groups] >= part.k
         return verdict
+
+    def _judge(
+        self,
+        cells: Cells,
+        groups: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        people: NDArray[np.int64] | None,
+        gone: NDArray[np.bool_],
+        verdict: NDArray[np.bool_],
+    ) -> None:
+        """Judge all classes against what is still released, and lower `verdict` accordingly."""
+        definition, table = self.problem.definition, self.problem.table
+        parts = [p for p in definition.parts if not (isinstance(p, KAnonymity) and p.on)]
+        columns = {}
+        for name in definition.sensitive:
+            s = table.sensitive_names.index(name)
+            codes = self._sensitive[cells.representatives, s].astype(np.int64)
+            values = table.sensitive_values[s]
+            left = np.where(gone[groups], 0, cells.weights)
+            columns[name] = (codes, values, _summed(codes, left, len(values)))
+        widest = max((len(values) for _, values, _ in columns.values()), default=1)
+        for batch, places in batches(groups, len(sizes), widest):
+            views = {
+                name: SensitiveHistogram(
+                    histogram(
+                        groups[places] - batch.start,
+                        batch.stop - batch.start,
+                        codes[places],
+                        len(values),
+                        cells.weights[places],
+                    ),
+                    total,
+                    values,
+                    self.problem.sensitive_hierarchies.get(name),
+                )
+                for name, (codes, values, total) in columns.items()
+            }
+            those = Classes(sizes[batch], views, None if people is None else people[batch])
+            for part in parts:
+                verdict[batch] &= part.judge(those)
 
 
 def _combinations(definition: Definition) -> bool:
