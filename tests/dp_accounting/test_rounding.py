@@ -56,6 +56,22 @@ def test_square_roots(a):
     assert F(down) ** 2 <= F(a) < F(math.nextafter(down, math.inf)) ** 2
 
 
+@given(st.fractions(min_value=0, max_value=10**6))
+def test_square_roots_of_rationals(a):
+    up = r.sqrt_up(a)
+    assert F(up) ** 2 >= a
+    assert up == 0 or F(math.nextafter(up, 0)) ** 2 < a
+
+
+@pytest.mark.parametrize("exponent", [-2200, -1000, -648, -330, 330, 900])
+def test_square_roots_of_what_no_float_holds(exponent):
+    a = F(3) * F(10) ** exponent
+    up, down = r.sqrt_up(a), r.sqrt_down(a)
+    assert math.isinf(up) or F(up) ** 2 >= a
+    assert F(down) ** 2 <= a
+    assert up <= math.nextafter(down, math.inf)
+
+
 def above(x, steps):
     for _ in range(steps):
         x = math.nextafter(x, math.inf)

@@ -161,7 +161,7 @@ def _applicable(steps: list[Step], guarantee: ApproxDP) -> list[str]:
         except ParameterError:
             continue
         usable.append(name)
-    return usable
+    return ["gdp"] if "gdp" in usable else usable  # where gdp applies it is exact
 
 
 def _finite(what: Query | Sensitivity, neighbours: Neighbours) -> Sensitivity:

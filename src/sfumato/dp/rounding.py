@@ -167,19 +167,24 @@ def sqrt_up(value: Real) -> float:
     if _has_infinity(value):
         return math.sqrt(value)
     exact = Fraction(value)
-    root = math.sqrt(float_down(exact))
-    while Fraction(root) ** 2 < exact:
-        root = math.nextafter(root, math.inf)
+    if exact < 0:
+        raise ParameterError("A square root needs a number that is not negative.")
+    if exact == 0:
+        return 0.0
+    shift = max(0, 64 + exact.denominator.bit_length() - exact.numerator.bit_length() // 2)
+    above = Fraction(math.isqrt(math.floor(exact * 4**shift)) + 1, 2**shift)
+    root = float_up(above)
     while root > 0 and Fraction(math.nextafter(root, 0.0)) ** 2 >= exact:
-        root = math.nextafter(root, 0.0)
+        root = math.nextafter(root, 0.0)  # above is nearly exact: one step at most
     return root
 
 
 def sqrt_down(value: Real) -> float:
     """Take the square root, rounding down."""
     above = sqrt_up(value)
-    exact = math.isinf(above) or Fraction(above) ** 2 == Fraction(value)
-    return above if exact else math.nextafter(above, 0.0)
+    if math.isinf(above):
+        return above if _has_infinity(value) else _TOP
+    return above if Fraction(above) ** 2 == Fraction(value) else math.nextafter(above, 0.0)
 
 
 def exp_up(exponent: Real) -> float:

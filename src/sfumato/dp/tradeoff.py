@@ -31,7 +31,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_MOST_OUTCOMES = 200_000
+_MOST_OUTCOMES = 20_000
 _TOLERANCE = Fraction(1, 10**9)
 _GREAT_EPSILON = 1000
 

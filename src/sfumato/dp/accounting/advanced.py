@@ -62,7 +62,7 @@ def compose_advanced(guarantees: Sequence[Guarantee], *, delta: Stated) -> Appro
     if slack > 0 and max(epsilon for epsilon, _ in pairs) <= _MOST_EPSILON:
         options.append(_heterogeneous([epsilon for epsilon, _ in pairs], slack))
         equal = all(one == other for one, other in pairwise(pairs))
-        if equal and 1 < len(pairs) <= _MOST_EQUAL:
+        if equal and len(pairs) <= _MOST_EQUAL:
             options.append(optimal_epsilon(pairs[0][0], len(pairs), slack))
     return ApproxDP(stated_up(min(options)), stated_up(allowed), neighbours=total.neighbours)
 

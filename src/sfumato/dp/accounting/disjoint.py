@@ -1,9 +1,9 @@
 """Prove that releases read disjoint parts of the records, and charge accordingly.
 
 Contract: a :class:`Part` is a conjunction of conditions, one per attribute. Two parts are
-*provably* disjoint when some attribute has no value that both allow; anything less, and they are
-taken to overlap. ``compose_parts`` then charges the worst record: parallel composition where
-disjointness is proved, sequential composition elsewhere.
+*provably* disjoint when some attribute has no value that both allow, all values being of one
+kind; anything less, and they are taken to overlap. ``compose_parts`` then charges the worst
+record: parallel composition where disjointness is proved, sequential composition elsewhere.
 
 ``Part(hiv=True)`` and ``Part(hiv=False)`` are disjoint; ``Part(hiv=True, hair="blonde")`` and
 ``Part(hiv=True)`` are not; nor are ``Part(hiv=True)`` and ``Part(age=(10, 20))``. A tuple of two
@@ -12,13 +12,14 @@ value.
 
 Why it holds. A record lies in a set of parts of which no two are disjoint, so adding or removing
 it changes only the releases of such a set: a clique of the graph "may overlap". The largest
-total over cliques bounds what one record costs. A unit that touches p records costs at most p
-times that, and so do the p costliest cliques; both stay below the sum over all releases.
+total over cliques bounds what one record costs. A unit of several records may lie in several
+cliques, and a replaced record may move between them: both are charged for everything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.accounting.composition import compose
@@ -121,7 +122,7 @@ def _apart(one: object, other: object) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
         return bool(one[1] <= other[0] or other[1] <= one[0])
     if isinstance(one, frozenset) and isinstance(other, frozenset):
-        return one.isdisjoint(other)
+        return one.isdisjoint(other) and len({_kind(value) for value in one | other}) == 1
     interval, values = (one, other) if isinstance(one, tuple) else (other, one)
     assert isinstance(interval, tuple)
     assert isinstance(values, frozenset)
@@ -129,6 +130,11 @@ def _apart(one: object, other: object) -> bool:
         isinstance(value, (int, float)) and not interval[0] <= value < interval[1]
         for value in values
     )
+
+
+def _kind(value: object) -> str:
+    """Name what a value can be told apart from; "10" and 10 may be equal to an engine."""
+    return "number" if isinstance(value, Number) else type(value).__name__
 
 
 def _shown(value: object) -> str:
