@@ -13,7 +13,7 @@ import io
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,13 +172,19 @@ def _header(text: str, delimiter: str, path: Path) -> list[str]:
     for number, column in enumerate(columns, start=1):
         if not column.strip():
             raise DataError(f"{path}, line 1: column {number} has no name; give it one.")
-    repeated = [name for name, count in Counter(columns).items() if count > 1]
+    _check_names(columns, f"{path}, line 1")
+    return columns
+
+
+def _check_names(columns: Sequence[str], source: str) -> None:
+    """Refuse names that SQL cannot tell apart: it does not look at capitals."""
+    seen = Counter(column.casefold() for column in columns)
+    repeated = [column for column in columns if seen[column.casefold()] > 1]
     if repeated:
         raise DataError(
-            f"{path}, line 1: {', '.join(repeated)} names more than one column; every column "
-            "needs a name of its own."
+            f"{source}: {', '.join(dict.fromkeys(repeated))} names more than one column (capitals "
+            "do not count); every column needs a name of its own."
         )
-    return columns
 
 
 # -- frames ----------------------------------------------------------------------------
@@ -199,8 +205,9 @@ def _read_frame(engine: DuckDB, source: Any, title: str) -> Table:
     if kind == "columns":
         frame: Any = {name: _array(column) for name, column in source.items()}
         _check_lengths(frame)
+        _check_names(list(frame), "The table given")
     else:
-        _check_frame(source)
+        _check_names([str(name) for name in getattr(source, "columns", [])], "The table given")
         frame = source if kind == "pandas" else _Stream(source)
     with translated("the table given"):
         scan = engine.register(frame)
@@ -234,17 +241,6 @@ def _array(column: Any) -> Any:
 def _check_lengths(columns: Mapping[str, Any]) -> None:
     if len({len(column) for column in columns.values()}) > 1:
         raise DataError("The columns given have different lengths; all need one cell per record.")
-
-
-def _check_frame(frame: Any) -> None:
-    names = [str(name) for name in getattr(frame, "columns", [])]
-    if all(isinstance(name, str) for name in getattr(frame, "columns", [])):
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        if repeated:
-            raise DataError(
-                f"The table given has more than one column called {', '.join(repeated)}; every "
-                "column needs a name of its own."
-            )
 
 
 def _checked(table: Table) -> Table:

@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.data.engine import quoted, quoted_text, translated
 from sfumato.data.rows import fetched, typed
+from sfumato.data.table import ROW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,18 +106,16 @@ def dealt_query(
     arrays |= {f"t{i}": v for i, v in enumerate(dealing.texts.values())}
     arrays |= {"first_": dealing.first, "last_": dealing.last}
     deal = engine.register(arrays)
-    spot = f"sha256({quoted_text(key or '')} || rowid::VARCHAR)"
-    place = "rowid" if key is None else spot
-    joined = " AND ".join(f"r.{quoted(f'k{i}')} = d.m{i}" for i in range(len(dealing.match)))
-    keys = "".join(
-        f", {table.text(name)} AS {quoted(f'k{i}')}" for i, name in enumerate(dealing.match)
-    )
-    inner = f"SELECT *, {place} AS place_{keys} FROM {table.scan}"
+    spot = f"sha256({quoted_text(key or '')} || {ROW}::VARCHAR)"
+    place = ROW if key is None else spot
+    joined = " AND ".join(f"r.{_key(i)} = d.m{i}" for i in range(len(dealing.match)))
+    keys = "".join(f", {table.text(name)} AS {_key(i)}" for i, name in enumerate(dealing.match))
+    inner = f"SELECT *, {place} AS sfumato_internal_place{keys} FROM {table.scan}"
     if dealing.shared:
-        parts = ", ".join(quoted(f"k{i}") for i in range(len(dealing.match)))
-        number = f"row_number() OVER (PARTITION BY {parts} ORDER BY place_)"
-        inner = f"SELECT *, {number} AS number_ FROM ({inner})"
-        joined += " AND r.number_ BETWEEN d.first_ AND d.last_"
+        parts = ", ".join(_key(i) for i in range(len(dealing.match)))
+        number = f"row_number() OVER (PARTITION BY {parts} ORDER BY sfumato_internal_place)"
+        inner = f"SELECT *, {number} AS sfumato_internal_number FROM ({inner})"
+        joined += " AND r.sfumato_internal_number BETWEEN d.first_ AND d.last_"
     sources, chosen = "", []
     for i, name in enumerate(columns):
         if name in dealing.texts:
@@ -135,11 +134,16 @@ def dealt_query(
             chosen.append(f"{_in(table, name)} AS c{i}")
     body = (
         f"SELECT {', '.join(chosen)} FROM ({inner}) r JOIN {deal} d ON {joined}{sources} "
-        "ORDER BY r.place_"
+        "ORDER BY r.sfumato_internal_place"
     )
     n = int((dealing.last - dealing.first + 1).sum())
     kinds = tuple(types.get(name, "VARCHAR") for name in columns)
     return Query(table, tuple(columns), kinds, body, n)
+
+
+def _key(i: int) -> str:
+    """Return the name of the i-th matched cell, which no column of the data should have."""
+    return f"sfumato_internal_key{i}"
 
 
 def _in(table: Table, name: str) -> str:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _HEAD = 1 << 20
 
+ROW = "sfumato_internal_row"
+"""Column of a materialised table that numbers its rows."""
+
 Kind = Literal["csv", "parquet", "pandas", "polars", "arrow", "columns"]
 
 
@@ -108,11 +111,17 @@ class Table:
         return counted
 
     def materialize(self) -> Table:
-        """Return the same table copied into the engine, for work that needs several passes."""
+        """Return the same table copied into the engine, for work that needs several passes.
+
+        The copy numbers its rows in the column `ROW`, in the order of the data.
+        """
         name = self.engine.fresh("rows")
         with translated(self.source):
             self.engine.run("SET preserve_insertion_order = true")
-            self.engine.run(f"CREATE TEMP TABLE {name} AS SELECT * FROM {self.scan}")
+            self.engine.run(
+                f"CREATE TEMP TABLE {name} AS "
+                f"SELECT *, row_number() OVER () AS {ROW} FROM {self.scan}"
+            )
             self.engine.run("SET preserve_insertion_order = false")
         return replace(self, scan=name)
 
