@@ -207,7 +207,10 @@ def _read_frame(engine: DuckDB, source: Any, title: str) -> Table:
         _check_lengths(frame)
         _check_names(list(frame), "The table given")
     else:
-        _check_names([str(name) for name in getattr(source, "columns", [])], "The table given")
+        if kind == "polars" and hasattr(source, "collect"):
+            source = source.collect()
+        names = getattr(source, "column_names", None) or getattr(source, "columns", [])
+        _check_names([str(name) for name in names], "The table given")
         frame = source if kind == "pandas" else _Stream(source)
     with translated("the table given"):
         scan = engine.register(frame)
