@@ -214,8 +214,17 @@ def _read_frame(engine: DuckDB, source: Any, title: str) -> Table:
         frame = source if kind == "pandas" else _Stream(source)
     with translated("the table given"):
         scan = engine.register(frame)
+        if kind == "arrow" and not hasattr(source, "num_rows"):
+            scan = _copied(engine, scan)
         types = engine.types(scan)
     return _checked(Table(engine, title, "the table given", kind, scan, types))
+
+
+def _copied(engine: DuckDB, scan: str) -> str:
+    """Keep a stream that can be read only once."""
+    name = engine.fresh("stream")
+    engine.run(f"CREATE TEMP TABLE {name} AS SELECT * FROM {scan}")
+    return name
 
 
 def _kind(source: Any) -> Kind:
