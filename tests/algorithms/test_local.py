@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.anonymize.algorithms.local import recode
+from sfumato.anonymize.algorithms.local_index import Queries, build, search
+from sfumato.anonymize.algorithms.local_space import Space, gather, summarize
 from sfumato.anonymize.closeness import TCloseness
 from sfumato.anonymize.definitions import Definition, KAnonymity
 from sfumato.anonymize.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
@@ -258,7 +260,7 @@ def test_near_the_optimum_of_all_partitions(definition):
         ours, best = ours + got, best + least
         worst = max(worst, got / max(least, 1e-9))
     print(f"{definition}: {ours / best:.3f} of the optimum on average, {worst:.2f} at worst")
-    assert ours <= 1.12 * best
+    assert ours <= 1.10 * best
 
 
 def test_leaf_specific_prices_are_paid_exactly():
@@ -380,3 +382,28 @@ def test_progress_is_told():
     assert done == sorted(done)
     assert done[-1] == 1.0
     assert all(0 <= event[1] <= 1 and event[2] for event in told)
+
+
+def test_the_index_finds_what_comparing_all_pairs_finds():
+    """Branch and bound passes over cells, never over a nearer class."""
+    random = np.random.default_rng(13)
+    costs = tuple(np.cumsum(random.random(h.levels.shape), axis=1) for h in TREES)
+    table = [tuple(int(random.integers(h.size)) for h in TREES) for _ in range(150)]
+    space = Space.of(make_problem(table, KAnonymity(2), costs=costs))
+    n = len(space.counts)
+    shares = gather(np.arange(n), random.integers(0, 45, n), space.counts, 45).compact()
+    classes = summarize(space, shares)
+    everyone = np.arange(shares.classes)
+    found, added = search(
+        space, classes, build(space, classes, everyone), Queries.of(classes, everyone), np.inf,
+        keep=3,
+    )  # fmt: skip
+    for c in everyone:
+        merged = [
+            summarize(space, gather(shares.tuple_, np.where(shares.class_ == c, d, shares.class_),
+                                    shares.count, shares.classes)).paid[d] - classes.paid[d]
+            for d in everyone if d != c
+        ]  # fmt: skip
+        assert added[c] == pytest.approx(sorted(merged)[:3])
+        others = [d for d in everyone if d != c]
+        assert merged[others.index(found[c, 0])] == pytest.approx(min(merged))

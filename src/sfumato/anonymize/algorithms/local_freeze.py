@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.algorithms.local_space import gather, widen
+from sfumato.anonymize.algorithms.local_space import OUTER, gather, widen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 VISITS = 8000
 """Largest number of generalisations considered."""
+POPULATION_VISITS = 100
+"""The same where people of a population must be counted for every group."""
 SLACK = 0.02
 """Groups within this share of the current price are frozen together."""
 PATIENCE = 500
@@ -46,7 +48,8 @@ def freeze(space: Space, judge: Judge) -> Shares:
     """Place every tuple: frozen classes first, what is left each in a class of its own."""
     n = len(space.counts)
     class_, left, used = np.full(n, -1), np.arange(n), 0
-    nodes = generalizations(space, VISITS)
+    counting = judge.problem.definition.needs_population
+    nodes = generalizations(space, POPULATION_VISITS if counting else VISITS)
     queue = [(cost, i) for i, cost in enumerate(_typical(space)[nodes].sum(axis=1))]
     heapq.heapify(queue)
     visits, before, monotone = 0, n, judge.problem.definition.monotone
@@ -113,7 +116,7 @@ def _cheapest(space: Space, limit: int) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-@njit(cache=True)
+@njit(**OUTER)
 def _prices(start, node, price, counts, left, group, holds):  # type: ignore[no-untyped-def]
     """Return what a record pays on average in each group that holds, on its lowest levels."""
     attributes = len(start) - 1
@@ -137,7 +140,7 @@ def _prices(start, node, price, counts, left, group, holds):  # type: ignore[no-
     return total
 
 
-@njit(cache=True)
+@njit(**OUTER)
 def _group(node, counts, left, columns):  # type: ignore[no-untyped-def]
     """Group the left tuples by their nodes in the given columns; return group numbers and sizes.
 

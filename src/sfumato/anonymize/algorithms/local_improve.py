@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.algorithms.local_index import build
-from sfumato.anonymize.algorithms.local_move import Proposals, disjoint, propose
+from sfumato.anonymize.algorithms.local_move import Offer, Proposals, disjoint, propose
 from sfumato.anonymize.algorithms.local_removal import held_back, removals
 from sfumato.anonymize.algorithms.local_rounds import State, attempt
 from sfumato.anonymize.algorithms.local_space import summarize
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
     from sfumato.anonymize.algorithms.local_space import Shares, Space
 
 ROUNDS = 25
-"""Most rounds of moves, and again of moves and swaps: the first ones gain nearly all."""
+"""Most rounds of moves: the first ones gain nearly all."""
+SWAP_ROUNDS = 10
+"""Most rounds of moves and swaps afterwards."""
 OPTIONS = 4
 """Nearest classes a share may try when a class can refuse it."""
 SWAPS = 4
@@ -36,17 +37,17 @@ WORTH = 3e-3
 def improve(space: Space, judge: Judge, shares: Shares) -> Shares:
     """Transfer records between classes that all hold, as long as it pays."""
     state = State(shares, summarize(space, shares), np.ones(shares.classes, dtype=np.bool_))
-    for swaps in (0, SWAPS):
-        state = _descend(space, judge, state, swaps)
+    for swaps, rounds in ((0, ROUNDS), (SWAPS, SWAP_ROUNDS)):
+        state = _descend(space, judge, state, swaps, rounds)
     return state.shares
 
 
-def _descend(space: Space, judge: Judge, state: State, swaps: int) -> State:
+def _descend(space: Space, judge: Judge, state: State, swaps: int, rounds: int) -> State:
     options = 1 if judge.problem.definition.monotone else OPTIONS
     proposals = Proposals.none(len(state.shares.tuple_), options)
     active = np.ones(state.shares.classes, dtype=np.bool_)
     paid = np.inf
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         _look(space, judge, state, active, swaps, proposals)
         chosen, transfers = disjoint(state.shares, proposals)
         if not len(chosen):
@@ -75,12 +76,10 @@ def _look(
     shares, classes = state.shares, state.classes
     everywhere = active if swaps == 0 else np.ones_like(active)
     without, gain = removals(space, shares, classes, everywhere)
-    propose(
-        space, shares, classes, build(space, classes, np.flatnonzero(shares.width)),
-        active=active, minimum=judge.problem.definition.minimum_size, without=without, gain=gain,
-        held=held_back(judge, shares, classes, active), kinds=judge.kinds, swaps=swaps,
-        proposals=proposals,
-    )  # fmt: skip
+    held = held_back(judge, shares, classes, active)
+    minimum = judge.problem.definition.minimum_size
+    offer = Offer(space, shares, classes, without, gain, held, judge.kinds, minimum)
+    propose(offer, active, swaps, proposals)
     proposals.settle(judge, shares, active)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,30 +19,34 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.local_space import Shares, Space
+    from sfumato.anonymize.algorithms.local_space import Shares, Space, Summary
     from sfumato.anonymize.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """The problem's definition, asked about shares; `totals` is the released reference."""
+    """The problem's definition, asked about shares; `totals` is the released reference.
+
+    `people` remembers how many people of the population fit a generalised tuple.
+    """
 
     problem: Problem
     space: Space
     totals: Mapping[str, NDArray[np.int64]] | None = None
+    people: dict[bytes, int] = field(default_factory=dict)
 
     def released(self, shares: Shares) -> Judge:
         """Return the judge whose reference distribution is that of the given shares."""
         table = self.problem.table
         if int(shares.count.sum()) == self.problem.rows:
-            return Judge(self.problem, self.space)
+            return Judge(self.problem, self.space, None, self.people)
         totals = {}
         for name in self.problem.definition.sensitive:
             s = table.sensitive_names.index(name)
             values = table.sensitive[shares.tuple_, s]
             cells = len(table.sensitive_values[s])
             totals[name] = np.bincount(values, shares.count, minlength=cells).astype(np.int64)
-        return Judge(self.problem, self.space, totals)
+        return Judge(self.problem, self.space, totals, self.people)
 
     def holds(self, shares: Shares) -> NDArray[np.bool_]:
         """Return for each class whether the definition holds; an empty class does."""
@@ -127,10 +131,20 @@ class Judge:
     def _classes(self, shares: Shares) -> Classes:
         population = None
         if self.problem.definition.needs_population:
-            classes = summarize(self.space, shares)
-            low = self.problem.table.quasi[classes.rep].astype(np.int64)
-            population = self.problem.population_of(classes.level, low)
+            population = self._population(summarize(self.space, shares))
         return self.problem.classes(
             shares.class_, shares.classes, tuples=shares.tuple_, counts=shares.count,
             totals=self.totals, population=population,
         )  # fmt: skip
+
+    def _population(self, classes: Summary) -> NDArray[np.int64]:
+        """Return the people who fit each class; every generalised tuple is counted once."""
+        columns = self.space.start[:-1] + classes.level
+        nodes = self.space.node[classes.rep[:, None], columns]
+        keys = [row.tobytes() for row in nodes]
+        unknown = [i for i, key in enumerate(keys) if key not in self.people]
+        if unknown:
+            low = self.problem.table.quasi[classes.rep[unknown]].astype(np.int64)
+            found = self.problem.population_of(classes.level[unknown], low)
+            self.people.update(zip([keys[i] for i in unknown], found.tolist(), strict=True))
+        return np.array([self.people[key] for key in keys], dtype=np.int64)

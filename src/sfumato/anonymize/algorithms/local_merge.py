@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.algorithms.local_index import build, nearest
-from sfumato.anonymize.algorithms.local_space import gather, summarize
+from sfumato.anonymize.algorithms.local_index import Queries, build, search
+from sfumato.anonymize.algorithms.local_space import OUTER, gather, summarize
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.local_index import Index
     from sfumato.anonymize.algorithms.local_judge import Judge
-    from sfumato.anonymize.algorithms.local_space import Shares, Space, Summary
+    from sfumato.anonymize.algorithms.local_space import Shares, Space
 
 NEIGHBOURS = 4
 """Nearest classes looked at, in case the very nearest are taken."""
@@ -36,39 +35,15 @@ def agglomerate(space: Space, judge: Judge, shares: Shares) -> Shares:
         classes = summarize(space, shares)
         wanting = np.flatnonzero(~holds)
         index = build(space, classes, np.arange(shares.classes))
-        found, added = neighbours(space, classes, index, wanting, NEIGHBOURS)
+        found, added = search(
+            space, classes, index, Queries.of(classes, wanting), np.inf, keep=NEIGHBOURS
+        )
+        added -= classes.paid[wanting, None]
         into = _pair(wanting, found, added, shares.classes)
         class_ = into[shares.class_]
         shares = gather(shares.tuple_, class_, shares.count, shares.classes).compact()
         holds = judge.holds(shares)
     return shares
-
-
-def neighbours(
-    space: Space, classes: Summary, index: Index, queries: NDArray[np.int64], keep: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return for each queried class its nearest classes and the loss a merger adds."""
-    found = np.empty((len(queries), keep), dtype=np.int64)
-    added = np.empty((len(queries), keep))
-    _neighbours(
-        space.start, space.node, classes.rep, classes.level, classes.sums, classes.paid,
-        index.items, index.low, index.high, index.child, index.children, index.rep, index.level,
-        index.least, queries, found, added,
-    )  # fmt: skip
-    return found, added
-
-
-@njit(cache=True)
-def _neighbours(start, node, c_rep, c_level, c_sums, c_paid, items, low, high, child, children,  # type: ignore[no-untyped-def]
-                x_rep, x_level, x_least, queries, found, added):  # fmt: skip
-    stack, bounds = np.empty(len(low), dtype=np.int64), np.empty(len(low))
-    for i in range(len(queries)):
-        q = queries[i]
-        nearest(start, node, c_rep, c_level, c_sums, c_paid, items, low, high, child, children,
-                x_rep, x_level, x_least, c_rep[q], c_level[q], c_sums[q], q, np.inf,
-                stack, bounds, found[i], added[i])  # fmt: skip
-        for j in range(found.shape[1]):
-            added[i, j] -= c_paid[q]
 
 
 def _pair(
@@ -79,7 +54,7 @@ def _pair(
     return into
 
 
-@njit(cache=True)
+@njit(**OUTER)
 def _match(wanting, found, added, order, into):  # type: ignore[no-untyped-def]
     """Merge each class with its nearest, cheapest first, if neither was merged before."""
     taken = np.zeros(len(into), dtype=np.bool_)

@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.algorithms.local_index import nearest
+from sfumato.anonymize.algorithms.local_index import Queries, build, search
 from sfumato.anonymize.algorithms.local_rounds import EPSILON, Transfers
+from sfumato.anonymize.algorithms.local_space import INNER, OUTER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.local_index import Index
     from sfumato.anonymize.algorithms.local_judge import Judge
     from sfumato.anonymize.algorithms.local_space import Shares, Space, Summary
+
+REACH = 1.5
+"""How far beyond what its removal saves a share looks for a partner to swap with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,30 +78,59 @@ class Proposals:
             open_ = np.setdiff1d(open_, welcome, assume_unique=True)
 
 
-def propose(
-    space: Space,
-    shares: Shares,
-    classes: Summary,
-    index: Index,
-    *,
-    active: NDArray[np.bool_],
-    minimum: int,
-    without: NDArray[np.int64],
-    gain: NDArray[np.float64],
-    held: NDArray[np.bool_],
-    kinds: NDArray[np.int64],
-    swaps: int,
-    proposals: Proposals,
-) -> None:
-    """Fill in the best transfer of every share of the active classes; `swaps` neighbours deep."""
-    _propose(
-        space.start, space.node, space.price, shares.tuple_, shares.count, shares.first,
-        classes.rep, classes.level, classes.sums, classes.paid, classes.size,
-        index.items, index.low, index.high, index.child, index.children, index.rep, index.level,
-        index.least, active, minimum, without, gain, held, kinds, swaps,
-        proposals.moved, proposals.target, proposals.partner, proposals.gain,
-        proposals.options, proposals.worth,
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """What proposals are made from: the state, and what each class would be without a share."""
+
+    space: Space
+    shares: Shares
+    classes: Summary
+    without: NDArray[np.int64]
+    gain: NDArray[np.float64]
+    held: NDArray[np.bool_]
+    kinds: NDArray[np.int64]
+    minimum: int
+
+
+def propose(offer: Offer, active: NDArray[np.bool_], swaps: int, proposals: Proposals) -> None:
+    """Fill in the transfers of every share of the active classes; `swaps` neighbours deep."""
+    space, shares, classes = offer.space, offer.shares, offer.classes
+    class_ = shares.class_
+    asked = np.flatnonzero((active & (classes.paid > EPSILON))[class_])
+    proposals.target[asked], proposals.partner[asked] = -1, -1
+    proposals.options[asked], proposals.gain[asked] = -1, 0.0
+    count, alone = shares.count[asked], (shares.width == 1)[class_[asked]]
+    free = np.minimum(classes.size[class_[asked]] - offer.minimum, count)
+    free[offer.held[asked]] = 0
+    # Where part of a share leaves, the levels stay and only its own price is saved.
+    part = (free > 0) & ((free < count) | alone)
+    columns = space.start[:-1] + classes.level[class_[asked]]
+    own = np.take_along_axis(space.price[shares.tuple_[asked]], columns, axis=1).sum(axis=1)
+    saved = np.where(part, free * own, offer.gain[asked])
+    worth = (saved > EPSILON) & ((free > 0) | (~alone & (swaps > 0)))
+    asked, free, saved = asked[worth], free[worth], saved[worth]
+    moved = np.where(part[worth], free, count[worth])
+    index = build(space, classes, np.flatnonzero(shares.width))
+    queries = Queries(
+        shares.tuple_[asked], np.zeros((len(asked), classes.level.shape[1]), dtype=np.int64),
+        space.price[shares.tuple_[asked]] * moved[:, None], class_[asked],
     )  # fmt: skip
+    options = proposals.options.shape[1]
+    found, added = search(
+        space, classes, index, queries, saved * (REACH if swaps else 1.0),
+        keep=max(options, swaps),
+    )  # fmt: skip
+    gains = saved[:, None] - added[:, :options]
+    open_ = (found[:, :options] >= 0) & (gains > EPSILON) & (free > 0)[:, None]
+    proposals.moved[asked] = moved
+    proposals.options[asked] = np.where(open_, found[:, :options], -1)
+    proposals.worth[asked] = gains
+    if swaps:
+        _swap(
+            space.start, space.node, space.price, shares.tuple_, shares.count, shares.first,
+            class_, classes.sums, classes.paid, offer.without, offer.kinds, asked, found,
+            proposals.target, proposals.partner, proposals.gain,
+        )  # fmt: skip
 
 
 def disjoint(shares: Shares, proposals: Proposals) -> tuple[NDArray[np.int64], Transfers]:
@@ -120,7 +152,7 @@ def disjoint(shares: Shares, proposals: Proposals) -> tuple[NDArray[np.int64], T
     )
 
 
-@njit(cache=True)
+@njit(**OUTER)
 def _select(source, target, taken):  # type: ignore[no-untyped-def]
     chosen = np.zeros(len(source), dtype=np.bool_)
     for j in range(len(source)):
@@ -129,71 +161,41 @@ def _select(source, target, taken):  # type: ignore[no-untyped-def]
     return chosen
 
 
-@njit(cache=True)
-def _exchanged(start, node, price, sums, level, rep, out, n_out, into, n_into):  # type: ignore[no-untyped-def]
-    """Return what a class pays when `out` has left (`level` is without it) and `into` has come."""
+@njit(**INNER)
+def _exchanged(start, node, price, sums, level, rep, out, records, into):  # type: ignore[no-untyped-def]
+    """Return what a class pays when `into` has replaced `out`; `level` is without either."""
     total = 0.0
     for a in range(len(level)):
         column = start[a] + level[a]
         while node[rep, column] != node[into, column]:
             column += 1
-        total += sums[column] - n_out * price[out, column] + n_into * price[into, column]
+        total += sums[column] + records * (price[into, column] - price[out, column])
     return total
 
 
-@njit(cache=True)
-def _propose(start, node, price, tuple_, count, first, c_rep, c_level, c_sums, c_paid, c_size,  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912 - one pass
-             items, low, high, child, children, x_rep, x_level, x_least,
-             active, minimum, without, gain, held, kinds, swaps,
-             moved, target, partner, net, options, worth):  # fmt: skip
-    attributes, width = c_level.shape[1], c_sums.shape[1]
-    stack, bounds = np.empty(len(low), dtype=np.int64), np.empty(len(low))
-    room = max(swaps, options.shape[1])
-    found, added = np.empty(room, dtype=np.int64), np.empty(room)
-    leaf, sums = np.zeros(attributes, dtype=np.int64), np.empty(width)
-    for c in range(len(c_rep)):
-        if not active[c] or c_paid[c] <= EPSILON:
+@njit(**OUTER)
+def _swap(start, node, price, tuple_, count, first, class_, c_sums, c_paid, without, kinds,  # type: ignore[no-untyped-def]
+          asked, found, target, partner, gain):  # fmt: skip
+    """Find for each asked share the share of a near class whose exchange for it saves most."""
+    for q in range(len(asked)):
+        j = asked[q]
+        c, t = class_[j], tuple_[j]
+        if first[c + 1] - first[c] == 1:
             continue
-        alone = first[c + 1] - first[c] == 1
-        for j in range(first[c], first[c + 1]):
-            moved[j], target[j], partner[j], net[j] = 0, -1, -1, 0.0
-            options[j] = -1
-            t, records, saved = tuple_[j], count[j], gain[j]
-            free = 0 if held[j] else min(c_size[c] - minimum, count[j])
-            if free > 0 and (free < count[j] or alone):
-                # Part of a share leaves: the levels stay, only its own price is saved.
-                records, saved = free, 0.0
-                for a in range(attributes):
-                    saved += free * price[t, start[a] + c_level[c, a]]
-            if saved <= EPSILON or (free <= 0 and (swaps == 0 or alone)):
+        rep = tuple_[first[c]] if j > first[c] else tuple_[j + 1]
+        gain[j] = EPSILON
+        for d in found[q]:
+            if d < 0 or first[d + 1] - first[d] == 1:
                 continue
-            for w in range(width):
-                sums[w] = records * price[t, w]
-            radius = saved * 1.5 if swaps > 0 else saved - EPSILON
-            nearest(start, node, c_rep, c_level, c_sums, c_paid, items, low, high, child, children,
-                    x_rep, x_level, x_least, t, leaf, sums, c, radius,
-                    stack, bounds, found, added)  # fmt: skip
-            best = EPSILON
-            for k in range(options.shape[1]):
-                if free > 0 and found[k] >= 0 and saved - added[k] > EPSILON:
-                    moved[j], options[j, k], worth[j, k] = records, found[k], saved - added[k]
-            if swaps == 0 or alone:
-                continue
-            rep = tuple_[first[c]] if j > first[c] else tuple_[j + 1]
-            for d in found:
-                if d < 0 or first[d + 1] - first[d] == 1:
+            for i in range(first[d], first[d + 1]):
+                u = tuple_[i]
+                if kinds[u] != kinds[t] or count[i] != count[j]:
                     continue
-                for i in range(first[d], first[d + 1]):
-                    if kinds[tuple_[i]] != kinds[t] or count[i] != count[j]:
-                        continue
-                    other = tuple_[first[d]] if i > first[d] else tuple_[i + 1]
-                    rest = c_paid[c] + c_paid[d] - _exchanged(
-                        start, node, price, c_sums[c], without[j], rep, t, count[j],
-                        tuple_[i], count[i])  # fmt: skip
-                    if rest > best:
-                        rest -= _exchanged(
-                            start, node, price, c_sums[d], without[i], other, tuple_[i], count[i],
-                            t, count[j])  # fmt: skip
-                    if rest > best:
-                        best = rest
-                        target[j], partner[j], net[j] = d, i, rest
+                other = tuple_[first[d]] if i > first[d] else tuple_[i + 1]
+                saved = c_paid[c] + c_paid[d] - _exchanged(
+                    start, node, price, c_sums[c], without[j], rep, t, count[j], u)  # fmt: skip
+                if saved > gain[j]:
+                    saved -= _exchanged(start, node, price, c_sums[d], without[i], other,
+                                        u, count[i], t)  # fmt: skip
+                    if saved > gain[j]:
+                        target[j], partner[j], gain[j] = d, i, saved

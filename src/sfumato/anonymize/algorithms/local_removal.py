@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from sfumato.anonymize.algorithms.local_space import INNER, OUTER
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ def held_back(
     return held
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _common(start, node, rep, level, other, result):  # type: ignore[no-untyped-def]
     for a in range(len(level)):
         column = start[a] + level[a]
@@ -61,7 +63,7 @@ def _common(start, node, rep, level, other, result):  # type: ignore[no-untyped-
         result[a] = column - start[a]
 
 
-@njit(cache=True)
+@njit(**OUTER)
 def _removals(start, node, price, tuple_, count, first, sums, paid, active, without, gain):  # type: ignore[no-untyped-def]  # noqa: C901 - one pass
     """Join the shares from the left and from the right; what lies between is left out."""
     attributes = without.shape[1]
@@ -74,18 +76,16 @@ def _removals(start, node, price, tuple_, count, first, sums, paid, active, with
         lo, hi = first[c], first[c + 1]
         if hi == lo or not active[c]:
             continue
-        after[hi - lo - 1] = 0
+        for a in range(attributes):
+            after[hi - lo - 1, a] = before[a] = 0
         for j in range(hi - 2, lo - 1, -1):
             _common(start, node, tuple_[hi - 1], after[j + 1 - lo], tuple_[j], after[j - lo])
-        before[:] = 0
         for j in range(lo, hi):
-            if j == hi - 1:
-                without[j] = before
-            elif j == lo:
-                without[j] = after[1]
-            else:
-                for a in range(attributes):
+            for a in range(attributes):
+                without[j, a] = before[a]
+                if j < hi - 1:
                     without[j, a] = max(before[a], after[j + 1 - lo, a])
+            if lo < j < hi - 1:
                 _common(start, node, tuple_[lo], without[j], tuple_[hi - 1], without[j])
             _common(start, node, tuple_[lo], before, tuple_[j], before)
             gain[j] = paid[c]

@@ -27,12 +27,18 @@ if TYPE_CHECKING:
 
     from sfumato.anonymize.problem import Problem
 
+OUTER = {"cache": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+"""How kernels called from Python are compiled: nothing that is not needed, for a quick start."""
+INNER = {**OUTER, "no_cpython_wrapper": True}
+"""How kernels called from kernels are compiled."""
+
 
 @dataclass(frozen=True, eq=False)
 class Space:
     """The problem's tuples as arrays."""
 
     start: NDArray[np.int64]
+    nodes: int
     node: NDArray[np.int32]
     price: NDArray[np.float64]
     counts: NDArray[np.int64]
@@ -50,7 +56,7 @@ class Space:
                 node[:, start[a] + h] = hierarchy.levels[quasi[:, a], h] + nodes
                 nodes += len(hierarchy.labels[h])
             price[:, start[a] : start[a + 1]] = problem.costs[a][quasi[:, a]]
-        return cls(start, node, price, problem.table.counts.astype(np.int64))
+        return cls(start, nodes, node, price, problem.table.counts.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +145,7 @@ def summarize(space: Space, shares: Shares) -> Summary:
     return Summary(rep, level, sums, size, paid)
 
 
-@njit(cache=True, inline="never")
+@njit(**INNER)
 def widen(start, node, rep, level, other):  # type: ignore[no-untyped-def]
     """Raise `level` in place until the tuple `rep` on it also stands for the tuple `other`."""
     for a in range(len(level)):
@@ -149,7 +155,7 @@ def widen(start, node, rep, level, other):  # type: ignore[no-untyped-def]
         level[a] = column - start[a]
 
 
-@njit(cache=True)
+@njit(**OUTER)
 def _summarize(start, node, price, tuple_, count, first, level, sums, size, paid):  # type: ignore[no-untyped-def]
     for c in range(len(size)):
         if first[c] == first[c + 1]:
