@@ -9,7 +9,8 @@ holds the object from before the fork. A stream refuses to serve another thread.
 AES in counter mode (NIST SP 800-38A) is a pseudo-random generator: to tell its output from
 fair coins is to break AES. All exactness statements of this package are about fair coins.
 
-``insecure_seeded`` replaces the stream of one thread by a reproducible one, for tests only.
+``insecure_seeded`` replaces the stream of one thread by a reproducible one, for tests only;
+``keyed`` by one that a secret determines, for memory on a person's own device.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _BLOCK = 1 << 16  # bytes per call into the cipher: the zeros stay in the first-
 _ZEROS = memoryview(bytes(_BLOCK))
 _SPARE = 16  # older releases of the cipher ask for room for one more block
 _REKEY = 1 << 30  # bytes served under one key
+_SECRET = 32  # bytes of a secret
 
 _forks = 0
 
@@ -116,6 +118,16 @@ class _SeededStream(Stream):
         self._served = 0
 
 
+class _KeyedStream(_SeededStream):
+    """A stream that a secret determines: the same secret, the same bytes, in every process."""
+
+    secure = True
+
+    def __init__(self, secret: bytes) -> None:
+        self._seed = hashlib.sha512(b"sfumato secret " + secret).digest()
+        Stream.__init__(self)
+
+
 def _encryptor(key: bytes, nonce: bytes) -> CipherContext:
     return Cipher(algorithms.AES(key), modes.CTR(nonce)).encryptor()
 
@@ -144,6 +156,24 @@ def insecure_seeded(seed: int) -> Iterator[Stream]:
     if not _streams.stack:
         _streams.stack.append(Stream())
     _streams.stack.append(_SeededStream(seed))
+    try:
+        yield _streams.stack[-1]
+    finally:
+        _streams.stack.pop()
+
+
+@contextmanager
+def keyed(secret: bytes) -> Iterator[Stream]:
+    """Let a secret of 32 random bytes determine this thread's noise inside a ``with`` block.
+
+    For memory on a person's own device: the same question and value must give the same noise
+    again. It is as private as the secret, which must be drawn at random and stay where it is.
+    """
+    if len(secret) != _SECRET:
+        raise ValueError("a secret has 32 bytes")
+    if not _streams.stack:
+        _streams.stack.append(Stream())
+    _streams.stack.append(_KeyedStream(secret))
     try:
         yield _streams.stack[-1]
     finally:
