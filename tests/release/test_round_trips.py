@@ -274,3 +274,20 @@ def test_the_order_of_the_schema_need_not_be_that_of_the_columns(way):
     assert set(frame["low"]) <= {"1-2", "3-4", "*", "1", "2", "3", "4"}
     assert set(frame["high"]) <= {"odd", "even", "*", "1", "3"}
     assert release.levels == {"high": 0, "low": 1}
+
+
+def test_a_frame_from_a_csv_has_the_types_its_cells_look_like(tmp_path):
+    path = tmp_path / "people.csv"
+    lines = [f"{20 + i % 2},00{i % 2},{i % 3},{i / 4},2020-01-0{1 + i % 3}" for i in range(12)]
+    path.write_text("\n".join(["age,code,visits,share,day", *lines]) + "\n")
+    schema = sf.Schema(quasi=["age"], insensitive=["code", "visits", "share", "day"])
+    frame = sf.anonymize(sf.read(path, schema=schema), sf.KAnonymity(6)).table
+    assert frame["code"].tolist()[0] in {"000", "001"}
+    assert str(frame["visits"].dtype) == "int64"
+    assert str(frame["age"].dtype) == "int64"
+    assert frame["share"].sum() == pytest.approx(sum(i / 4 for i in range(12)))
+    assert str(frame["day"].dtype).startswith("datetime")
+    told = sf.read(path, schema=schema, types={"visits": "text"})
+    assert sf.anonymize(told, sf.KAnonymity(6)).table["visits"].tolist()[0] in {"0", "1", "2"}
+    with pytest.raises(sf.SfumatoError, match="visit"):
+        sf.read(path, schema=schema, types={"visit": "text"})

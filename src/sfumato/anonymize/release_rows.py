@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.anonymize.applying import released_lines
+from sfumato.data.cell_types import type_of
 from sfumato.data.row_query import Dealing, dealt_query
 from sfumato.data.shuffling import RandomWords
 
@@ -116,7 +117,7 @@ def _by_lines(table: Table, columns: tuple[str, ...], settings: RowSettings) -> 
             tuple_of,
             shares,
             frequencies.quasi_names,
-            types=kept_types(table, recoding),
+            types=kept_types(table, recoding, counted),
             words=RandomWords(settings.seed),
         )
 
@@ -192,18 +193,21 @@ def _pseudonyms(table: Table, settings: RowSettings) -> dict[str, dict[str, str]
     return replaced
 
 
-def kept_types(table: Table, recoding: Recoding) -> dict[str, str]:
-    """Return the SQL types of columns whose cells are still what they were."""
+def kept_types(table: Table, recoding: Recoding, counted: Counted | None = None) -> dict[str, str]:
+    """Return the SQL types of columns whose cells are still what they were.
+
+    Cells of a CSV file are text; their type is the declared one, or found out from the values.
+    """
     schema = table.schema
-    types = {
-        name: kind
-        for name, kind in table.types.items()
-        if schema.attributes.get(name)
-        and schema.attributes[name].role in {"sensitive", "insensitive"}
-    }
     levels = getattr(recoding, "levels", None)
+    untouched = {*schema.sensitive_names, *schema.insensitive_names}
     if levels is not None:
-        for name, level in zip(schema.quasi_names, levels, strict=True):
-            if level == 0:
-                types[name] = table.types[name]
+        pairs = zip(schema.quasi_names, levels, strict=True)
+        untouched |= {name for name, level in pairs if level == 0}
+    types = {name: table.types[name] for name in untouched}
+    if table.kind == "csv":
+        types |= {name: kind for name, kind in table.declared.items() if name in untouched}
+        for name in untouched - set(table.declared):
+            if counted is not None and name in counted.columns:
+                types[name] = type_of(counted.values[counted.columns.index(name)])
     return types

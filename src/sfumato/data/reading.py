@@ -14,12 +14,14 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.data.engine import DuckDB, quoted_text, translated
+from sfumato.data.cell_types import sql_types
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table
 from sfumato.errors import DataError
@@ -39,10 +41,13 @@ def read(
     name: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    types: Mapping[str, str] | None = None,
 ) -> Table:
     """Return a table over a CSV or Parquet file, a frame, or a mapping of columns.
 
-    `schema` may be a `Schema` or the path of a YAML file. Frames are pandas, Polars, Arrow
+    `schema` may be a `Schema` or the path of a YAML file. A release of a CSV file comes back as
+    a frame whose columns have the types their cells look like; `types` overrides this per
+    column with "text", "integer", "number" or "date". Frames are pandas, Polars, Arrow
     or anything that offers the Arrow C stream.
     """
     if isinstance(source, Table):
@@ -50,6 +55,7 @@ def read(
     engine = DuckDB()
     if isinstance(source, str | Path):
         table = _read_file(engine, Path(source), name, delimiter, encoding)
+        table = replace(table, declared=sql_types(types or {}, table.columns, table.source))
     else:
         table = _read_frame(engine, source, name or "table")
     return table if schema is None else table.with_schema(_schema(schema))

@@ -18,7 +18,7 @@ from sfumato.data.frequency import FrequencyTable
 from sfumato.errors import DataError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sfumato.data.engine import Counted, DuckDB
     from sfumato.data.hierarchy import Hierarchy
@@ -37,7 +37,8 @@ class Table:
     """Rows in an engine, with a schema once it is known.
 
     `scan` is the SQL relation, `types` the SQL type per column, `kind` what it was read
-    from, so that a release can be given back in kind. `untruthful` lists operations already
+    from, so that a release can be given back in kind. `declared` overrides the types of
+    columns of a CSV file in frames that are handed back. `untruthful` lists operations already
     done to it after which single records are no longer facts.
     """
 
@@ -49,6 +50,7 @@ class Table:
     types: dict[str, str]
     delimiter: str = ","
     untruthful: tuple[str, ...] = ()
+    declared: Mapping[str, str] = field(default_factory=dict)
     known_schema: Schema | None = field(default=None, repr=False)
 
     @property
