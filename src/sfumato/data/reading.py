@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.engine import DuckDB, quoted_text, translated
 from sfumato.data.cell_types import sql_types
+from sfumato.data.engine import DuckDB, quoted_text, translated
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table
 from sfumato.errors import DataError
