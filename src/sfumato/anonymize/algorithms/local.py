@@ -5,7 +5,8 @@ Steps, each in a module of its own:
 1. `local_freeze` walks the generalisation lattice from cheap to dear and freezes every
    group of tuples that satisfies the definition (the bottom-up idea of Samarati 2001 and
    of Incognito, LeFevre et al. 2005, applied to what is left instead of the whole table);
-2. `local_merge` joins what is left to the class where it adds the least loss;
+2. `local_merge` joins what is left to the class where it adds the least loss, and
+   `local_lend` lets classes of equal records spare some for it;
 3. `local_improve` improves by transfers between classes, priced exactly and
    judged in batches, so any definition with a `judge` method takes part;
 4. `local_suppress` leaves records out within the limit where that is cheaper.
@@ -25,7 +26,7 @@ from sfumato.anonymize.algorithms.local_freeze import freeze
 from sfumato.anonymize.algorithms.local_improve import improve
 from sfumato.anonymize.algorithms.local_judge import Judge
 from sfumato.anonymize.algorithms.local_merge import agglomerate
-from sfumato.anonymize.algorithms.local_space import Shares, Space, gather, summarize
+from sfumato.anonymize.algorithms.local_space import Shares, Space, summarize, unite
 from sfumato.anonymize.algorithms.local_suppress import relieve, suppression_price, withhold
 from sfumato.anonymize.recoding import SUPPRESSED, Local, SearchRecord
 from sfumato.errors import Unsatisfiable
@@ -33,6 +34,9 @@ from sfumato.errors import Unsatisfiable
 if TYPE_CHECKING:
     from sfumato.anonymize.algorithms.progress import Progress
     from sfumato.anonymize.problem import Problem
+
+LENDING = 20
+"""Rounds of merging in which records are lent; strays find company in the first few."""
 
 
 def recode(problem: Problem, *, progress: Progress | None = None) -> Local:
@@ -45,7 +49,7 @@ def recode(problem: Problem, *, progress: Progress | None = None) -> Local:
     tell(0.0, 1.0, "freezing classes")
     shares = freeze(space, judge)
     tell(0.3, 1.0, "merging what is left")
-    shares = agglomerate(space, judge, shares)
+    shares = agglomerate(space, judge, shares, lending=LENDING)
     if judge.holds(shares).all():
         tell(0.5, _mean(space, shares), "moving records")
         shares = improve(space, judge, shares)
@@ -59,7 +63,7 @@ def _settle(space: Space, judge: Judge, shares: Shares) -> Shares:
     """Judge the release as its reader will, and merge or suppress until it holds."""
     problem = judge.problem
     while True:
-        shares = _united(space, shares)
+        shares = unite(space, shares)
         released = judge.released(shares)
         holds = released.holds(shares)
         if shares.classes and holds.all():
@@ -72,17 +76,6 @@ def _settle(space: Space, judge: Judge, shares: Shares) -> Shares:
         if not fewer.classes or not judge.released(fewer).holds(fewer).all():
             raise _unsatisfiable(problem)
         shares = fewer
-
-
-def _united(space: Space, shares: Shares) -> Shares:
-    """Make classes with the same generalised tuple one: nobody could tell them apart."""
-    shares = shares.compact()
-    classes = summarize(space, shares)
-    columns = space.start[:-1] + classes.level
-    nodes = space.node[classes.rep[:, None], columns]
-    _, into = np.unique(nodes, axis=0, return_inverse=True)
-    class_ = into.ravel().astype(np.int64)[shares.class_]
-    return gather(shares.tuple_, class_, shares.count, shares.classes).compact()
 
 
 def _recoding(problem: Problem, space: Space, shares: Shares) -> Local:

@@ -110,6 +110,12 @@ class Judge:
         return verdict
 
     @cached_property
+    def exact(self) -> NDArray[np.int64]:
+        """Number of each tuple's combination of quasi-identifiers."""
+        _, exact = np.unique(self.problem.table.quasi, axis=0, return_inverse=True)
+        return exact.ravel().astype(np.int64)
+
+    @cached_property
     def kinds(self) -> NDArray[np.int64]:
         """Number of each tuple's combination of sensitive values."""
         table = self.problem.table

@@ -16,7 +16,8 @@ import numpy as np
 from numba import njit
 
 from sfumato.anonymize.algorithms.local_index import Queries, build, search
-from sfumato.anonymize.algorithms.local_space import OUTER, gather, summarize
+from sfumato.anonymize.algorithms.local_lend import lend
+from sfumato.anonymize.algorithms.local_space import OUTER, gather, summarize, unite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,10 +29,17 @@ NEIGHBOURS = 4
 """Nearest classes looked at, in case the very nearest are taken."""
 
 
-def agglomerate(space: Space, judge: Judge, shares: Shares) -> Shares:
-    """Merge until every class holds or one class is left."""
+def agglomerate(space: Space, judge: Judge, shares: Shares, *, lending: int = 0) -> Shares:
+    """Merge until every class holds or one class is left.
+
+    In the first `lending` rounds classes of equal records lend some. Every round merges at
+    least one pair, so the rounds after that are bounded by the number of classes.
+    """
     holds = judge.holds(shares)
     while not holds.all() and shares.classes > 1:
+        if lending > 0:
+            shares, holds = lend(judge, shares, holds)
+            lending -= 1
         classes = summarize(space, shares)
         wanting = np.flatnonzero(~holds)
         index = build(space, classes, np.arange(shares.classes))
@@ -43,7 +51,7 @@ def agglomerate(space: Space, judge: Judge, shares: Shares) -> Shares:
         class_ = into[shares.class_]
         shares = gather(shares.tuple_, class_, shares.count, shares.classes).compact()
         holds = judge.holds(shares)
-    return shares
+    return unite(space, shares)
 
 
 def _pair(

@@ -145,6 +145,17 @@ def summarize(space: Space, shares: Shares) -> Summary:
     return Summary(rep, level, sums, size, paid)
 
 
+def unite(space: Space, shares: Shares) -> Shares:
+    """Make classes with the same generalised tuple one: nobody could tell them apart."""
+    shares = shares.compact()
+    classes = summarize(space, shares)
+    columns = space.start[:-1] + classes.level
+    nodes = space.node[classes.rep[:, None], columns]
+    _, into = np.unique(nodes, axis=0, return_inverse=True)
+    class_ = into.ravel().astype(np.int64)[shares.class_]
+    return gather(shares.tuple_, class_, shares.count, shares.classes).compact()
+
+
 @njit(**INNER)
 def widen(start, node, rep, level, other):  # type: ignore[no-untyped-def]
     """Raise `level` in place until the tuple `rep` on it also stands for the tuple `other`."""
