@@ -14,6 +14,7 @@ from sfumato.cli.example import example
 from sfumato.cli.explain import explain
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
+from sfumato.cli.local import app as local
 from sfumato.cli.overlap import overlap
 from sfumato.cli.verify import verify
 
@@ -56,3 +57,5 @@ for command in (
     example,
 ):
     app.command()(command)
+
+app.add_typer(local)

@@ -23,6 +23,7 @@ from sfumato.errors import DataError
 from sfumato.local.report_store import Batch, ReportStore
 from sfumato.local.reports import Reports
 from sfumato.local.wire import Dropped, Message, Reason, read_messages
+from sfumato.local.wire_files import pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 26
 """Bytes that are read as one piece of input."""
+
+TRANSACTION, TOGETHER = 1 << 20, 1024
+"""Bytes and messages of a file after which what was read is committed."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,11 @@ class Receipt:
         return Receipt(
             self.accepted + other.accepted, dict(Counter(self.dropped) + Counter(other.dropped))
         )
+
+    def record(self) -> dict[str, object]:
+        """Give the receipt as plain values, as a page expects its answer."""
+        dropped = {str(reason): count for reason, count in self.dropped.items()}
+        return {"accepted": self.accepted, "dropped": dropped}
 
     def __str__(self) -> str:
         reasons = "".join(f"; {count:,} {reason}" for reason, count in self.dropped.items())
@@ -87,6 +96,17 @@ class Collector:
         dropped.update({Reason.DUPLICATE: repeated} if repeated else {})
         taken = sum(batch.count for batch in batches) - repeated
         return Receipt(taken, dict(dropped))
+
+    def receive_file(self, path: str | Path) -> Receipt:
+        """Take a file of messages, in transactions of about a mebibyte each."""
+        total, pending, size = Receipt(), list[bytes](), 0
+        for piece in pieces(path):
+            pending.append(piece)
+            size += len(piece)
+            if size >= TRANSACTION or len(pending) >= TOGETHER:
+                total += self.receive_many(pending)
+                pending, size = [], 0
+        return total + self.receive_many(pending) if pending else total
 
     def _read(self, data: bytes, batches: list[Batch], dropped: Counter[Reason]) -> None:
         if len(data) > LARGEST:

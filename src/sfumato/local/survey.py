@@ -146,18 +146,13 @@ def plain_number(number: Fraction) -> int | float | str:
 
 
 def most_accurate(answers: int, epsilon: Fraction) -> str:
-    """Name the protocol with the least variance, averaged over the answers; ties to the simpler."""
-    from sfumato.local.grr import GRR  # noqa: PLC0415 - needed to choose only
-    from sfumato.local.unary import OUE  # noqa: PLC0415 - the same
+    """Name the protocol with the least variance among those that a browser can run."""
+    from sfumato.local.best import best  # noqa: PLC0415 - needed to choose only
 
     if answers < 2:
         raise SchemaError("A survey has at least two answers.")
-    average = 1 / answers
-    chosen = min(
-        (GRR(answers, epsilon=epsilon), OUE(answers, epsilon=epsilon)),
-        key=lambda protocol: protocol.variance(1, average),
-    )
-    return chosen.name
+    compared = best(answers, epsilon, 1).candidates
+    return next(candidate.name for candidate in compared if candidate.name in PROTOCOLS)
 
 
 def _check(survey: Survey) -> None:

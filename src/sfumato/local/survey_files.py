@@ -101,7 +101,7 @@ def survey_text(survey: Survey) -> str:
     return _ABOUT + "\n".join(lines) + "\n"
 
 
-def write_survey(survey: Survey, path: str | Path, *, replace: bool = True) -> Path:
+def write_survey(survey: Survey, path: str | Path) -> Path:
     """Write the file of a survey and return its path."""
-    write_text_atomically(path, survey_text(survey), replace=replace)
+    write_text_atomically(path, survey_text(survey))
     return Path(path)

@@ -50,9 +50,9 @@ READING = (
 )
 
 
-def write_page(survey: Survey, path: str | Path, *, replace: bool = True) -> Path:
+def write_page(survey: Survey, path: str | Path) -> Path:
     """Write the page of a survey; returns its path."""
-    write_text_atomically(path, render_page(survey), replace=replace)
+    write_text_atomically(path, render_page(survey))
     return Path(path)
 
 

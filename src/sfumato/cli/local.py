@@ -1,0 +1,277 @@
+"""`sfumato local`: ask a question under local differential privacy, collect, estimate."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sfumato.cli.terminal import note, out, show_table
+
+if TYPE_CHECKING:
+    from sfumato.local.estimate import Estimate
+
+app = typer.Typer(
+    name="local",
+    help="Ask people who trust nobody: their devices disguise the answers (local DP).",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+SurveyOption = Annotated[
+    Path, typer.Option("--survey", "-s", help="The survey; `new-survey` writes one.")
+]
+StoreOption = Annotated[Path, typer.Option("--store", help="File that keeps the reports.")]
+
+
+class ProtocolName(StrEnum):
+    """The protocols that a browser can run."""
+
+    GRR = "GRR"
+    SUE = "SUE"
+    OUE = "OUE"
+    OLH = "OLH"
+    HADAMARD = "Hadamard"
+    SUBSET = "SubsetSelection"
+
+
+class Repair(StrEnum):
+    """What can be done to estimates so that they look like a distribution."""
+
+    NONE = "none"
+    NORM_SUB = "norm-sub"
+    SIMPLEX = "simplex"
+    BASE_CUT = "base-cut"
+
+
+@app.command("new-survey")
+def new_survey(
+    name: Annotated[str, typer.Argument(help="A short id: a-z, 0-9, '-', '_' and '.'.")],
+    question: Annotated[str, typer.Option("--question", "-q", help="What people are asked.")],
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="ε of each person's report.")],
+    answer: Annotated[
+        list[str] | None, typer.Option("--answer", "-a", help="A possible answer; give all.")
+    ] = None,
+    answers: Annotated[
+        Path | None, typer.Option(help="Text file with one possible answer per line.")
+    ] = None,
+    protocol: Annotated[
+        ProtocolName | None, typer.Option(help="How answers are disguised; default: most accurate.")
+    ] = None,
+    asked_by: Annotated[str, typer.Option(help="Who asks; people want to know.")] = "",
+    about: Annotated[str, typer.Option(help="Why you ask, in a sentence.")] = "",
+    send_to: Annotated[
+        str, typer.Option(help="Address that takes reports; without one they are handed in.")
+    ] = "",
+    remember: Annotated[
+        bool, typer.Option("--remember", help="Asked again and again: devices keep a memory.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder; default: the id.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+) -> None:
+    """Write a survey and the page that asks its question.
+
+    Example: sfumato local new-survey coffee -q "Coffee a day?" -a none -a "1 or 2" -a more -e 1
+
+    Everybody may read both files. The page works anywhere, also from a disk; it disguises the
+    answer in the browser and sends, or shows to copy, the disguised report alone.
+    """
+    from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
+    from sfumato.local.survey import Survey  # noqa: PLC0415 - help stays quick
+    from sfumato.local.survey_files import write_survey  # noqa: PLC0415 - the same
+    from sfumato.local.survey_page import write_page  # noqa: PLC0415 - the same
+
+    survey = Survey.of(
+        name, question, [*(answer or []), *_lines(answers)],
+        epsilon=epsilon, protocol=None if protocol is None else protocol.value,
+        asked_by=asked_by, about=about, send_to=send_to, remember=remember,
+    )  # fmt: skip
+    folder = output or Path(name)
+    _make(folder)
+    if not force:
+        refuse_existing(folder / "survey.yaml", "--force")
+    file = write_survey(survey, folder / "survey.yaml")
+    page = write_page(survey, folder / "survey.html")
+    out.print(f"{file} and {page}: {survey.protocol_name}, {len(survey.answers)} answers")
+    out.print(f"People are told: {survey.told}", markup=False)
+
+
+@app.command()
+def page(
+    survey: SurveyOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
+) -> None:
+    """Write the page of a survey anew, after the survey was changed.
+
+    Example: sfumato local page -s coffee/survey.yaml -o coffee/survey.html
+    """
+    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - help stays quick
+    from sfumato.local.survey_page import write_page  # noqa: PLC0415 - the same
+
+    out.print(f"{write_page(read_survey(survey), output)} asks the question")
+
+
+@app.command()
+def perturb(
+    values: Annotated[Path, typer.Argument(help="CSV or Parquet file of true answers.")],
+    survey: SurveyOption,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File of reports to write.")],
+    column: Annotated[
+        str | None, typer.Option("--column", "-c", help="Column of answers; default: the only one.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Readable JSON, not binary.")] = False,
+) -> None:
+    """Do what people's devices do: disguise each answer in a file.
+
+    Example: sfumato local perturb answers.csv -s coffee/survey.yaml -o reports.bin
+
+    For simulations, and for answers that are held already and must be passed on.
+    """
+    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - help stays quick
+    from sfumato.local.wire_files import write_messages  # noqa: PLC0415 - the same
+
+    agreed = read_survey(survey)
+    reports = agreed.protocol.perturb(_column(values, column))
+    write_messages(output, reports, agreed.address, as_json=json)
+    out.print(f"{output}: {len(reports):,} reports of {agreed.protocol.report_bits} bits")
+    if agreed.remember:
+        note("each report here is a fresh one; devices would repeat theirs for the same answer.")
+
+
+@app.command()
+def collect(
+    reports: Annotated[list[Path], typer.Argument(help="Files of reports, binary or JSON.")],
+    survey: SurveyOption,
+    store: StoreOption,
+) -> None:
+    """Check reports and add the good ones to a store; running it again adds nothing twice.
+
+    Example: sfumato local collect reports.bin -s coffee/survey.yaml --store coffee.db
+    """
+    from sfumato.local.collector import Collector  # noqa: PLC0415 - help stays quick
+    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - the same
+
+    with Collector(read_survey(survey), store) as collector:
+        for file in reports:
+            out.print(f"{file}: {collector.receive_file(file)}", markup=False)
+        out.print(f"{store} holds {len(collector):,} reports")
+
+
+@app.command()
+def estimate(
+    survey: SurveyOption,
+    store: StoreOption,
+    consistency: Annotated[
+        Repair, typer.Option(help="Make the shares look like a distribution; this biases them.")
+    ] = Repair.NONE,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    plot: Annotated[Path | None, typer.Option(help="HTML page with a picture to write.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="CSV file of all estimates to write.")] = None,
+) -> None:
+    """Estimate the share of every answer from the reports in a store.
+
+    Example: sfumato local estimate -s coffee/survey.yaml --store coffee.db --plot estimates.html
+    """
+    from sfumato.errors import DataError  # noqa: PLC0415 - help stays quick
+    from sfumato.local.collector import Collector  # noqa: PLC0415 - the same
+    from sfumato.local.estimate_page import write_estimate  # noqa: PLC0415 - the same
+    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - the same
+
+    agreed = read_survey(survey)
+    if not store.is_file():
+        raise DataError(f"{store} is not a file; `sfumato local collect` makes a store.")
+    with Collector(agreed, store) as collector:
+        found, dropped = collector.estimate(consistency=consistency.value), collector.dropped
+    _show(found, level)
+    if csv is not None:
+        _write_csv(csv, found, level)
+    if plot is not None:
+        out.print(
+            f"{write_estimate(plot, agreed, found, level=level, dropped=dropped)}: the picture"
+        )
+
+
+def _show(found: Estimate, level: float) -> None:
+    rows = _rows(found, level)
+    title = f"{found.n:,} reports, ε = {found.guarantee.epsilon:.6g} each"
+    header = ("answer", "share", "standard error", f"{100 * level:g} % interval")
+    shown = sorted(rows, key=lambda row: -row[1])[:50] if len(rows) > 50 else rows
+    show_table(
+        title,
+        header,
+        [(a, f"{f:.4f}", f"{e:.4f}", f"{low:.4f} … {high:.4f}") for a, f, e, low, high in shown],
+    )
+    if len(shown) < len(rows):
+        out.print(f"and {len(rows) - len(shown):,} answers with smaller shares; --csv writes all")
+    out.print(found.bias, markup=False)
+
+
+def _rows(found: Estimate, level: float) -> list[tuple[str, float, float, float, float]]:
+    bounds = found.interval(level).tolist()
+    figures = zip(
+        found.values, found.frequencies.tolist(), found.standard_error.tolist(), bounds, strict=True
+    )
+    return [(str(value), f, error, low, high) for value, f, error, (low, high) in figures]
+
+
+def _write_csv(path: Path, found: Estimate, level: float) -> None:
+    import csv  # noqa: PLC0415 - only where wanted
+    import io  # noqa: PLC0415 - the same
+
+    from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - the same
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["answer", "share", "standard_error", "low", "high"])
+    writer.writerows(_rows(found, level))
+    write_text_atomically(path, text.getvalue())
+
+
+def _lines(path: Path | None) -> list[str]:
+    """Read one answer per line."""
+    from sfumato.errors import DataError  # noqa: PLC0415 - help stays quick
+
+    if path is None:
+        return []
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"Answers {path} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise DataError(f"Answers {path} is not UTF-8 text; save it in that encoding.") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _make(folder: Path) -> None:
+    from sfumato.errors import DataError  # noqa: PLC0415 - help stays quick
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"The folder {folder} cannot be made ({error.strerror}).") from None
+
+
+def _column(path: Path, column: str | None) -> list[str]:
+    """Read a column as text."""
+    from sfumato.data.reading import read  # noqa: PLC0415 - help stays quick
+    from sfumato.data.wording import did_you_mean, listed  # noqa: PLC0415 - the same
+    from sfumato.errors import DataError  # noqa: PLC0415 - the same
+
+    table = read(path)
+    if column is None and len(table.columns) != 1:
+        raise DataError(
+            f"{path} has several columns; name that of the answers with --column. The columns are "
+            f"{listed(table.columns)}."
+        )
+    name = table.columns[0] if column is None else column
+    if name not in table.columns:
+        raise DataError(
+            f"{path} has no column '{name}'; its columns are {listed(table.columns)}."
+            f"{did_you_mean(name, table.columns)}"
+        )
+    return [row[0] for row in table.run(f"SELECT {table.text(name)} FROM {table.scan}")]  # noqa: S608 - quoted

@@ -1,0 +1,81 @@
+"""Files of reports: messages one after the other, read without holding them all.
+
+Contract: ``write_messages`` writes reports as messages of at most ``TOGETHER`` people each, and the
+file appears whole or not at all. ``pieces`` gives back one message at a time, for a collector;
+files may be joined end to end. It judges nothing: what cannot be cut into messages is handed on as
+it is, for the collector to count and drop.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.errors import DataError
+from sfumato.local.wire import FORMAT, HEADER, MAGIC, Address, encode, new_nonce
+from sfumato.local.wire_json import encode_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from sfumato.local.reports import Reports
+
+TOGETHER = 1 << 14
+"""People in one message of a file."""
+
+LONGEST = 1 << 26
+"""Bytes of one message at most; a longer one is not read further."""
+
+
+def write_messages(
+    path: str | Path, reports: Reports, address: Address, *, as_json: bool = False
+) -> None:
+    """Write reports to a file."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{new_nonce().hex()}")
+    try:
+        try:
+            with beside.open("xb") as file:
+                for part in reports.batches(TOGETHER):
+                    line = encode_json(part, address) + b"\n" if as_json else encode(part, address)
+                    file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(target)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise DataError(
+            f"{target} cannot be written ({error.strerror}); choose a folder that exists and may "
+            "be written to."
+        ) from None
+
+
+def pieces(path: str | Path) -> Iterator[bytes]:
+    """Read a file message by message."""
+    try:
+        with Path(path).open("rb") as file:
+            start = file.peek(1)[:1]
+            yield from _lines(file) if start == b"{" else _messages(file)
+    except OSError as error:
+        raise DataError(f"Reports {path} cannot be read ({error.strerror}).") from None
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(LONGEST + 1):
+        if line.strip():
+            yield line.lstrip()
+
+
+def _messages(file: BinaryIO) -> Iterator[bytes]:
+    while head := file.read(HEADER.size):
+        if len(head) < HEADER.size or head[: len(MAGIC) + 1] != MAGIC + bytes([FORMAT]):
+            yield head  # where messages end cannot be told any more
+            return
+        *_, count, size = HEADER.unpack(head)
+        yield head + file.read(min(count * size, LONGEST + 1))
+        if count * size > LONGEST:
+            return
