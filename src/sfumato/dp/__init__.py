@@ -92,6 +92,7 @@ _HOME = {
     "laplace": "mechanisms.releases",
     "local_sensitivity": "queries.local",
     "median": "mechanisms.releases",
+    "pair_of": "losses",
     "permute_and_flip": "mechanisms.releases",
     "plan": "planning",
     "price": "mechanisms.releases",

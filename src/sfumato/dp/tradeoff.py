@@ -25,7 +25,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.dp.guarantees import GDP, ApproxDP, Guarantee, LocalDP, PureDP
-from sfumato.dp.rounding import Real, Stated, exp_bounds, float_up, log_bounds, stated, stated_up
+from sfumato.dp.rounding import (
+    Real,
+    Stated,
+    decimal_bounds,
+    exp_bounds,
+    float_up,
+    log_bounds,
+    stated,
+    stated_up,
+)
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -155,11 +164,17 @@ def geometric_pair(epsilon: Stated, sensitivity: int = 1) -> Pair:
     exact = stated(epsilon)
     if sensitivity < 1 or exact <= 0:
         raise ParameterError("A geometric mechanism has ε above 0 and a sensitivity of at least 1.")
-    ratio = Fraction(exp_bounds(-exact / sensitivity, 30)[0])
-    low, high = 1 / (1 + ratio), ratio**sensitivity / (1 + ratio)
+    powers = [Fraction(exp_bounds(-exact * k / sensitivity, 40)[0]) for k in range(sensitivity + 1)]
+    ratio = powers[1]
+    low, high = _short(1 / (1 + ratio)), _short(powers[-1] / (1 + ratio))
     step = (1 - ratio) / (1 + ratio)
-    inner = [step * ratio**k for k in range(1, sensitivity)]
+    inner = [_short(step * power) for power in powers[1:-1]]
     return Pair.of_masses(zip((low, *inner, high), (high, *reversed(inner), low), strict=True))
+
+
+def _short(value: Fraction) -> Fraction:
+    """Keep 40 digits, so that many masses can be added and multiplied quickly."""
+    return Fraction(decimal_bounds(value, 40)[0])
 
 
 def interpolate(corners: Sequence[tuple[float, float]], alarm: float) -> float:

@@ -1,4 +1,4 @@
-"""The page of `sfumato explain`: a promise in words, and two pictures of it.
+"""Pages about a promise: `sfumato explain`, and the privacy loss of any pair of laws.
 
 Contract: one HTML file with inline SVG, without scripts, fonts or images from elsewhere. It
 reads on a phone, in the dark and on paper. Every text is escaped here.
@@ -6,14 +6,18 @@ reads on a phone, in the dark and on paper. Every text is escaped here.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from sfumato.dp.tradeoff import trade_off_of
 from sfumato.report.planes import Line, plane
 
 if TYPE_CHECKING:
     from sfumato.dp.explanation import Explanation
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.tradeoff import Pair
 
 _STYLE = Markup("""
 :root { --ink: #1d2433; --soft: #5b6475; --paper: #fbfaf7; --card: #ffffff; --edge: #dfe2ea;
@@ -101,6 +105,64 @@ def page(explanation: Explanation) -> str:
             laws=_laws(explanation),
             tests=_tests(explanation),
             limits=_each("<li>{}</li>", explanation.limits),
+        )
+    )
+
+
+_STUDY = Markup("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<p class="lead">{words}</p>
+<div class="pictures">
+<figure class="card">{losses}<figcaption>The privacy loss: how strongly an output speaks for the
+world it came from, and how likely such outputs are. Outputs that prove it{proof}.</figcaption>
+</figure>
+<figure class="card">{tests}<figcaption>The best that any test for “which world?” can do. The
+diagonal is guessing.</figcaption></figure>
+</div>
+</main>
+</body>
+</html>
+""")
+
+
+def pair_page(
+    pair: Pair, *, title: str = "Privacy loss", guarantee: Guarantee | None = None
+) -> str:
+    """Return a page about any pair of output distributions, with a promise to compare."""
+    finite = tuple(point for point in pair.loss if math.isfinite(point[0]))
+    proof = sum(p for loss, p in pair.loss if loss == math.inf)
+    lines = [Line("guessing", "guess", ((0.0, 1.0), (1.0, 0.0)))]
+    if guarantee is not None:
+        lines.append(Line("as guaranteed", "floor", trade_off_of(guarantee)))
+    lines.append(Line("this pair", "curve", pair.trade_off()))
+    return str(
+        _STUDY.format(
+            style=_STYLE,
+            title=title,
+            words=_sentence(str(guarantee)) if guarantee is not None else "",
+            losses=plane(
+                [Line("loss", "here", finite or ((0.0, 0.0),))],
+                label="Distribution of the privacy loss",
+                x_name="privacy loss",
+                y_name="probability",
+                stems=True,
+            ),
+            proof=f" have probability {proof:.3g}" if proof else " do not occur",
+            tests=plane(
+                lines,
+                label="Trade-off between false alarms and missed detections",
+                x_name="false alarms",
+                y_name="missed",
+            ),
         )
     )
 

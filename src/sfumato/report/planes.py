@@ -48,11 +48,18 @@ def plane(
     """Return a picture of curves; ``stems`` draws a bar per point instead of a line."""
     xs = [x for line in lines for x, _ in line.points]
     ys = [y for line in lines for _, y in line.points]
-    frame = _Frame((min(xs), max(xs)), (0.0, max(ys) * (1.0 if max(ys) == 1 else 1.06)))
+    wide = (max(xs) - min(xs)) or 1.0
+    margin = 0.04 * wide if stems else 0.0 if max(xs) > min(xs) else 0.5
+    top = max(ys) or 1.0
+    frame = _Frame((min(xs) - margin, max(xs) + margin), (0.0, top * (1.0 if top == 1 else 1.06)))
     draw = _stems if stems else _line
     marks = [
         *_axes(frame, x_name, y_name),
-        *(mark for k, line in enumerate(lines) for mark in draw(frame, line, k)),
+        *(
+            mark
+            for k, line in enumerate(lines)
+            for mark in draw(frame, line, k - (len(lines) - 1) / 2)
+        ),
         *_legend(lines),
     ]
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
@@ -70,7 +77,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def _line(frame: _Frame, line: Line, _: int) -> list[Markup]:
+def _line(frame: _Frame, line: Line, _: float) -> list[Markup]:
     path = " ".join(f"{frame.across(x):.1f},{frame.up(y):.1f}" for x, y in line.points)
     marks = []
     if line.filled:
@@ -82,8 +89,8 @@ def _line(frame: _Frame, line: Line, _: int) -> list[Markup]:
     return marks
 
 
-def _stems(frame: _Frame, line: Line, place: int) -> list[Markup]:
-    shift = (place - 0.5) * min(5.0, (_RIGHT - _LEFT) / len(line.points) / 2.5)
+def _stems(frame: _Frame, line: Line, place: float) -> list[Markup]:
+    shift = place * min(5.0, (_RIGHT - _LEFT) / len(line.points) / 2.5)
     return [
         Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(
             line.tone, frame.across(x) + shift, frame.across(x) + shift, _BOTTOM, frame.up(y)
