@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -47,14 +48,14 @@ class OLH(FrequencyProtocol):
 
     name: ClassVar[str] = "OLH"
 
-    @property
+    @cached_property
     def g(self) -> int:
         """The number of cells: the best whole number near e^ε + 1."""
         best = float(coins.power_down(self.epsilon)) + 1
         choices = (max(2, math.floor(best)), max(2, math.ceil(best)))
         return min(choices, key=self._rare_variance)
 
-    @property
+    @cached_property
     def keep(self) -> Fraction:
         """The exact probability of reporting the true cell."""
         return self._keep(self.g)

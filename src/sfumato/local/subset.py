@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,14 +51,14 @@ class SubsetSelection(FrequencyProtocol):
 
     name: ClassVar[str] = "SubsetSelection"
 
-    @property
+    @cached_property
     def omega(self) -> int:
         """The size of the set: the best whole number near d/(e^ε+1)."""
         best = self.size / (float(coins.power_down(self.epsilon)) + 1)
         choices = {min(max(1, int(best) + step), self.size - 1) for step in (0, 1)}
         return min(sorted(choices), key=self._mean_variance)
 
-    @property
+    @cached_property
     def include(self) -> Fraction:
         """The exact probability that the set contains the true value."""
         return self._support(self.omega).p
