@@ -12,7 +12,10 @@ from typing import Any
 _HOME = {
     "Overlap": "overlap",
     "Risk": "risk",
+    "Verdict": "claims.verdict",
     "Verification": "verify",
+    "Witness": "claims.verdict",
+    "check": "claims.checking",
     "population_uniques": "uniqueness",
     "reidentification_risk": "risk",
 }

@@ -1,0 +1,1 @@
+"""Checking a claim of differential privacy from outside: pairs, outputs, events, bounds."""

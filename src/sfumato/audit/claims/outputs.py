@@ -1,0 +1,256 @@
+"""Many outputs of any kind, as columns that events can be told from.
+
+Contract: ``Outputs`` holds n outputs. ``shapes`` gives each a code for its structure and types
+(a float, a list of three floats, "raises KeyError"), so that a different type of output or an
+exception is something an event can see. ``numbers`` are the numbers in it from left to right,
+``words`` codes of its texts; an output with fewer of them has NaN or 0 there. ``whole`` codes the
+output completely: outputs with the same code are the same, but for collisions of 64 bits, which
+can only hide a difference, never make one.
+
+An array of n numbers, or n rows of them, is taken as it is. Everything else is read object by
+object: numbers, texts, tuples, lists, sets, mappings, arrays, dataclasses and plain objects by
+their parts, exceptions by type and message, the rest by its ``repr`` without memory addresses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+WIDEST = 64
+"""More numbers or texts than these are summed up: by sum, least, largest and a code of all."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_DEEPEST = 6
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception as an output: an observer sees its type and its message."""
+
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"raises {self.kind}({self.message!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """n outputs in columns."""
+
+    shapes: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.float64]
+    words: npt.NDArray[np.int64]
+    names: Mapping[int, str]
+    """What a code of a shape or a text stands for."""
+    floats: bool
+    """Whether some numbers came as floating-point numbers, and so have low bits."""
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    @property
+    def scalar(self) -> bool:
+        """Whether every output is one number of one type, so that it has an order."""
+        one_shape = len(self.shapes) > 0 and bool((self.shapes == self.shapes[0]).all())
+        return one_shape and self.numbers.shape[1] == 1 and self.words.shape[1] == 0
+
+    def all_raised(self) -> bool:
+        """Tell whether every output is an exception."""
+        return all("raises " in self.names[int(code)] for code in np.unique(self.shapes))
+
+    def whole(self) -> npt.NDArray[np.int64]:
+        """Give each output a code that differs when the outputs do."""
+        code = self.shapes.view(np.uint64) * _MIX
+        for column in range(self.numbers.shape[1]):
+            bits = np.ascontiguousarray(self.numbers[:, column]).view(np.uint64)
+            code = (code ^ _scrambled(bits)) * _MIX
+        for column in range(self.words.shape[1]):
+            code = (code ^ np.ascontiguousarray(self.words[:, column]).view(np.uint64)) * _MIX
+        return code.view(np.int64)
+
+    def part(self, rows: slice) -> Outputs:
+        """Give a run of the outputs."""
+        return dataclasses.replace(
+            self, shapes=self.shapes[rows], numbers=self.numbers[rows], words=self.words[rows]
+        )
+
+
+def read(outputs: Any, count: int) -> Outputs | None:
+    """Read a batch of ``count`` outputs; None if there are not so many of them."""
+    if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf":
+        return _read_array(outputs) if outputs.ndim and len(outputs) == count else None
+    if not hasattr(outputs, "__len__") or not hasattr(outputs, "__iter__"):
+        return None
+    items = list(outputs)
+    return read_objects(items) if len(items) == count else None
+
+
+def _read_array(array: npt.NDArray[Any]) -> Outputs:
+    rows = len(array)
+    kind = f"array of {array.dtype}{list(array.shape[1:])}" if array.ndim > 1 else f"{array.dtype}"
+    code = code_of(kind)
+    numbers = array.reshape(rows, -1).astype(np.float64, copy=False)
+    if numbers.shape[1] > WIDEST:
+        numbers = _summed_up(numbers)
+    return Outputs(
+        np.full(rows, code, dtype=np.int64),
+        numbers,
+        np.empty((rows, 0), dtype=np.int64),
+        {code: kind},
+        array.dtype.kind == "f",
+    )
+
+
+def read_objects(items: Sequence[Any]) -> Outputs:
+    """Read outputs one by one."""
+    leaves = [_leaves(item) for item in items]
+    width = max((len(numbers) for _, numbers, _ in leaves), default=0)
+    texts = max((len(words) for _, _, words in leaves), default=0)
+    wide = np.full((len(items), width), np.nan)
+    codes = np.zeros((len(items), texts), dtype=np.int64)
+    names: dict[int, str] = {}
+    shapes = np.empty(len(items), dtype=np.int64)
+    for i, (shape, numbers, words) in enumerate(leaves):
+        shapes[i] = code = code_of(shape)
+        names[code] = shape
+        if numbers:
+            wide[i, : len(numbers)] = numbers
+        for j, word in enumerate(words):
+            codes[i, j] = code = code_of(word)
+            names[code] = word
+    if width > WIDEST:
+        wide = _summed_up(wide)
+    if texts > WIDEST:
+        codes = codes[:, :WIDEST] + 31 * codes[:, WIDEST:].sum(axis=1, keepdims=True)
+    return Outputs(shapes, wide, codes, names, any("float" in name for name in names.values()))
+
+
+def _summed_up(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Keep the first numbers, and the sum, the least and the largest of all."""
+    known = np.where(np.isnan(numbers), 0.0, numbers)
+    total = np.stack([known.sum(axis=1), known.min(axis=1), known.max(axis=1)], axis=1)
+    return np.concatenate([numbers[:, : WIDEST - 3], total], axis=1)
+
+
+def _leaves(item: Any) -> tuple[str, list[float], list[str]]:
+    kind = type(item)
+    if kind is float or kind is int or kind is bool or kind is np.float64:
+        number = _number(item)
+        if number is not None:
+            return kind.__name__, [number], []
+    numbers: list[float] = []
+    words: list[str] = []
+    return _walk(item, numbers, words, 0), numbers, words
+
+
+def _walk(item: Any, numbers: list[float], words: list[str], depth: int) -> str:
+    """Append the parts of an output and give its shape."""
+    name = type(item).__name__
+    if isinstance(item, (bool, int, float, np.number, np.bool_)) and not isinstance(item, Enum):
+        return _walk_number(item, numbers, words)
+    if item is None:
+        return "None"
+    if isinstance(item, Raised):
+        words.append(item.message)
+        return f"raises {item.kind}"
+    if isinstance(item, np.ndarray) and item.dtype.kind in "biuf":
+        numbers.extend(item.reshape(-1).astype(np.float64).tolist())
+        return f"array of {item.dtype}{list(item.shape)}"
+    if depth < _DEEPEST:
+        parts = _parts(item)
+        if parts is not None:
+            inner = ", ".join(_walk(part, numbers, words, depth + 1) for part in parts)
+            return f"{name}({inner})"
+    words.append(item if isinstance(item, str) else _ADDRESS.sub("", repr(item)))
+    return name
+
+
+def _walk_number(item: Any, numbers: list[float], words: list[str]) -> str:
+    number = _number(item)
+    if number is None or isinstance(item, np.complexfloating):
+        words.append(repr(item))
+    else:
+        numbers.append(number)
+    return type(item).__name__
+
+
+def _number(item: Any) -> float | None:
+    """Give a number as a float, or None where a float cannot hold it."""
+    try:
+        number = float(item)
+    except (OverflowError, TypeError, ValueError):
+        return None
+    return None if isinstance(item, int) and int(number) != item else number
+
+
+def _parts(item: Any) -> list[Any] | None:
+    if isinstance(item, (str, bytes, type, Enum)):
+        return None
+    if isinstance(item, (tuple, list)):
+        return list(item)
+    if isinstance(item, np.ndarray):
+        return list(item) if item.ndim else None
+    if isinstance(item, (set, frozenset)):
+        return sorted(item, key=repr)
+    if isinstance(item, Mapping):
+        return [part for key in sorted(item, key=repr) for part in (key, item[key])]
+    if dataclasses.is_dataclass(item):
+        return [getattr(item, field.name) for field in dataclasses.fields(item)]
+    plain = getattr(type(item), "__repr__", None) is object.__repr__
+    if plain and hasattr(item, "__dict__"):
+        return [part for key in sorted(vars(item)) for part in (key, vars(item)[key])]
+    return None
+
+
+@lru_cache(maxsize=65536)
+def code_of(text: str) -> int:
+    """Give a text a code of 64 bits, the same in every process; never 0, which means absent."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True) or 1
+
+
+def _scrambled(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+def joined(parts: Sequence[Outputs]) -> Outputs:
+    """Put several runs of outputs one behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    width = max(part.numbers.shape[1] for part in parts)
+    texts = max(part.words.shape[1] for part in parts)
+    names: dict[int, str] = {}
+    for part in parts:
+        names |= part.names
+    return Outputs(
+        np.concatenate([part.shapes for part in parts]),
+        np.concatenate([_widened(part.numbers, width, np.nan) for part in parts]),
+        np.concatenate([_widened(part.words, texts, 0) for part in parts]),
+        names,
+        any(part.floats for part in parts),
+    )
+
+
+def _widened(columns: npt.NDArray[Any], width: int, fill: float) -> npt.NDArray[Any]:
+    if columns.shape[1] == width:
+        return columns
+    wide = np.full((len(columns), width), fill, dtype=columns.dtype)
+    wide[:, : columns.shape[1]] = columns
+    return wide

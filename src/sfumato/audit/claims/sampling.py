@@ -1,0 +1,191 @@
+"""Running the function: in batches where it can, in processes where that pays, else one by one.
+
+Contract: a ``Sampler`` gives ``count`` independent outputs on an input. An exception is an output.
+The function is trusted in one respect only: that its runs are independent of each other. Where
+processes would share a copied random generator, and so repeat each other, they are not used.
+
+How a function says that it is vectorised: ``batched=True`` means ``func(dataset, n)`` gives n
+outputs; an attribute ``func.batch(dataset, n)`` or a parameter ``batch`` does the same; a mechanism
+has ``simulate(value, n)``. n outputs are an array with n rows or a list of n objects.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sfumato.audit.claims.outputs import Outputs, Raised, joined, read, read_objects
+from sfumato.audit.claims.workers import Workers
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Single = Callable[[Any], Any]
+Batch = Callable[[Any, int], Any]
+
+CHUNK = 1 << 18
+"""A batch has at most so many outputs, so that they stay in the processor's cache."""
+
+_POOL_AFTER = 0.0005
+"""Seconds per call from which processes are worth their start."""
+
+
+@dataclass
+class Sampler:
+    """Runs a function many times on one input."""
+
+    single: Single | None
+    batch: Batch | None
+    timing: bool = False
+    processes: int | None = None
+    calls: int = 0
+    seconds_per_output: float = 0.0
+    _workers: Workers | None = field(default=None, repr=False)
+
+    @property
+    def vectorised(self) -> bool:
+        """Whether outputs come in batches."""
+        return self.batch is not None and not self.timing
+
+    def draw(self, data: Any, count: int) -> Outputs:
+        """Give ``count`` independent outputs on an input, at least one."""
+        chunks = [min(CHUNK, count - done) for done in range(0, count, CHUNK)]
+        return joined([self._chunk(data, size) for size in chunks])
+
+    def _chunk(self, data: Any, count: int) -> Outputs:
+        begin = time.perf_counter()
+        outputs = self._outputs(data, count)
+        self.calls += count
+        self.seconds_per_output = (time.perf_counter() - begin) / count
+        return outputs
+
+    def _outputs(self, data: Any, count: int) -> Outputs:
+        if self.vectorised:
+            return self._batch(data, count)
+        workers = self._pool()
+        if workers is not None and count >= 2 * workers.count:
+            return workers.draw(data, count)
+        return read_objects([self._one(data) for _ in range(count)])
+
+    def interleaved(
+        self, data: tuple[Any, Any], order: npt.NDArray[np.int64]
+    ) -> tuple[Outputs, Outputs]:
+        """Run on two inputs in a given order, so that a drift of the clock favours neither."""
+        outputs: tuple[list[Any], list[Any]] = ([], [])
+        begin = time.perf_counter()
+        for side in order.tolist():
+            outputs[side].append(self._one(data[side]))
+        self.calls += order.size
+        self.seconds_per_output = (time.perf_counter() - begin) / max(1, order.size)
+        return read_objects(outputs[0]), read_objects(outputs[1])
+
+    def _batch(self, data: Any, count: int) -> Outputs:
+        assert self.batch is not None
+        try:
+            outputs = self.batch(_fresh(data), count)
+        except Exception as error:  # noqa: BLE001 - whatever the function raises is its output
+            if count == 1:
+                return read_objects([_raised(error)])
+            return joined([self._batch(data, 1) for _ in range(count)])
+        columns = read(outputs, count)
+        if columns is None:
+            raise ParameterError(
+                f"The batched function was asked for {count} outputs and did not give an array or "
+                f"list of that length but {type(outputs).__name__}; fix it or use batched=False."
+            )
+        return columns
+
+    def _one(self, data: Any) -> Any:
+        assert self.single is not None
+        given = _fresh(data)
+        begin = time.perf_counter_ns()
+        try:
+            output = self.single(given)
+        except Exception as error:  # noqa: BLE001 - whatever the function raises is its output
+            output = _raised(error)
+        elapsed = time.perf_counter_ns() - begin
+        return (output, elapsed) if self.timing else output
+
+    def _pool(self) -> Workers | None:
+        if self.timing or self.processes == 1:
+            return None
+        if self._workers is None:
+            if self.processes is None and self.seconds_per_output < _POOL_AFTER:
+                return None
+            self._workers = Workers.start(self._one, self.processes)
+            if self._workers is None:
+                self.processes = 1
+        return self._workers
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = None
+
+    def outcome(self, data: Any) -> Any:
+        """Run once and give the output itself, for a witness."""
+        if self.single is not None:
+            return self._one(data)
+        assert self.batch is not None
+        try:
+            return self.batch(_fresh(data), 1)[0]
+        except Exception as error:  # noqa: BLE001 - whatever the function raises is its output
+            return _raised(error)
+
+
+def sampler_of(
+    func: Any,
+    *,
+    arguments: dict[str, Any],
+    batched: bool | None,
+    timing: bool,
+    processes: int | None,
+) -> Sampler:
+    """Find out how a function or a mechanism is run."""
+    if hasattr(func, "release") and hasattr(func, "simulate"):
+        return Sampler(func.release, None if batched is False else func.simulate, timing, processes)
+    if not callable(func):
+        raise ParameterError(
+            f"A check needs a function of a data set or a mechanism, and {type(func).__name__} was "
+            "given."
+        )
+    call = partial(func, **arguments) if arguments else func
+    if batched:
+        if timing:
+            raise ParameterError("Timing is measured call by call; use it with batched=False.")
+        return Sampler(None, call, timing, processes)
+    if batched is None and not timing:
+        own = getattr(func, "batch", None)
+        if callable(own):
+            return Sampler(call, partial(own, **arguments) if arguments else own, timing, processes)
+        if _has_batch_parameter(func):
+            return Sampler(call, lambda data, n: call(data, batch=n), timing, processes)
+    return Sampler(call, None, timing, processes)
+
+
+def _has_batch_parameter(func: Any) -> bool:
+    try:
+        return "batch" in list(inspect.signature(func).parameters)[1:]
+    except (TypeError, ValueError):
+        return False
+
+
+def _fresh(data: Any) -> Any:
+    """Give the function an input it may spoil: a new list each time."""
+    return list(data) if type(data) is list else copy.copy(data)
+
+
+def _raised(error: Exception) -> Raised:
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - even printing may fail, and that shows nothing more
+        message = "(no message)"
+    return Raised(type(error).__name__, message)

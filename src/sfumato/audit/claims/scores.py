@@ -1,0 +1,234 @@
+"""Scores that tell two data sets apart by an output; events are their upper or lower ends.
+
+Contract: ``learn`` gets outputs on D and on D′ and gives scores, each a function from outputs to
+numbers. It sees nothing else: what it learns is later measured on other runs, so a bad score
+costs power, never validity. By Neyman and Pearson (1933) the best events for telling D from D′ are
+the upper ends of the likelihood ratio; every score here estimates that ratio in another way.
+
+* ``value``: the output itself, when it is one number. Its events are half-lines.
+* ``atoms``: the log-ratio of how often exactly this output came.
+* ``histogram``: for every shape of output, the log-ratio of the shape, plus that of the range each
+  number falls into and that of each text (naive Bayes): intervals, unions of them, boxes, types,
+  exceptions and their messages.
+* ``low bits``: the same for the binary place of each number's lowest set bit together with its
+  magnitude, which textbook noise made of floating-point numbers gives away (Mironov, CCS 2012).
+* ``linear``: logistic regression over several numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from sfumato.audit.claims.lookup import Lookup, edges_of, log_ratio
+from sfumato.audit.claims.regression import logistic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from sfumato.audit.claims.outputs import Outputs
+
+_MOST_ATOMS = 4096
+_MOST_SHAPES = 64
+_BINS = 256
+_NO_BIT = 4000
+_LOW_BIT_COLUMNS = 16
+
+
+class Score(Protocol):
+    """A number for every output, larger where the output speaks for the first data set."""
+
+    @property
+    def family(self) -> str:
+        """The name of the kind of event."""
+
+    def of(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+        """Score outputs."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """The output itself; or, of several numbers, their sum."""
+
+    family: str = "value"
+
+    def of(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+        """Give the number in each output."""
+        if outputs.numbers.shape[1] == 1:
+            return outputs.numbers[:, 0]
+        total: npt.NDArray[np.float64] = outputs.numbers.sum(axis=1)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """The log-ratio of exactly this output."""
+
+    table: Lookup
+    texts: Mapping[int, str]
+    family: str = "atoms"
+
+    def of(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+        """Look the outputs up; one never seen speaks for neither."""
+        return self.table.of(outputs.whole())
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The log-ratio of the shape, and given the shape, of the range of every number."""
+
+    shapes: Lookup
+    numbers: Mapping[int, tuple[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], ...]]
+    words: tuple[Lookup, ...]
+    family: str = "histogram"
+
+    def of(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+        """Add up the log-ratios."""
+        score = self.shapes.of(outputs.shapes)
+        for shape, columns in self.numbers.items():
+            member = outputs.shapes == shape
+            rows = slice(None) if bool(member.all()) else member
+            for column, (edges, ratios) in enumerate(columns):
+                if column < outputs.numbers.shape[1]:
+                    values = outputs.numbers[rows, column]
+                    score[rows] += ratios[np.searchsorted(edges, values, side="right")]
+        for column, table in enumerate(self.words[: outputs.words.shape[1]]):
+            score += table.of(outputs.words[:, column])
+        return score
+
+
+@dataclass(frozen=True, eq=False)
+class LowBits:
+    """The log-ratio of the place of the lowest set bit, for each number."""
+
+    tables: tuple[Lookup, ...]
+    family: str = "low bits"
+
+    def of(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+        """Add up the log-ratios of the numbers' places."""
+        score = np.zeros(len(outputs))
+        for column, table in enumerate(self.tables[: outputs.numbers.shape[1]]):
+            score += table.of(places(outputs.numbers[:, column]))
+        return score
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A weighted sum of the numbers."""
+
+    centre: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]
+    family: str = "linear"
+
+    def of(self, outputs: Outputs) -> npt.NDArray[np.float64]:
+        """Give the weighted sum."""
+        columns = min(self.weights.size, outputs.numbers.shape[1])
+        shifted = np.nan_to_num(outputs.numbers[:, :columns] - self.centre[:columns])
+        score: npt.NDArray[np.float64] = shifted @ self.weights[:columns]
+        return score
+
+
+def learn(first: Outputs, second: Outputs, *, floats: bool) -> list[Score]:
+    """Give scores that tell the two apart; low bits only where ``floats`` have any."""
+    scores: list[Score] = []
+    if first.scalar and second.scalar and first.shapes[0] == second.shapes[0]:
+        scores.append(Value())
+    elif first.numbers.shape[1] > 1:
+        scores.append(Value("sum"))
+    atoms = _atoms(first, second)
+    if atoms is not None:
+        scores.append(atoms)
+    scores.append(_histogram(first, second))
+    if floats and (first.floats or second.floats):
+        scores.append(_low_bits(first, second))
+    if min(first.numbers.shape[1], second.numbers.shape[1]) > 1:
+        scores.append(_linear(first, second))
+    return scores
+
+
+def _atoms(first: Outputs, second: Outputs) -> Atoms | None:
+    codes = [first.whole(), second.whole()]
+    table = Lookup.learn(codes[0], codes[1], most=_MOST_ATOMS)
+    if table.keys.size > 0.5 * (len(first) + len(second)):
+        return None  # nearly every output is new: single ones tell nothing
+    texts: dict[int, str] = {}
+    for outputs, code in zip((first, second), codes, strict=True):
+        for key, row in zip(*np.unique(code[:2000], return_index=True), strict=True):
+            if len(texts) < 64:
+                texts.setdefault(int(key), text_of(outputs, int(row)))
+    return Atoms(table, texts)
+
+
+def _histogram(first: Outputs, second: Outputs) -> Histogram:
+    shapes = Lookup.learn(first.shapes, second.shapes, most=_MOST_SHAPES)
+    width = min(first.numbers.shape[1], second.numbers.shape[1])
+    numbers = {}
+    for shape in shapes.keys.tolist():
+        a, b = (outputs.numbers[outputs.shapes == shape] for outputs in (first, second))
+        if min(len(a), len(b)) >= 20:
+            bins = int(np.clip((len(a) + len(b)) / 100, 4, _BINS))
+            columns = (_ratios(a[:, c], b[:, c], bins) for c in range(width))
+            numbers[shape] = tuple(columns)
+    texts = min(first.words.shape[1], second.words.shape[1])
+    words = tuple(
+        Lookup.learn(first.words[:, c], second.words[:, c], most=_MOST_ATOMS) for c in range(texts)
+    )
+    return Histogram(shapes, numbers, words)
+
+
+def _ratios(
+    a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], bins: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    edges = edges_of(np.concatenate([a, b]), bins)
+    counts = [
+        np.bincount(np.searchsorted(edges, x, side="right"), minlength=edges.size + 1)
+        for x in (a, b)
+    ]
+    return edges, log_ratio(counts[0], counts[1])
+
+
+def _low_bits(first: Outputs, second: Outputs) -> LowBits:
+    columns = min(first.numbers.shape[1], second.numbers.shape[1], _LOW_BIT_COLUMNS)
+    return LowBits(
+        tuple(
+            Lookup.learn(
+                places(first.numbers[:, c]), places(second.numbers[:, c]), most=_MOST_ATOMS
+            )
+            for c in range(columns)
+        )
+    )
+
+
+def _linear(first: Outputs, second: Outputs) -> Linear:
+    most = 10_000
+    a, b = np.nan_to_num(first.numbers[:most]), np.nan_to_num(second.numbers[:most])
+    width = min(a.shape[1], b.shape[1])
+    return Linear(*logistic(a[:, :width], b[:, :width]))
+
+
+def places(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Code the exponent of each number together with the place of its lowest set bit."""
+    finite = np.where(np.isfinite(values), values, 0.0)
+    mantissas, exponents = np.frexp(finite)
+    whole = np.abs(np.ldexp(mantissas, 53)).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1].astype(np.int64)
+    exponents = exponents.astype(np.int64)
+    place = np.where(whole > 0, exponents + lowest, _NO_BIT)
+    return (np.clip(exponents, -20, 200) + 1000) * 10_000 + place
+
+
+def text_of(outputs: Outputs, row: int) -> str:
+    """Show one output in words."""
+    shape = outputs.names.get(int(outputs.shapes[row]), "?")
+    numbers = [f"{x:.12g}" for x in outputs.numbers[row] if not math.isnan(x)]
+    words = [repr(outputs.names.get(int(x), "?")) for x in outputs.words[row] if x]
+    if not words and len(numbers) == 1:
+        return numbers[0]
+    if len(words) == 1 and not numbers:
+        return f"{shape}({words[0]})" if shape.startswith("raises") else words[0]
+    return f"{shape} of {', '.join([*numbers, *words])}" if numbers or words else shape

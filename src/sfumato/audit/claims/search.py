@@ -1,0 +1,222 @@
+"""The search for a refutation: explore widely and cheaply, measure rarely and freshly.
+
+Contract: ``Search.run`` gives the best measurements it could make, such that with probability at
+least the confidence *all* of them hold.
+
+Proof. Everything is decided in rounds. A round explores pairs of neighbours, with runs that choose
+the pair, the event, its direction and the number of measuring runs, and with which no bound is
+computed. It may then take a *look*: it measures the chosen event on fresh runs. The j-th look
+gets the share α_j = α·(1 − s)·s^(j−1) of the permitted error α, and splits it among the events it
+measures at once. Given everything before it, a look's event is fixed and its runs are new and
+independent, so each of its bounds is wrong with probability at most its share
+(:mod:`~sfumato.audit.claims.bounds`); by the union bound over events and looks, and because
+Σ α_j = α, all hold together with probability at least 1 − α. It does not matter how looks, pairs,
+families or stopping were chosen, for each choice was made before the runs that it is measured by.
+The number of runs of a look is fixed beforehand too; a time limit shortens the next look, never one
+under way.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.audit.claims import bounds
+from sfumato.audit.claims.events import Candidate, Event, choose, choose_for_region
+from sfumato.audit.claims.promises import Bound
+from sfumato.audit.claims.sampling import CHUNK
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.audit.claims.outputs import Outputs
+    from sfumato.audit.claims.pairs import Pair, Pairs
+    from sfumato.audit.claims.sampling import Sampler
+
+    Progress = Callable[[float, float, str], None]
+
+_SHARE = 0.3
+"""s above: each look leaves this share of the permitted error to later ones."""
+
+_START = 400
+_GROWTH = 8
+_ACTIVE = (24, 8, 3, 1)
+_LEAST_RUNS = 200
+_ALWAYS_RAISES = (
+    "The function raised an exception on every data set that is not empty, so nothing can be said "
+    "about it; give it data it is made for, with records=[…], datasets=[…] or pairs=[…]."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What one look found for one event."""
+
+    pair: Pair
+    event: Event
+    counts: tuple[int, int]
+    runs: tuple[int, int]
+    epsilon: float
+    """A lower bound on ε at the δ of the first bound of the claim."""
+    masses: bounds.Masses | None
+    refutes: bool
+
+
+@dataclass(eq=False)
+class Search:
+    """Everything a search knows while it runs."""
+
+    sampler: Sampler
+    pairs: Pairs
+    promised: tuple[Bound, ...]
+    alpha: float
+    samples: int
+    seconds: float
+    floats: bool
+    rng: np.random.Generator
+    progress: Progress | None = None
+    started: float = field(default_factory=time.monotonic)
+    looks: int = 0
+    tried: int = 0
+    found: list[Measurement] = field(default_factory=list)
+    all_raised: bool = True
+    _region: tuple[Outputs, Outputs] | None = None
+
+    def run(self) -> None:
+        """Explore and measure until the claim is refuted or the runs are used up."""
+        active = self.pairs.first(self.rng)
+        size, last = _START, False
+        for number in range(100):
+            last = size >= self.samples // 8 or self._late()
+            size = max(_LEAST_RUNS, self.samples // 8) if last and not self._late() else size
+            runs = self.samples if last else min(4 * size, self.samples)
+            ranked = self._explore(active, size, runs)
+            if self.all_raised:
+                raise ParameterError(_ALWAYS_RAISES)
+            pair, candidate = _pick(ranked)
+            if last or candidate.margin > 0:
+                self._look(pair, candidate, runs)
+                if last or self.found[-1].refutes or self.refuted:
+                    return
+            if not last:
+                active = self._next(ranked, number + 1)
+                size = min(size * _GROWTH, max(size, self.samples // 8))
+
+    @property
+    def refuted(self) -> bool:
+        """Whether some measurement refutes the claim."""
+        return any(found.refutes for found in self.found)
+
+    def _explore(self, pairs: list[Pair], size: int, runs: int) -> list[tuple[Pair, Candidate]]:
+        ranked = []
+        for pair in pairs:
+            self.tried += 1
+            first, second = self._runs(pair, size, size)
+            self._note_exceptions(pair, first, second)
+            self._region = (first, second)
+            ranked.append(
+                (pair, choose(first, second, self.promised, runs=runs, floats=self.floats))
+            )
+            self._report(f"explored {self.tried} pairs")
+            if self._late():
+                break
+        return ranked
+
+    def _next(self, ranked: list[tuple[Pair, Candidate]], number: int) -> list[Pair]:
+        """Keep the best pairs, and early on try variations of the very best."""
+        order = sorted(ranked, key=lambda item: -item[1].margin)
+        kept = [pair for pair, _ in order[: _ACTIVE[min(number, len(_ACTIVE) - 1)]]]
+        return kept + self.pairs.near(kept[0], self.rng) if number == 1 else kept
+
+    def _look(self, pair: Pair, candidate: Candidate, runs: int) -> None:
+        """Measure the chosen event, and for approximate claims others that draw the region."""
+        self.looks += 1
+        alpha = self.alpha * (1 - _SHARE) * _SHARE ** (self.looks - 1)
+        pure = all(bound.delta == 0 for bound in self.promised)
+        events = [candidate.event]
+        if not pure:
+            events += self._region_events(pair, runs)
+        runs = self._affordable(runs)
+        # Shared out by a fair coin, as the bound on ratios requires.
+        n = int(self.rng.binomial(2 * runs, 0.5))
+        happened = self._count(pair, events, n, 2 * runs - n)
+        # The chosen event decides; those for the region share the other half of the error.
+        shares = (
+            [alpha] if pure else [alpha / 2, *[alpha / 2 / (len(events) - 1)] * (len(events) - 1)]
+        )
+        for event, (a, b), share in zip(events, happened, shares, strict=True):
+            self.found.append(self._judge(pair, event, (a, b), (n, 2 * runs - n), share))
+        self._report(f"{self.looks} measurements")
+
+    def _judge(
+        self, pair: Pair, event: Event, counts: tuple[int, int], runs: tuple[int, int], alpha: float
+    ) -> Measurement:
+        side = 0 if event.on_first else 1
+        likely, rare = counts[side], counts[1 - side]
+        if all(bound.delta == 0 for bound in self.promised):
+            epsilon = bounds.ratio_bound(likely, rare, alpha)
+            refutes = any(epsilon > bound.epsilon for bound in self.promised)
+            return Measurement(pair, event, counts, runs, epsilon, None, refutes)
+        masses = bounds.masses(likely, runs[side], rare, runs[1 - side], alpha)
+        refutes = any(masses.epsilon(bound.delta) > bound.epsilon for bound in self.promised)
+        epsilon = masses.epsilon(self.promised[0].delta)
+        return Measurement(pair, event, counts, runs, epsilon, masses, refutes)
+
+    def _region_events(self, pair: Pair, runs: int) -> list[Event]:
+        assert self._region is not None
+        epsilon = self.promised[0].epsilon
+        first, second = self._runs(pair, len(self._region[0]), len(self._region[1]))
+        ladder = [Bound(e, 0.0) for e in sorted({0.0, epsilon / 2, epsilon, 2 * epsilon})]
+        return choose_for_region(first, second, ladder, runs=runs, floats=self.floats)
+
+    def _count(
+        self, pair: Pair, events: list[Event], first: int, second: int
+    ) -> list[tuple[int, int]]:
+        """Count how often each event happens in fresh runs, chunk by chunk."""
+        totals = np.zeros((len(events), 2), dtype=np.int64)
+        if self.sampler.timing:
+            outputs = self._runs(pair, first, second)
+            for side in (0, 1):
+                totals[:, side] = [int(event.of(outputs[side]).sum()) for event in events]
+        else:
+            for side, (data, count) in enumerate(((pair.first, first), (pair.second, second))):
+                for done in range(0, count, CHUNK):
+                    chunk = self.sampler.draw(data, min(CHUNK, count - done))
+                    totals[:, side] += [int(event.of(chunk).sum()) for event in events]
+        return [(int(a), int(b)) for a, b in totals]
+
+    def _runs(self, pair: Pair, first: int, second: int) -> tuple[Outputs, Outputs]:
+        if self.sampler.timing:
+            order = self.rng.permutation(np.repeat([0, 1], [first, second]))
+            return self.sampler.interleaved((pair.first, pair.second), order)
+        return self.sampler.draw(pair.first, first), self.sampler.draw(pair.second, second)
+
+    def _affordable(self, runs: int) -> int:
+        left = self.seconds - (time.monotonic() - self.started)
+        most = int(max(left, 0.0) / (2 * self.sampler.seconds_per_output + 1e-12))
+        return max(_LEAST_RUNS, min(runs, most))
+
+    def _late(self) -> bool:
+        return time.monotonic() - self.started > self.seconds / 2
+
+    def _note_exceptions(self, pair: Pair, first: Outputs, second: Outputs) -> None:
+        for data, outputs in ((pair.first, first), (pair.second, second)):
+            empty = isinstance(data, list) and not data
+            self.all_raised = self.all_raised and (empty or outputs.all_raised())
+
+    def _report(self, words: str) -> None:
+        if self.progress is not None:
+            shown = max((found.epsilon for found in self.found), default=float("inf"))
+            spent = (time.monotonic() - self.started) / self.seconds
+            self.progress(min(1.0, spent), shown, words)
+
+
+def _pick(ranked: list[tuple[Pair, Any]]) -> tuple[Pair, Any]:
+    """Take the best; among those that promise to refute, the simplest, which comes first."""
+    best = max(candidate.margin for _, candidate in ranked)
+    enough = min(best / 2, 1.0) if best > 0 else best
+    return next(item for item in ranked if item[1].margin >= enough)
