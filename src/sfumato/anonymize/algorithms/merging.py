@@ -38,6 +38,9 @@ TRIALS = 40_000
 """Partners tried per cluster where the definition looks at more than sizes: few while many
 clusters seek, more as long as all trials of a round stay within this number."""
 
+TRIAL_CELLS = 20_000_000
+"""Histogram cells all trials of a round may fill; many sensitive values mean fewer trials."""
+
 SHARE_PER_ROUND = 0.3
 """Share of the seekers' joins made per round: the cheapest, before looking again."""
 
@@ -93,9 +96,7 @@ def _propose(
     clusters: Clusters, judge: Judge, seekers: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the cheapest partners found for each seeker, and what each join would cost."""
-    width = min(max(TRIALS // len(seekers), CANDIDATES), MOST_CANDIDATES)
-    if judge.counts_only:
-        width = 1
+    width = _trials(judge, len(seekers))
     best = np.full((len(seekers), width), -1, dtype=np.int64)
     cost = np.full((len(seekers), width), np.inf)
     living = clusters.living
@@ -113,6 +114,14 @@ def _propose(
             best, cost,
         )  # fmt: skip
     return best, cost
+
+
+def _trials(judge: Judge, seekers: int) -> int:
+    """Return how many partners each seeker can try."""
+    if judge.counts_only:
+        return 1
+    wanted = min(max(TRIALS // seekers, CANDIDATES), MOST_CANDIDATES)
+    return max(min(wanted, TRIAL_CELLS // (seekers * judge.values)), 2)
 
 
 def _choose(

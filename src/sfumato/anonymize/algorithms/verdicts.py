@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 
 from sfumato.anonymize.algorithms.encoding import describe
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.encoding import Encoding
+    from sfumato.anonymize.algorithms.encoding import Encoding, Tree
     from sfumato.anonymize.classes import Classes
     from sfumato.anonymize.problem import Problem
 
@@ -31,6 +32,7 @@ class Judge:
     """Judges bags of records for one problem and one reference distribution.
 
     `totals` is the distribution of what is released; without it, of the whole table.
+    `values` is the largest number of values of a sensitive attribute that is judged.
     """
 
     def __init__(
@@ -45,7 +47,8 @@ class Judge:
         values = problem.table.sensitive_values
         names = problem.table.sensitive_names
         widths = [len(values[names.index(name)]) for name in problem.definition.sensitive]
-        self._batch = max(DENSE_CELLS // max([1, *widths]), 1)
+        self.values = max([1, *widths])
+        self._batch = max(DENSE_CELLS // self.values, 1)
         self._population: dict[bytes, int] = {}
 
     @property
@@ -125,6 +128,38 @@ class Judge:
         first = {keys[i]: i for i in unknown}
         if first:
             rows = np.fromiter(first.values(), dtype=np.int64)
-            found = self.problem.population_of(level[rows], low[rows])
+            found = self._count_people(level[rows], low[rows])
             self._population.update(zip(first, found.tolist(), strict=True))
         return np.array([self._population[key] for key in keys], dtype=np.int64)
+
+    def _count_people(self, level: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
+        people = self.problem.population
+        if people is None:
+            return self.problem.population_of(level, low)  # which says what is missing
+        leaves = np.ascontiguousarray(people.quasi, dtype=np.int32)
+        found: NDArray[np.int64] = _fitting(self.encoding.tree, leaves, people.counts, level, low)
+        return found
+
+
+@njit(cache=True)
+def _fitting(
+    tree: Tree,
+    leaves: NDArray[np.int32],
+    counts: NDArray[np.int64],
+    level: NDArray[np.int64],
+    low: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Count the people below each generalised tuple, leaving a person at the first mismatch."""
+    found = np.zeros(len(level), dtype=np.int64)
+    start, height, node = tree.start, tree.height, tree.node
+    for c in range(len(level)):
+        for i in range(len(leaves)):
+            fits = True
+            for a in range(leaves.shape[1]):
+                h = start[a] + level[c, a]
+                if node[h + leaves[i, a] * height[a]] != node[h + low[c, a] * height[a]]:
+                    fits = False
+                    break
+            if fits:
+                found[c] += counts[i]
+    return found
