@@ -50,7 +50,17 @@
   }
 
   async function send(message) {
-    const response = await fetch(target, {
+    const response = await post(message).catch(() => {
+      throw new Error("The server could not be reached.");
+    });
+    if (!response.ok) throw new Error(`The server answered with an error (${response.status}).`);
+    const receipt = await response.json();
+    const twice = receipt.dropped && receipt.dropped["sent twice"];
+    if (!receipt.accepted && !twice) throw new Error("The server did not take the report.");
+  }
+
+  function post(message) {
+    return fetch(target, {
       method: "POST",
       body: SfumatoLocal.fromHex(message.bytes),
       headers: { "Content-Type": "application/octet-stream" },
@@ -58,10 +68,6 @@
       referrerPolicy: "no-referrer",
       cache: "no-store",
     });
-    if (!response.ok) throw new Error(`The server answered ${response.status}.`);
-    const receipt = await response.json();
-    const twice = receipt.dropped && receipt.dropped["sent twice"];
-    if (!receipt.accepted && !twice) throw new Error("The server did not take the report.");
   }
 
   function show(message) {
@@ -105,7 +111,7 @@
       keep("message", JSON.stringify(message));
       say("good", "Sent. Thank you. This is everything that left this device:");
     } catch (error) {
-      say("bad", `Not sent yet: ${error.message} The same disguised report can be sent again.`);
+      say("bad", `Not sent yet. ${error.message} The same disguised report can be sent again.`);
     }
   }
 
