@@ -57,10 +57,10 @@ def freeze(space: Space, judge: Judge) -> Shares:
         price, i = heapq.heappop(queue)
         if i % 2 and visits > PATIENCE and len(left) > MANY * n:
             continue  # where most tuples find no company, half of the nodes tell enough
-        group, sizes = _group(space.node, space.counts, left, nodes[i])
+        group, sizes = _grouped(space, left, nodes[i])
         holds = judge.holding(left, group, sizes)
         if holds.any():
-            prices = _prices(space.start, space.node, space.price, space.counts, left, group, holds)
+            prices = _priced(space, left, group, holds)
             now = prices <= price * (1 + SLACK) + 1e-12
             if (holds & ~now).any():
                 heapq.heappush(queue, (float(prices[~now].min()), i))
@@ -116,13 +116,23 @@ def _cheapest(space: Space, limit: int) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-@njit(**OUTER)
-def _prices(start, node, price, counts, left, group, holds):  # type: ignore[no-untyped-def]
+def _priced(
+    space: Space, left: NDArray[np.int64], group: NDArray[np.int64], holds: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """Return what a record pays on average in each group that holds, on its lowest levels."""
-    attributes = len(start) - 1
-    rep = np.full(len(holds), -1, dtype=np.int64)
-    level = np.zeros((len(holds), attributes), dtype=np.int64)
+    rep, level = np.full(len(holds), -1), np.zeros((len(holds), len(space.start) - 1), np.int64)
     total, size = np.zeros(len(holds)), np.zeros(len(holds))
+    _prices(
+        space.start, space.node, space.price, space.counts, left, group, holds, rep, level,
+        total, size,
+    )  # fmt: skip
+    mean: NDArray[np.float64] = np.full(len(holds), np.inf)
+    mean[holds] = total[holds] / size[holds]
+    return mean
+
+
+@njit(**OUTER)
+def _prices(start, node, price, counts, left, group, holds, rep, level, total, size):  # type: ignore[no-untyped-def]
     for i in range(len(left)):
         g = group[i]
         if holds[g]:
@@ -133,34 +143,34 @@ def _prices(start, node, price, counts, left, group, holds):  # type: ignore[no-
         g, t = group[i], left[i]
         if holds[g]:
             size[g] += counts[t]
-            for a in range(attributes):
+            for a in range(level.shape[1]):
                 total[g] += counts[t] * price[t, start[a] + level[g, a]]
-    for g in range(len(holds)):
-        total[g] = total[g] / size[g] if holds[g] else np.inf
-    return total
 
 
-@njit(**OUTER)
-def _group(node, counts, left, columns):  # type: ignore[no-untyped-def]
-    """Group the left tuples by their nodes in the given columns; return group numbers and sizes.
+def _grouped(
+    space: Space, left: NDArray[np.int64], columns: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group the left tuples by their nodes in the given columns; return numbers and sizes.
 
     Tuples are told apart by a 64-bit hash alone. Should two ever collide, they form a group
     that costs more than it looks; its own lowest common ancestor is taken all the same.
     """
-    room = 16
-    while room < 2 * len(left):
-        room *= 2
-    last = np.uint64(room - 1)
-    slot = np.full(room, -1, dtype=np.int64)
-    marks = np.empty(room, dtype=np.uint64)
-    group = np.empty(len(left), dtype=np.int64)
-    sizes = np.zeros(len(left), dtype=np.int64)
+    slot = np.full(1 << (2 * len(left) + 16).bit_length(), -1)
+    marks = np.empty(len(slot), dtype=np.uint64)
+    group, sizes = np.empty(len(left), dtype=np.int64), np.zeros(len(left), dtype=np.int64)
+    used = _group(space.node, space.counts, left, columns, slot, marks, group, sizes)
+    return group, sizes[:used]
+
+
+@njit(**OUTER)
+def _group(node, counts, left, columns, slot, marks, group, sizes):  # type: ignore[no-untyped-def]
+    last = np.uint64(len(slot) - 1)
     used = 0
     for i in range(len(left)):
         t = left[i]
         mark = np.uint64(0)
-        for w in columns:
-            mark = (mark ^ np.uint64(node[t, w])) * np.uint64(0x9E3779B97F4A7C15)
+        for a in range(len(columns)):
+            mark = (mark ^ np.uint64(node[t, columns[a]])) * np.uint64(0x9E3779B97F4A7C15)
             mark ^= mark >> np.uint64(32)
         at = mark & last
         while slot[at] >= 0 and marks[at] != mark:
@@ -170,4 +180,4 @@ def _group(node, counts, left, columns):  # type: ignore[no-untyped-def]
             used += 1
         group[i] = slot[at]
         sizes[group[i]] += counts[t]
-    return group, sizes[:used]
+    return used

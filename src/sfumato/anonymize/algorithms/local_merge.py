@@ -58,15 +58,17 @@ def _pair(
     wanting: NDArray[np.int64], found: NDArray[np.int64], added: NDArray[np.float64], n: int
 ) -> NDArray[np.int64]:
     into = np.arange(n)
-    _match(wanting, found, added, np.argsort(added[:, 0], kind="stable"), into)
+    _match(
+        wanting, found, added, np.argsort(added[:, 0], kind="stable"), into, np.zeros(n, np.bool_)
+    )
     return into
 
 
 @njit(**OUTER)
-def _match(wanting, found, added, order, into):  # type: ignore[no-untyped-def]
+def _match(wanting, found, added, order, into, taken):  # type: ignore[no-untyped-def]
     """Merge each class with its nearest, cheapest first, if neither was merged before."""
-    taken = np.zeros(len(into), dtype=np.bool_)
-    for i in order:
+    for k in range(len(order)):
+        i = order[k]
         q = wanting[i]
         if taken[q]:
             continue
