@@ -94,9 +94,13 @@ class Hybrid(MeanProtocol):
 
     def variance(self, n: int, x: float | None = None) -> float:
         """Give the variance of the mean of n people with value x; the worst if not given."""
-        if x is None:
-            low, high = self.bounds
-            return max(self.variance(n, low + (high - low) * k / 16) for k in range(17))
         share = float(self.share)
+        if x is None:
+            # Up to the rounding of starts it is a constant plus a multiple of x².
+            middle, high = sum(self.bounds) / 2, self.bounds[1]
+            window = self.piecewise.window
+            rounding = share / (window.outputs - window.width) ** 2
+            ends = max(self.variance(n, middle), self.variance(n, high))
+            return ends + self._in_units(rounding, n)
         # Both are unbiased for the same x, so variances mix as they are.
         return share * self.piecewise.variance(n, x) + (1 - share) * self.duchi.variance(n, x)

@@ -95,10 +95,11 @@ class Piecewise(MeanProtocol):
 
     def variance(self, n: int, x: float | None = None) -> float:
         """Give the variance of the mean of n people with value x; the worst x is a bound."""
-        place = self._place(x)
-        free = self.window.outputs - self.window.width
-        start = free * ((1.0 if place is None else place) + 1) / 2
-        return self._in_units(self.scales[0] ** 2 * self.window.variance_at(start), n)
+        place, free = self._place(x), self.window.outputs - self.window.width
+        start = float(free) if place is None else free * (place + 1) / 2
+        variance = self.scales[0] ** 2 * self.window.variance_at(start)
+        # At the bound the start is whole; elsewhere rounding it adds a quarter of a squared step.
+        return self._in_units(variance + (place is None) / free**2, n)
 
     def _starts(
         self, x: npt.NDArray[np.float64]

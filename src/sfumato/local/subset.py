@@ -114,7 +114,7 @@ class SubsetSelection(FrequencyProtocol):
 
     def sums(self, reports: Reports) -> npt.NDArray[np.int64]:
         """Count how many sets contain each value."""
-        rows = reports.payload["bits"].reshape(len(reports), -1)
+        rows = reports.payload["bits"].reshape(len(reports), bits.row_bytes(self.size))
         return bits.column_counts(rows, self.size)
 
     def _many(

@@ -90,7 +90,7 @@ class UnaryEncoding(FrequencyProtocol):
 
     def sums(self, reports: Reports) -> npt.NDArray[np.int64]:
         """Count the ones of every bit."""
-        rows = reports.payload["bits"].reshape(len(reports), -1)
+        rows = reports.payload["bits"].reshape(len(reports), bits.row_bytes(self.size))
         return bits.column_counts(rows, self.size)
 
 

@@ -1,0 +1,241 @@
+"""Estimates are unbiased, err as stated, merge exactly, and say so when they are repaired."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import sfumato as sf
+from sfumato.local import consistency, hadamard, hashing
+from sfumato.local.reports import Aggregate
+
+Z = 5.0
+
+
+def skewed(n, d):
+    """Give values of which the first is frequent and the last is absent."""
+    shares = 1 / (np.arange(d) + 2.0)
+    shares[-1] = 0
+    counts = np.floor(n * shares / shares.sum()).astype(int)
+    counts[0] += n - counts.sum()
+    return np.repeat(np.arange(d), counts), counts / n
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 3])
+@pytest.mark.parametrize("d", [2, 5, 33, 300])
+def test_estimates_are_unbiased_and_err_as_stated(kind, d, epsilon, seeded):
+    n, rounds = 2_000, 60
+    protocol = kind(d, epsilon=epsilon)
+    values, truth = skewed(n, d)
+    found = np.array(
+        [protocol.estimate(protocol.perturb(values)).frequencies for _ in range(rounds)]
+    )
+    stated = np.sqrt(protocol.variances(protocol.aggregate(protocol.perturb(values)), truth))
+    z = (found.mean(axis=0) - truth) / (stated / math.sqrt(rounds))
+    assert np.abs(z).max() < Z
+    # The mean squared error over all values and rounds is that of the formula.
+    error = ((found - truth) ** 2).mean()
+    assert error == pytest.approx((stated**2).mean(), rel=6 / math.sqrt(rounds * min(d, 60) / 2))
+
+
+@pytest.mark.parametrize("epsilon", [1])
+def test_mean_squared_error_is_within_five_per_cent_of_theory(kind, epsilon, seeded):
+    d, n = 1024, 4_000
+    protocol = kind(d, epsilon=epsilon)
+    values, truth = skewed(n, d)
+    errors = [
+        ((protocol.estimate(protocol.perturb(values)).frequencies - truth) ** 2).mean()
+        for _ in range(12)
+    ]
+    assert np.mean(errors) == pytest.approx(protocol.variance(n, 1 / d), rel=0.05)
+
+
+def test_variance_formulas_in_closed_form():
+    n, grown = 1000, math.e
+    assert sf.local.OUE(50, epsilon=1).variance(n) == pytest.approx(
+        4 * grown / (n * (grown - 1) ** 2), rel=1e-6
+    )
+    half = math.exp(0.5)
+    assert sf.local.SUE(50, epsilon=1).variance(n) == pytest.approx(
+        half / (n * (half - 1) ** 2), rel=1e-6
+    )
+    assert sf.local.GRR(50, epsilon=1).variance(n) == pytest.approx(
+        (48 + grown) / (n * (grown - 1) ** 2), rel=1e-6
+    )
+    assert sf.local.Hadamard(50, epsilon=0.2).variance(n, 0.25) == pytest.approx(
+        (((math.exp(0.2) + 1) / (math.exp(0.2) - 1)) ** 2 - 0.25) / n, rel=1e-6
+    )
+
+
+def test_merging_sums_is_the_same_as_putting_reports_together(kind):
+    protocol = kind(77, epsilon=1)
+    values = np.arange(3_000) % 70
+    whole = protocol.perturb(values)
+    parts = [protocol.aggregate(batch) for batch in whole.batches(333)]
+    merged = sum(parts)
+    assert merged == protocol.aggregate(whole)
+    assert merged.n == 3_000
+    again = whole[:1000] + whole[1000:]
+    assert protocol.aggregate(again) == merged
+    assert (protocol.estimate(merged).frequencies == protocol.estimate(whole).frequencies).all()
+    assert protocol.aggregate(sf.local.Reports.empty(protocol)).n == 0
+
+
+@pytest.mark.parametrize("protocol", [
+    sf.local.Hybrid((0, 5), epsilon=2), sf.local.Duchi(epsilon=1),
+    sf.local.SquareWave((0, 5), epsilon=1, bins=20),
+], ids=repr)  # fmt: skip
+def test_numeric_sums_merge_too(protocol):
+    whole = protocol.perturb(np.linspace(0, 5, 2_000))
+    merged = sum(protocol.aggregate(batch) for batch in whole.batches(300))
+    assert merged == protocol.aggregate(whole)
+
+
+def test_counting_bits_and_hashes_agrees_with_plain_counting(seeded):
+    olh = sf.local.OLH(150, epsilon=1)
+    reports = olh.perturb(np.arange(1_500) % 150)
+    seeds = reports.payload["seed"].tolist()
+    cells = reports.payload["value"].tolist()
+    plain = [
+        sum((b + a * v) % hashing.PRIME * olh.g // hashing.PRIME == y
+            for (b, a), y in zip(seeds, cells, strict=True))
+        for v in range(150)
+    ]  # fmt: skip
+    assert olh.sums(reports).tolist() == plain
+    chosen = [3, 149, 0]
+    assert olh.support_of(reports, chosen).tolist() == [plain[v] for v in chosen]
+    few = reports[:50]
+    assert olh.support_of(few, range(150)).tolist() == olh.sums(few).tolist()
+
+
+def test_a_domain_of_2_to_the_48_is_decoded_by_candidates(seeded):
+    olh = sf.local.OLH(range(2**48), epsilon=2)
+    heavy, light = 281_474_976_710_655, 123_456_789_012
+    values = np.array([heavy] * 6_000 + [light] * 2_000 + list(range(2_000)))
+    reports = olh.perturb(values)
+    estimate = olh.estimate(reports, candidates=[light, heavy, 5 * 10**13])
+    z = (estimate.frequencies - [0.2, 0.6, 0]) / estimate.standard_error
+    assert np.abs(z).max() < Z
+    seeds, cells = reports.payload["seed"].tolist(), reports.payload["value"].tolist()
+    low, high = heavy % 2**30, heavy >> 30
+    hits = sum(
+        (b + a * low + c * high) % hashing.PRIME * olh.g // hashing.PRIME == y
+        for (b, a, c), y in zip(seeds, cells, strict=True)
+    )
+    assert olh.support_of(reports, [heavy]).tolist() == [hits]
+    with pytest.raises(sf.errors.ParameterError, match="candidates"):
+        olh.estimate(reports)
+    with pytest.raises(sf.errors.DataError, match="sums"):
+        olh.estimate(Aggregate(olh, 1, np.zeros(1)), candidates=[1])
+
+
+def test_the_fast_transform_is_the_matrix(seeded):
+    counts = np.arange(64).reshape(2, 32) ** 2
+    signs = np.array([[(-1) ** (r & j).bit_count() for j in range(32)] for r in range(32)])
+    assert (hadamard.walsh_hadamard(counts) == counts @ signs.T).all()
+
+
+def test_support_of_projective_points_is_the_inner_product(seeded):
+    protocol = sf.local.ProjectiveGeometry(100, epsilon=1.4)
+    found = protocol.aggregate(protocol.perturb(np.arange(5_000) % 100))
+    vectors = protocol._vectors(np.arange(protocol.outputs))
+    flat = vectors[:100] @ vectors.T % protocol.space.prime == 0
+    assert (protocol.support(found) == flat @ found.sums).all()
+
+
+def test_intervals_hold_as_often_as_they_say(seeded):
+    d, n, rounds = 8, 3_000, 400
+    oue = sf.local.OUE(d, epsilon=1)
+    values, truth = skewed(n, d)
+    inside = together = 0
+    for _ in range(rounds):
+        estimate = oue.estimate(oue.perturb(values))
+        low, high = estimate.interval(0.9).T
+        inside += ((low <= truth) & (truth <= high)).sum()
+        low, high = estimate.interval(0.9, together=True).T
+        together += bool(((low <= truth) & (truth <= high)).all())
+    assert inside / (rounds * d) == pytest.approx(0.9, abs=0.03)
+    assert together / rounds >= 0.86
+    wide = estimate.interval(0.9, population=True)
+    share = np.clip(estimate.unbiased, 0, 1)
+    extra = (wide[:, 1] - estimate.unbiased) ** 2 - (
+        estimate.interval(0.9)[:, 1] - estimate.unbiased
+    ) ** 2
+    assert extra == pytest.approx(1.6448536**2 * share * (1 - share) / n, rel=1e-5, abs=1e-12)
+
+
+def test_clipping_and_renormalising_is_biased_and_ours_is_not(seeded):
+    """Of 1,000 values one has half of the people: clipping shrinks it, the default does not."""
+    d, n, rounds = 1_000, 5_000, 12
+    oue = sf.local.OUE(d, epsilon=1)
+    values = np.concatenate([np.zeros(n // 2, int), np.arange(n // 2) % (d - 1) + 1])
+    ours, clipped = [], []
+    for _ in range(rounds):
+        estimate = oue.estimate(oue.perturb(values))
+        assert not estimate.biased
+        ours.append(estimate.frequency(0))
+        positive = np.maximum(estimate.frequencies, 0)
+        clipped.append(positive[0] / positive.sum())
+    error = oue.error(n, 0.5) / math.sqrt(rounds)
+    assert np.mean(ours) == pytest.approx(0.5, abs=Z * error)
+    assert np.mean(clipped) < 0.25
+
+
+def test_repairs_give_what_they_promise(seeded):
+    rng = np.random.default_rng(3)
+    for scale in (0.02, 0.3):
+        raw = rng.normal(1 / 12, scale, 12)
+        sub, near = consistency.norm_sub(raw), consistency.simplex(raw)
+        for out in (sub, near):
+            assert out.min() >= 0
+            assert out.sum() == pytest.approx(1, abs=1e-12)
+        assert sub[raw <= 0] == pytest.approx(0, abs=1e-15)
+        kept = sub > 0
+        assert np.ptp((sub - raw)[kept]) < 1e-12  # one common shift
+        found = minimize(
+            lambda x, raw=raw: ((x - raw) ** 2).sum(), np.full(12, 1 / 12), bounds=[(0, 1)] * 12,
+            constraints={"type": "eq", "fun": lambda x: x.sum() - 1}, options={"ftol": 1e-14},
+        )  # fmt: skip
+        assert near == pytest.approx(found.x, abs=1e-4)
+        assert ((near - raw) ** 2).sum() <= ((sub - raw) ** 2).sum() + 1e-12
+    assert consistency.norm_sub(np.array([-0.1, -0.2])) == pytest.approx([0.5, 0.5])
+    cut = consistency.base_cut(np.array([0.3, 0.019, 0.021]), np.full(3, 0.01), alpha=0.05)
+    # The normal quantile of 1 − 0.05/3 is 2.128.
+    assert cut.tolist() == [0.3, 0.0, 0.0]
+    cut = consistency.base_cut(np.array([0.0212, 0.0214, 0.0]), np.full(3, 0.01), alpha=0.05)
+    assert cut.tolist() == [0.0, 0.0214, 0.0]
+
+
+@pytest.mark.parametrize("how", ["norm-sub", "simplex", "base-cut"])
+def test_repairs_are_labelled_and_keep_the_unbiased_estimate(how):
+    grr = sf.local.GRR(6, epsilon=1)
+    reports = grr.perturb([0] * 50 + [1] * 20)
+    plain = grr.estimate(reports)
+    repaired = grr.estimate(reports, consistency=how)
+    assert plain.bias.startswith("unbiased")
+    assert repaired.biased
+    assert repaired.bias.startswith("biased")
+    assert (repaired.unbiased == plain.frequencies).all()
+    assert (repaired.interval() == plain.interval()).all()
+    assert repaired.frequencies.min() >= 0
+    assert (repaired.consistent("none").frequencies == plain.frequencies).all()
+    with pytest.raises(sf.errors.ParameterError, match="norm-sub"):
+        grr.estimate(reports, consistency="clip")
+
+
+def test_estimates_read_well():
+    grr = sf.local.GRR(["yes", "no", "maybe"], epsilon=3)
+    estimate = grr.estimate(grr.perturb(["yes"] * 900 + ["no"] * 100))
+    assert estimate.top(1)[0][0] == "yes"
+    assert estimate.count("yes") == pytest.approx(1000 * estimate.frequency("yes"))
+    text = str(estimate)
+    assert "1,000 reports" in text
+    assert "unbiased" in text
+    assert len(estimate) == 3
+    with pytest.raises(sf.errors.ParameterError, match="level"):
+        estimate.interval(1.2)
+    with pytest.raises(sf.errors.DataError, match="at least one report"):
+        grr.estimate(sf.local.Reports.empty(grr))
