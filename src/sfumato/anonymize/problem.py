@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.cell_keys import mixed_radix
 from sfumato.anonymize.classes import Classes, SensitiveHistogram, batches, histogram
 from sfumato.errors import ParameterError
 
@@ -144,12 +145,25 @@ class Problem:
                 f"{self.definition} compares with a population; give the table of everybody who "
                 "could be in the data as population=…"
             )
-        people = self.population
-        found = np.empty(len(level), dtype=np.int64)
-        for c in range(len(level)):
-            fits = np.ones(people.distinct, dtype=np.bool_)
-            for a, h in enumerate(self.hierarchies):
-                nodes = h.levels[:, level[c, a]]
-                fits &= nodes[people.quasi[:, a]] == nodes[low[c, a]]
-            found[c] = people.counts[fits].sum()
+        found = np.zeros(len(level), dtype=np.int64)
+        nodes, which = np.unique(level, axis=0, return_inverse=True)
+        for i, node in enumerate(nodes):
+            classes = np.flatnonzero(which.reshape(-1) == i)
+            found[classes] = self._fitting(node, low[classes])
         return found
+
+    def _fitting(self, node: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count the population below each generalised tuple of one node of the lattice."""
+        people = self.population
+        assert people is not None
+        both = np.concatenate([people.quasi.astype(np.int64), low])
+        codes = [
+            h.levels[both[:, a], node[a]].astype(np.int64) for a, h in enumerate(self.hierarchies)
+        ]
+        widths = [len(h.labels[node[a]]) for a, h in enumerate(self.hierarchies)]
+        _, group = np.unique(mixed_radix(codes, widths, len(both)), return_inverse=True)
+        group = group.reshape(-1)
+        total = np.bincount(
+            group[: people.distinct], weights=people.counts, minlength=int(group.max()) + 1
+        )
+        return total[group[people.distinct :]].astype(np.int64)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.cell_keys import mixed_radix
 from sfumato.anonymize.recoding import SUPPRESSED, FullDomain
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from sfumato.anonymize.recoding import Local, Recoding
     from sfumato.data.frequency import FrequencyTable
     from sfumato.data.hierarchy import Hierarchy
-
-_LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,21 +87,6 @@ def _local(recoding: Local) -> ReleasedCells:
         recoding.low,
         np.where(recoding.level < 0, recoding.high, recoding.low),
     )
-
-
-def mixed_radix(
-    codes: Sequence[NDArray[np.int64]], widths: Sequence[int], length: int
-) -> NDArray[np.int64]:
-    """Return one number per row that is equal exactly where all the codes are equal."""
-    key = np.zeros(length, dtype=np.int64)
-    largest = 1
-    for code, width in zip(codes, widths, strict=True):
-        if largest * max(width, 1) >= _LARGEST_KEY:
-            key = np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int64)
-            largest = int(key.max(initial=0)) + 1
-        key = key * max(width, 1) + code
-        largest *= max(width, 1)
-    return key
 
 
 def lowest_level(h: Hierarchy) -> NDArray[np.int64]:
