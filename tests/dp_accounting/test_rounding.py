@@ -7,6 +7,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,8 +155,10 @@ def test_a_stated_parameter_is_the_decimal_it_prints_as():
     assert r.stated("1/3") == F(1, 3)
     assert r.stated(Decimal("0.25")) == F(1, 4)
     assert r.stated(3) == 3
+    assert r.stated(np.int64(2**60 + 1)) == 2**60 + 1
+    assert r.stated(np.float64(0.1)) == F(1, 10)
     assert r.stated_up(r.stated(0.1) + r.stated(0.2)) == 0.3
-    for wrong in (math.nan, math.inf, "abc", "1/0"):
+    for wrong in (math.nan, math.inf, "abc", "1/0", Decimal("NaN"), Decimal("Infinity")):
         with pytest.raises(ParameterError):
             r.stated(wrong)
 

@@ -24,6 +24,7 @@ import decimal
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
+from numbers import Integral
 from typing import TypeAlias
 
 from sfumato.errors import ParameterError
@@ -49,7 +50,9 @@ def stated(value: Stated) -> Fraction:
             raise ParameterError(
                 f"{value!r} is not a number; write a decimal or a ratio such as '1/3'."
             ) from None
-    if isinstance(value, (bool, Decimal, Fraction, int)):
+    if isinstance(value, int | Integral):  # NumPy's integers too, which no float may hold
+        return Fraction(int(value))
+    if isinstance(value, Decimal | Fraction) and _is_finite(value):
         return Fraction(value)
     number = float(value)
     if not math.isfinite(number):
@@ -285,6 +288,10 @@ def _digits_below_one(value: Real) -> int:
     if exact == 0 or exact >= 1:
         return _DIGITS
     return _DIGITS + len(str(exact.denominator // exact.numerator))
+
+
+def _is_finite(value: Decimal | Fraction) -> bool:
+    return not isinstance(value, Decimal) or value.is_finite()
 
 
 def _has_infinity(*values: Real) -> bool:

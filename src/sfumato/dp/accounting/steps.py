@@ -43,7 +43,7 @@ class Step:
     def discrete_gaussian(
         cls, sigma: Stated, *, sensitivity: int = 1, rate: Stated = 1, times: int = 1
     ) -> Step:
-        """Discrete normal noise on the integers, for a whole sensitivity."""
+        """Discrete normal noise on one integer that moves by at most a whole sensitivity."""
         multiplier = stated(sigma) / _whole(sensitivity)
         number = _positive(multiplier)
         return cls("discrete gaussian", number, _rate(rate), _times(times), sensitivity)
@@ -52,7 +52,11 @@ class Step:
     def geometric(
         cls, scale: Stated, *, sensitivity: int = 1, rate: Stated = 1, times: int = 1
     ) -> Step:
-        """Discrete Laplace noise on the integers, for a whole sensitivity."""
+        """Discrete Laplace noise on one integer that moves by at most a whole sensitivity.
+
+        For several integers at once use ``Step.private(PureDP(…))``: which way their moves
+        share the sensitivity matters to the loss.
+        """
         multiplier = stated(scale) / _whole(sensitivity)
         return cls("geometric", _positive(multiplier), _rate(rate), _times(times), sensitivity)
 
