@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.released import mixed_radix
+from sfumato.anonymize.cell_keys import mixed_radix
 from sfumato.report.figures import span
 
 if TYPE_CHECKING:
