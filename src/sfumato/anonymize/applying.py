@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.cell_keys import mixed_radix
 from sfumato.anonymize.released import released_cells
 from sfumato.data.rows import Lines
 from sfumato.data.shuffling import RandomWords, shuffle
@@ -148,13 +149,7 @@ def _merged(
     """Put equal lines together, so that the same text is composed once."""
     if not len(count):
         return codes, count
-    key = np.zeros(len(count), dtype=np.int64)
-    largest = 1
-    for column, width in zip(codes, widths, strict=True):
-        if largest * max(width, 1) >= 2**62:
-            return codes, count
-        key = key * max(width, 1) + column
-        largest *= max(width, 1)
+    key = mixed_radix([column.astype(np.int64) for column in codes], widths, len(count))
     _, first, index = np.unique(key, return_index=True, return_inverse=True)
     together = np.bincount(index.reshape(-1), weights=count).astype(np.int64)
     return [column[first] for column in codes], together
