@@ -1,7 +1,7 @@
-"""Checks that trust nobody: a release from its file alone, and what it risks.
+"""Checks that trust nobody: releases from their files alone, functions from their outputs alone.
 
-Audit knows releases, never the algorithm that made them. The names are loaded on first
-use.
+Audit knows releases and functions, never the algorithm behind them. The names are loaded on
+first use.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ _HOME = {
     "Verification": "verify",
     "Witness": "claims.verdict",
     "check": "claims.checking",
+    "epsilon_lower_bound": "claims.from_outputs",
     "population_uniques": "uniqueness",
     "reidentification_risk": "risk",
 }

@@ -58,7 +58,7 @@ def check(
     timing: bool = False,
     processes: int | None = None,
     seed: int = 0,
-    progress: Callable[[float, float, str], None] | None = None,
+    progress: Callable[[float, str], None] | None = None,
 ) -> Verdict:
     """Look for two neighbouring data sets and an event that disprove a claim of privacy.
 
@@ -71,7 +71,8 @@ def check(
     ``samples`` limits the measuring runs on each data set, ``seconds`` all of it. With
     ``arithmetic="real"`` floating-point outputs stand for the real numbers of a textbook, and
     their low bits are not looked at. ``timing=True`` lets events depend on how long a call takes.
-    The seed decides our choices, never the function's randomness.
+    The seed decides our choices, never the function's randomness. ``progress`` is told the share
+    of the time used and a few words.
     """
     begin = time.monotonic()
     stated = claim_of(func, claim)

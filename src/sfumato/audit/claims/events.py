@@ -194,7 +194,7 @@ def _thresholds(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return known
     new = np.concatenate([[True], known[1:] != known[:-1]])
     if new.sum() <= _THRESHOLDS:
-        return known[new]
+        return np.asarray(known[new], dtype=np.float64)
     tails = 2.0 ** -np.arange(10, 24)
     shares = np.concatenate([np.linspace(0, 1, _THRESHOLDS), tails, 1 - tails])
     chosen: npt.NDArray[np.float64] = np.unique(known[(shares * (known.size - 1)).astype(np.int64)])

@@ -36,6 +36,8 @@ WIDEST = 64
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _DEEPEST = 6
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_PLACES = np.array([hash((i, 1)) | 1 for i in range(WIDEST)], dtype=np.int64)
+"""A number for every column, such that their sums tell sets of columns apart."""
 
 
 @dataclass(frozen=True)
@@ -104,17 +106,28 @@ def read(outputs: Any, count: int) -> Outputs | None:
 def _read_array(array: npt.NDArray[Any]) -> Outputs:
     rows = len(array)
     kind = f"array of {array.dtype}{list(array.shape[1:])}" if array.ndim > 1 else f"{array.dtype}"
-    code = code_of(kind)
     numbers = array.reshape(rows, -1).astype(np.float64, copy=False)
     if numbers.shape[1] > WIDEST:
         numbers = _summed_up(numbers)
-    return Outputs(
-        np.full(rows, code, dtype=np.int64),
-        numbers,
-        np.empty((rows, 0), dtype=np.int64),
-        {code: kind},
-        array.dtype.kind == "f",
-    )
+    shapes, names = _shapes_of(numbers, kind)
+    words = np.empty((rows, 0), dtype=np.int64)
+    return Outputs(shapes, numbers, words, names, array.dtype.kind == "f")
+
+
+def _shapes_of(
+    numbers: npt.NDArray[np.float64], kind: str
+) -> tuple[npt.NDArray[np.int64], dict[int, str]]:
+    """Give all rows one shape, but for where NaN stands in for a missing number."""
+    code = code_of(kind)
+    shapes = np.full(len(numbers), code, dtype=np.int64)
+    missing = np.isnan(numbers)
+    if not missing.any():
+        return shapes, {code: kind}
+    shapes += missing @ _PLACES[: numbers.shape[1]]
+    patterns, rows = np.unique(shapes, return_index=True)
+    places = [np.flatnonzero(missing[row]).tolist() for row in rows]
+    names = [f"{kind} with NaN at {at}" if at else kind for at in places]
+    return shapes, dict(zip(patterns.tolist(), names, strict=True))
 
 
 def read_objects(items: Sequence[Any]) -> Outputs:

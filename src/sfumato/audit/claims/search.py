@@ -37,15 +37,17 @@ if TYPE_CHECKING:
     from sfumato.audit.claims.pairs import Pair, Pairs
     from sfumato.audit.claims.sampling import Sampler
 
-    Progress = Callable[[float, float, str], None]
+    Progress = Callable[[float, str], None]
 
-_SHARE = 0.3
+_SHARE = 0.4
 """s above: each look leaves this share of the permitted error to later ones."""
 
 _START = 400
 _GROWTH = 8
 _ACTIVE = (24, 8, 3, 1)
 _LEAST_RUNS = 200
+_PER_RECORD = 5e-4
+"""Of two pairs that promise about as much, the smaller is a better example."""
 _ALWAYS_RAISES = (
     "The function raised an exception on every data set that is not empty, so nothing can be said "
     "about it; give it data it is made for, with records=[…], datasets=[…] or pairs=[…]."
@@ -128,9 +130,11 @@ class Search:
 
     def _next(self, ranked: list[tuple[Pair, Candidate]], number: int) -> list[Pair]:
         """Keep the best pairs, and early on try variations of the very best."""
-        order = sorted(ranked, key=lambda item: -item[1].margin)
-        kept = [pair for pair, _ in order[: _ACTIVE[min(number, len(_ACTIVE) - 1)]]]
-        return kept + self.pairs.near(kept[0], self.rng) if number == 1 else kept
+        margins = [item.margin - _PER_RECORD * _length(pair) for pair, item in ranked]
+        order = sorted(range(len(ranked)), key=lambda i: -margins[i])
+        best = order[: _ACTIVE[min(number, len(_ACTIVE) - 1)]]
+        kept = [ranked[i][0] for i in sorted(best)]  # the simplest stays first
+        return kept + self.pairs.near(ranked[order[0]][0], self.rng) if number == 1 else kept
 
     def _look(self, pair: Pair, candidate: Candidate, runs: int) -> None:
         """Measure the chosen event, and for approximate claims others that draw the region."""
@@ -210,9 +214,13 @@ class Search:
 
     def _report(self, words: str) -> None:
         if self.progress is not None:
-            shown = max((found.epsilon for found in self.found), default=float("inf"))
+            shown = max((found.epsilon for found in self.found), default=0.0)
             spent = (time.monotonic() - self.started) / self.seconds
-            self.progress(min(1.0, spent), shown, words)
+            self.progress(min(1.0, spent), f"{words}, shown ε ≥ {shown:.4g}")
+
+
+def _length(pair: Pair) -> int:
+    return len(pair.first) if isinstance(pair.first, list) else 0
 
 
 def _pick(ranked: list[tuple[Pair, Any]]) -> tuple[Pair, Any]:

@@ -1,0 +1,71 @@
+"""A lower bound on ε from outputs that are already there.
+
+Contract: given independent outputs on two neighbouring inputs, ``epsilon_lower_bound`` gives an ε₀
+such that with the stated confidence the function is not (ε, δ)-private for any ε < ε₀. One half
+of the outputs chooses the event, the other measures it once. For δ = 0 the measuring half is
+shared out by a fair coin, as :func:`~sfumato.audit.claims.bounds.ratio_bound` requires: Bin(n, 1/2)
+outputs of the first input are used and the rest of n of the second, with n a little smaller than
+what is there, so that they suffice. Should they not, nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sfumato.audit.claims import bounds
+from sfumato.audit.claims.events import choose
+from sfumato.audit.claims.outputs import Outputs, read
+from sfumato.audit.claims.promises import Bound
+from sfumato.errors import DataError, ParameterError
+
+_LEAST = 100
+
+
+def epsilon_lower_bound(
+    first: Any,
+    second: Any,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.99,
+    arithmetic: str = "float",
+    seed: int = 0,
+) -> float:
+    """Give the largest ε that outputs on two neighbouring inputs refute, at least 0."""
+    if not 0 <= delta < 1 or not 0.5 <= confidence < 1:
+        raise ParameterError(
+            f"δ is at least 0 and below 1, the confidence at least 0.5 and below 1, and {delta} "
+            f"and {confidence} were given."
+        )
+    outputs = [_read(given) for given in (first, second)]
+    runs = min(len(one) // 2 for one in outputs)
+    choosing = [one.part(slice(0, len(one) - runs)) for one in outputs]
+    measuring = [one.part(slice(len(one) - runs, None)) for one in outputs]
+    chosen = choose(
+        choosing[0], choosing[1], [Bound(0.0, delta)], runs=runs, floats=arithmetic == "float"
+    ).event
+    if not chosen.on_first:
+        measuring.reverse()
+    happened = [chosen.of(one) for one in measuring]
+    if delta > 0:
+        counts = [int(one.sum()) for one in happened]
+        return bounds.masses(counts[0], runs, counts[1], runs, 1 - confidence).epsilon(delta)
+    total = 2 * runs - math.ceil(8 * math.sqrt(runs))
+    used = int(np.random.default_rng(seed).binomial(total, 0.5))
+    if max(used, total - used) > runs:
+        return 0.0
+    counts = [int(happened[0][:used].sum()), int(happened[1][: total - used].sum())]
+    return bounds.ratio_bound(counts[0], counts[1], 1 - confidence)
+
+
+def _read(given: Any) -> Outputs:
+    count = len(given) if hasattr(given, "__len__") else 0
+    outputs = read(given, count) if count >= _LEAST else None
+    if outputs is None:
+        raise DataError(
+            f"Outputs are an array or list of at least {_LEAST} of them for each input, and "
+            f"{count} were given."
+        )
+    return outputs
