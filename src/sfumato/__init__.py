@@ -48,7 +48,7 @@ _HOME = {
     "model_loss": "anonymize.utility",
     "query_error": "anonymize.utility",
 }
-_ROOMS = ("anonymize", "audit", "dp", "errors", "examples", "local")
+_ROOMS = ("anonymize", "attack", "audit", "dp", "errors", "examples", "local")
 
 __all__ = ["__version__", *sorted(_HOME), *_ROOMS]  # noqa: PLE0604 - all are strings
 

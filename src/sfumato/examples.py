@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.data.schema import Schema
+    from sfumato.example_governor import GovernorsCase
 
 AREAS = 8
 STREETS = 25
@@ -109,6 +110,13 @@ def patients(n: int = 1_000, seed: int = 0) -> Example:
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ParameterError(f"The seed must be a whole number from 0, not {seed!r}.")
     return Example("patients", _people(n, np.random.Generator(np.random.PCG64(seed))), _schema())
+
+
+def governor(n: int = 4_000, seed: int = 0) -> GovernorsCase:
+    """Return the Governor's case: `n` hospital records without names, and a voters' list."""
+    from sfumato.example_governor import governors_case  # noqa: PLC0415 - loaded when used
+
+    return governors_case(n, seed)
 
 
 def _people(n: int, generator: np.random.Generator) -> dict[str, NDArray[Any]]:
