@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from sfumato.local.heavy_hitters import HeavyHitters
 from sfumato.local.rappor import RAPPOR
 from sfumato.local.reports import Reports
 from sfumato.local.survey import PROTOCOLS, Survey
-from sfumato.local.wire import Address, Dropped, Message, Reason, encode, read_messages
+from sfumato.local.wire import Address, Dropped, Reader, Reason, encode
 from sfumato.local.wire_files import pieces, write_messages
 from sfumato.local.wire_json import encode_json
 
@@ -31,6 +33,25 @@ def survey(protocol="OUE", *, epsilon=1, answers=ANSWERS, **more):
 
 
 NONCE = bytes(range(8))
+
+
+@dataclass
+class Got:
+    nonce: bytes
+    reports: Reports
+    out_of_range: int
+    malformed: int
+
+
+def read(data, agreed):
+    """Read messages, their rows as reports; `reports` checks every row once more."""
+    reader = Reader(agreed.address, agreed.protocol)
+    return [
+        found
+        if isinstance(found, Dropped)
+        else Got(found.nonce, reader.reports(found.rows), found.out_of_range, found.malformed)
+        for found in reader.read([data])
+    ]
 
 
 def values(n, answers=ANSWERS):
@@ -83,8 +104,8 @@ def test_reports_come_back_as_they_were(name, size, write):
     agreed = survey(name, answers=answers)
     reports = agreed.protocol.perturb(values(20, answers))
     data = write(reports, agreed.address, nonce=NONCE)
-    (message,) = read_messages(data, agreed.address, agreed.protocol)
-    assert isinstance(message, Message)
+    (message,) = read(data, agreed)
+    assert isinstance(message, Got)
     assert message.nonce == NONCE
     assert (message.out_of_range, message.malformed) == (0, 0)
     assert same(message.reports, reports)
@@ -102,7 +123,7 @@ def test_reports_come_back_as_they_were(name, size, write):
 def test_other_protocols_travel_the_same_way(protocol, data, write):
     reports = protocol.perturb(data)
     address = Address("strings", 3, b"abcdef")
-    (message,) = read_messages(write(reports, address), address, protocol)
+    (message,) = read(write(reports, address), SimpleNamespace(address=address, protocol=protocol))
     assert same(message.reports, reports)
 
 
@@ -111,7 +132,7 @@ def test_messages_may_be_joined():
     parts = [agreed.protocol.perturb(values(n)) for n in (1, 7, 3)]
     for write, mark in ((encode, b""), (encode_json, b"\n")):
         data = mark.join(write(part, agreed.address) for part in parts)
-        found = list(read_messages(data, agreed.address, agreed.protocol))
+        found = list(read(data, agreed))
         assert [len(message.reports) for message in found] == [1, 7, 3]
         assert all(same(m.reports, part) for m, part in zip(found, parts, strict=True))
         assert len({message.nonce for message in found}) == 3
@@ -123,11 +144,7 @@ def test_a_file_is_cut_into_messages_again(tmp_path, monkeypatch):
     reports = agreed.protocol.perturb(values(100))
     for as_json in (False, True):
         write_messages(tmp_path / "r", reports, agreed.address, as_json=as_json)
-        found = [
-            message
-            for piece in pieces(tmp_path / "r")
-            for message in read_messages(piece, agreed.address, agreed.protocol)
-        ]
+        found = [message for piece in pieces(tmp_path / "r") for message in read(piece, agreed)]
         assert [len(message.reports) for message in found] == [40, 40, 20]
         assert same(Reports.concatenate([m.reports for m in found]), reports)
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
@@ -138,7 +155,7 @@ def changed(data, place, value):
 
 
 def reasons(data, agreed):
-    found = list(read_messages(data, agreed.address, agreed.protocol))
+    found = list(read(data, agreed))
     assert all(isinstance(one, Dropped) for one in found)
     return [(one.reason, one.reports) for one in found]
 
@@ -164,7 +181,7 @@ def test_a_message_for_others_does_not_hide_the_next_one():
     agreed, other = survey("GRR"), survey("OLH", version=2)
     mixed = encode(other.protocol.perturb(values(4)), other.address)
     mixed += encode(agreed.protocol.perturb(values(5)), agreed.address)
-    dropped, message = read_messages(mixed, agreed.address, agreed.protocol)
+    dropped, message = read(mixed, agreed)
     assert (dropped.reason, dropped.reports) == (Reason.VERSION, 4)
     assert len(message.reports) == 5
 
@@ -175,7 +192,7 @@ def test_rows_that_no_client_makes_are_dropped_one_by_one(name):
     reports = agreed.protocol.perturb(values(4))
     data = bytearray(encode(reports, agreed.address))
     data[32 + (len(data) - 32) // 4 * 3 - 1] = 0xFF  # the last byte of the third report
-    (message,) = read_messages(bytes(data), agreed.address, agreed.protocol)
+    (message,) = read(bytes(data), agreed)
     assert message.out_of_range == 1
     assert same(message.reports, reports[np.array([True, True, False, True])])
 
@@ -188,7 +205,7 @@ def test_json_rows_are_read_strictly():
         {"value": "4"}, {"value": None}, {}, {"value": 1, "name": "Ann"}, 4, [4], None,
     ]  # fmt: skip
     data = json.dumps({**good, "reports": rows}).encode()
-    (message,) = read_messages(data, agreed.address, agreed.protocol)
+    (message,) = read(data, agreed)
     assert message.reports.payload["value"].tolist() == [4]
     assert (message.out_of_range, message.malformed) == (3, 8)
 
@@ -222,13 +239,11 @@ def test_nothing_that_arrives_raises(data):
         message[place] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(message)))
     for arrived in (bytes(message), bytes(message[:cut]), data.draw(st.binary(max_size=80))):
-        for found in read_messages(arrived, agreed.address, agreed.protocol):
-            if isinstance(found, Message):
-                Reports.of(
-                    agreed.protocol, found.reports.payload
-                )  # refuses what is not well formed
-            else:
+        for found in read(arrived, agreed):
+            if isinstance(found, Dropped):
                 assert found.reports >= 1
+            else:
+                assert len(found.reports) + found.out_of_range + found.malformed >= 1
 
 
 def test_a_message_without_reports_is_not_written():

@@ -14,6 +14,7 @@ what came since it was last asked.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,11 +23,11 @@ from typing import TYPE_CHECKING, Self
 from sfumato.errors import DataError
 from sfumato.local.report_store import Batch, ReportStore
 from sfumato.local.reports import Reports
-from sfumato.local.wire import Dropped, Message, Reason, read_messages
+from sfumato.local.wire import Dropped, Reader, Reason
 from sfumato.local.wire_files import pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -77,6 +78,7 @@ class Collector:
     ) -> None:
         self.survey = survey
         self.most_per_message = most_per_message
+        self._reader = Reader(survey.address, survey.protocol)
         self._store = ReportStore(store, survey)
         self._lock = threading.Lock()
         self._sum: Aggregate | None = None
@@ -88,10 +90,8 @@ class Collector:
 
     def receive_many(self, several: Iterable[bytes]) -> Receipt:
         """Take several pieces of input in one transaction."""
-        batches: list[Batch] = []
         dropped: Counter[Reason] = Counter()
-        for data in several:
-            self._read(data, batches, dropped)
+        batches = list(self._read(several, dropped))
         repeated = self._store.append(batches, dropped)
         dropped.update({Reason.DUPLICATE: repeated} if repeated else {})
         taken = sum(batch.count for batch in batches) - repeated
@@ -108,25 +108,26 @@ class Collector:
                 pending, size = [], 0
         return total + self.receive_many(pending) if pending else total
 
-    def _read(self, data: bytes, batches: list[Batch], dropped: Counter[Reason]) -> None:
-        if len(data) > LARGEST:
-            dropped[Reason.OVERSIZED] += 1
-            return
-        for found in read_messages(data, self.survey.address, self.survey.protocol):
+    def _read(self, several: Iterable[bytes], dropped: Counter[Reason]) -> Iterator[Batch]:
+        """Give what is good, and count the rest."""
+        pieces = list(several)
+        small = [data for data in pieces if len(data) <= LARGEST]
+        if len(small) < len(pieces):
+            dropped[Reason.OVERSIZED] += len(pieces) - len(small)
+        most = math.inf if self.most_per_message is None else self.most_per_message
+        for found in self._reader.read(small):
             if isinstance(found, Dropped):
                 dropped[found.reason] += found.reports
-            elif self._too_many(found):
-                dropped[Reason.OVERSIZED] += len(found.reports)
+            elif len(found.rows) > most:
+                dropped[Reason.OVERSIZED] += len(found.rows)
             else:
-                if found.out_of_range:
-                    dropped[Reason.RANGE] += found.out_of_range
-                if found.malformed:
-                    dropped[Reason.MALFORMED] += found.malformed
-                if len(found.reports):
-                    batches.append(Batch.of(found))
-
-    def _too_many(self, found: Message) -> bool:
-        return self.most_per_message is not None and len(found.reports) > self.most_per_message
+                for reason, count in (
+                    (Reason.RANGE, found.out_of_range), (Reason.MALFORMED, found.malformed)
+                ):  # fmt: skip
+                    if count:
+                        dropped[reason] += count
+                if len(found.rows):
+                    yield Batch(found.nonce, len(found.rows), found.rows.tobytes())
 
     def __len__(self) -> int:
         """Give the number of reports in the store."""
@@ -139,16 +140,15 @@ class Collector:
 
     def reports(self) -> Reports:
         """Give all stored reports."""
-        parts = [Reports.empty(self.survey.protocol)]
-        parts += [part for _, part in self._store.read(0)]
-        return Reports.concatenate(parts)
+        parts = [self._reader.reports(rows) for _, rows in self._store.read(0)]
+        return Reports.concatenate([Reports.empty(self.survey.protocol), *parts])
 
     def aggregate(self) -> Aggregate:
         """Give the sums of all stored reports, adding what is new since the last call."""
         protocol = self.survey.protocol
         with self._lock:
-            for number, part in self._store.read(self._seen):
-                added = protocol.aggregate(part)
+            for number, rows in self._store.read(self._seen):
+                added = protocol.aggregate(self._reader.reports(rows))
                 self._sum = added if self._sum is None else self._sum + added
                 self._seen = number
             if self._sum is None:

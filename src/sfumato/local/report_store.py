@@ -18,11 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sfumato.errors import DataError
-from sfumato.local.reports import Reports
-from sfumato.local.wire import Message, Reason, row_type
+from sfumato.local.wire import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,15 +60,6 @@ class Batch:
     count: int
     rows: bytes
 
-    @classmethod
-    def of(cls, message: Message) -> Batch:
-        """Pack the reports of a message."""
-        reports = message.reports
-        rows = np.empty(len(reports), dtype=row_type(reports.protocol))
-        for name, part in reports.payload.items():
-            rows[name] = part
-        return cls(message.nonce, len(reports), rows.tobytes())
-
 
 class ReportStore:
     """An append-only file of batches; threads may share it."""
@@ -80,7 +68,7 @@ class ReportStore:
     """Bytes after which a part of the reports is handed out."""
 
     def __init__(self, path: str | Path, survey: Survey) -> None:
-        self._path, self._protocol = Path(path), survey.protocol
+        self._path = Path(path)
         self._lock = threading.RLock()
         with self._speaking():
             # Python's own transactions are off: every one below is explicit.
@@ -135,8 +123,8 @@ class ReportStore:
             self._file.executemany(_COUNT, [(str(r), count) for r, count in counts.items()])
         return repeated
 
-    def read(self, after: int) -> Iterator[tuple[int, Reports]]:
-        """Give all reports added after a batch, in parts, each with its last batch's number."""
+    def read(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """Give all rows added after a batch, in parts, each with its last batch's number."""
         with self._speaking():
             cursor = self._file.execute(
                 "SELECT number, rows FROM batches WHERE number > ? ORDER BY number", (after,)
@@ -147,15 +135,10 @@ class ReportStore:
                 pending.append(rows)
                 size += len(rows)
                 if size >= self.TOGETHER:
-                    yield number, self._reports(b"".join(pending))
+                    yield number, b"".join(pending)
                     pending, size = [], 0
             if pending:
-                yield number, self._reports(b"".join(pending))
-
-    def _reports(self, rows: bytes) -> Reports:
-        found = np.frombuffer(rows, dtype=row_type(self._protocol))
-        payload = {f.name: np.array(found[f.name], f.dtype) for f in self._protocol.fields}
-        return Reports.of(self._protocol, payload)
+                yield number, b"".join(pending)
 
     def count(self) -> int:
         """Give the number of reports."""

@@ -2,7 +2,7 @@
 
 Contract: ``encode`` and ``encode_json`` turn reports into bytes that depend on nothing but the
 reports, the address and the nonce, so that any client, in any language, produces the same ones.
-``read_messages`` takes whatever arrived and never raises on it: every message is either read or
+A :class:`Reader` takes whatever arrived and never raises on it: every message is either read or
 dropped for a named reason, and every report inside is checked against its protocol. Numbers are
 little-endian; a bit vector is bits, least significant first; a hash report is its seed and value.
 ``docs/reference/wire-format.md`` is the specification.
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from sfumato.errors import DataError
 from sfumato.local.reports import Reports, well_formed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
 
@@ -73,21 +73,13 @@ class Address:
         """The name of the survey in four bytes."""
         return hashlib.sha256(self.survey.encode()).digest()[:4]
 
-    def refusal(self, key: bytes, version: int, terms: bytes) -> Reason | None:
-        """Say why a message with this address does not belong here, if it does not."""
-        if key != self.key:
-            return Reason.SURVEY
-        if version != self.version:
-            return Reason.VERSION
-        return None if terms == self.terms else Reason.TERMS
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Message:
-    """A message that could be read: the good reports in it, and how many others it had."""
+    """A message that could be read: the rows of good reports, and how many others it had."""
 
     nonce: bytes
-    reports: Reports
+    rows: npt.NDArray[np.void]
     out_of_range: int = 0
     malformed: int = 0
 
@@ -130,48 +122,78 @@ def refuse_count(reports: int) -> None:
         raise DataError(f"A message carries 1 to {MOST_REPORTS} reports, and {reports} were given.")
 
 
-def read_messages(
-    data: bytes | memoryview, address: Address, protocol: Protocol
-) -> Iterator[Message | Dropped]:
-    """Read all messages in the data, binary or JSON; never raises on what arrived."""
-    from sfumato.local.wire_json import read_lines  # noqa: PLC0415 - it builds on this module
+class Reader:
+    """Reads what arrives for one survey; what its reports look like is worked out once."""
 
-    view = memoryview(data).cast("B")
-    if bytes(view[:1]) == b"{":
-        yield from read_lines(bytes(view), address, protocol)
-        return
-    if not len(view):
-        yield Dropped(Reason.MALFORMED)
-    while len(view):
-        length, found = _first(view, address, protocol)
-        yield found
-        view = view[length:]
+    def __init__(self, address: Address, protocol: Protocol) -> None:
+        self.address, self.protocol = address, protocol
+        self.fields, self.layout = protocol.fields, row_type(protocol)
+        self._key = address.key
 
+    def read(self, several: Iterable[bytes | memoryview]) -> list[Message | Dropped]:
+        """Read all messages in some pieces of input; never raises on what arrived."""
+        return self._checked([found for data in several for found in self._cut(data)])
 
-def _first(view: memoryview, address: Address, protocol: Protocol) -> tuple[int, Message | Dropped]:
-    """Read the first message and give its length, or drop the rest where it cannot be told."""
-    if len(view) < HEADER.size or bytes(view[: len(MAGIC)]) != MAGIC:
-        return len(view), Dropped(Reason.MALFORMED)
-    _, written, key, version, terms, nonce, count, size = HEADER.unpack_from(view)
-    if written != FORMAT:
-        return len(view), Dropped(Reason.FORMAT)
-    length = HEADER.size + count * size
-    if not count or not size or length > len(view):
-        return len(view), Dropped(Reason.MALFORMED)
-    refusal = address.refusal(key, version, terms)
-    if refusal:
-        return length, Dropped(refusal, count)
-    layout = row_type(protocol)
-    if size != layout.itemsize:
-        return length, Dropped(Reason.MALFORMED, count)
-    rows = np.frombuffer(view[HEADER.size : length], dtype=layout)
-    return length, checked(nonce, protocol, {name: rows[name] for name in layout.names or ()})
+    def reports(self, rows: npt.NDArray[np.void] | bytes) -> Reports:
+        """Give rows as reports, refusing any that the protocol cannot have made."""
+        return Reports.of(self.protocol, self._columns(np.frombuffer(rows, dtype=self.layout)))
 
+    def refusal(self, key: bytes, version: int, terms: bytes) -> Reason | None:
+        """Say why a message with this address does not belong here, if it does not."""
+        if key != self._key:
+            return Reason.SURVEY
+        if version != self.address.version:
+            return Reason.VERSION
+        return None if terms == self.address.terms else Reason.TERMS
 
-def checked(nonce: bytes, protocol: Protocol, columns: Mapping[str, npt.NDArray[Any]]) -> Message:
-    """Keep the rows that the protocol could have made, in memory of their own."""
-    payload = {f.name: np.array(columns[f.name], dtype=f.dtype) for f in protocol.fields}
-    good = well_formed(protocol, payload)
-    bad = int(good.size - good.sum())
-    reports = Reports(protocol, payload)
-    return Message(nonce, reports[good] if bad else reports, bad)
+    def _cut(self, data: bytes | memoryview) -> Iterator[Message | Dropped]:
+        from sfumato.local.wire_json import read_lines  # noqa: PLC0415 - it builds on this module
+
+        view = memoryview(data).cast("B")
+        if bytes(view[:1]) == b"{":
+            yield from read_lines(bytes(view), self)
+            return
+        if not len(view):
+            yield Dropped(Reason.MALFORMED)
+        while len(view):
+            length, found = self._first(view)
+            yield found
+            view = view[length:]
+
+    def _first(self, view: memoryview) -> tuple[int, Message | Dropped]:
+        """Read the first message and give its length, or drop the rest where it cannot be told."""
+        if len(view) < HEADER.size or bytes(view[: len(MAGIC)]) != MAGIC:
+            return len(view), Dropped(Reason.MALFORMED)
+        _, written, key, version, terms, nonce, count, size = HEADER.unpack_from(view)
+        if written != FORMAT:
+            return len(view), Dropped(Reason.FORMAT)
+        length = HEADER.size + count * size
+        if not count or not size or length > len(view):
+            return len(view), Dropped(Reason.MALFORMED)
+        refusal = self.refusal(key, version, terms)
+        if refusal:
+            return length, Dropped(refusal, count)
+        if size != self.layout.itemsize:
+            return length, Dropped(Reason.MALFORMED, count)
+        rows = np.frombuffer(view[HEADER.size : length], dtype=self.layout)
+        return length, Message(nonce, rows)
+
+    def _checked(self, found: list[Message | Dropped]) -> list[Message | Dropped]:
+        """Keep the rows that the protocol could have made; all messages are checked at once."""
+        messages = [one for one in found if isinstance(one, Message)]
+        if not messages:
+            return found
+        rows = np.concatenate([one.rows for one in messages])
+        good = well_formed(self.protocol, self._columns(rows))
+        ends = np.cumsum([len(one.rows) for one in messages])
+        parts = iter(zip(np.split(rows, ends[:-1]), np.split(good, ends[:-1]), strict=True))
+        return [self._kept(one, *next(parts)) if isinstance(one, Message) else one for one in found]
+
+    def _kept(
+        self, message: Message, rows: npt.NDArray[np.void], good: npt.NDArray[np.bool_]
+    ) -> Message:
+        bad = int(good.size - good.sum())
+        return replace(message, rows=rows[good], out_of_range=message.out_of_range + bad)
+
+    def _columns(self, rows: npt.NDArray[np.void]) -> dict[str, npt.NDArray[Any]]:
+        return {field.name: np.array(rows[field.name], dtype=field.dtype) for field in self.fields}

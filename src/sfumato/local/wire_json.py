@@ -26,7 +26,6 @@ from sfumato.local.wire import (
     Dropped,
     Message,
     Reason,
-    checked,
     new_nonce,
     refuse_count,
 )
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sfumato.local.protocol import Protocol
     from sfumato.local.reports import Field, Reports
+    from sfumato.local.wire import Reader
 
 _KEYS = {"sfumato", "survey", "version", "terms", "nonce", "reports"}
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,19}")
@@ -73,14 +72,14 @@ def _texts(field: Field, part: npt.NDArray[Any]) -> list[Any]:
     return [str(number) for number in numbers] if field.dtype == "uint64" else numbers
 
 
-def read_lines(data: bytes, address: Address, protocol: Protocol) -> Iterator[Message | Dropped]:
-    """Read one message per line; empty lines are skipped."""
+def read_lines(data: bytes, reader: Reader) -> Iterator[Message | Dropped]:
+    """Read one message per line; empty lines are skipped. What the rows say is not judged here."""
     for line in data.split(b"\n"):
         if line.strip():
-            yield _read(line, address, protocol)
+            yield _read(line, reader)
 
 
-def _read(line: bytes, address: Address, protocol: Protocol) -> Message | Dropped:
+def _read(line: bytes, reader: Reader) -> Message | Dropped:
     try:
         found = json.loads(line.decode("utf-8"), parse_constant=_refuse, parse_float=_refuse)
     except (ValueError, RecursionError):
@@ -95,8 +94,8 @@ def _read(line: bytes, address: Address, protocol: Protocol) -> Message | Droppe
     nonce = _bytes(found["nonce"], NONCE_BYTES)
     if nonce is None:
         return Dropped(Reason.MALFORMED, len(reports))
-    refusal = _refusal(found, address)
-    return Dropped(refusal, len(reports)) if refusal else _message(nonce, reports, protocol)
+    refusal = _refusal(found, reader.address)
+    return Dropped(refusal, len(reports)) if refusal else _message(nonce, reports, reader)
 
 
 def _refuse(text: str) -> None:
@@ -115,43 +114,42 @@ def _refusal(found: dict[str, Any], address: Address) -> Reason | None:
     return None if found["terms"] == address.terms.hex() else Reason.TERMS
 
 
-def _message(nonce: bytes, reports: list[Any], protocol: Protocol) -> Message | Dropped:
-    """Take the rows that are written as they must be, then check what they say."""
-    fields = protocol.fields
-    read = [_row(fields, report) for report in reports]
-    rows = [row for row in read if isinstance(row, list)]
+def _message(nonce: bytes, reports: list[Any], reader: Reader) -> Message:
+    """Take the rows that are written as they must be."""
+    read = [_row(reader.fields, report) for report in reports]
+    rows = [row for row in read if isinstance(row, bytes)]
     beyond = sum(row is Reason.RANGE for row in read)
-    unread = len(read) - len(rows) - beyond
-    columns = {
-        field.name: np.array([row[place] for row in rows], dtype=field.dtype).reshape(
-            len(rows), *field.shape
-        )
-        for place, field in enumerate(fields)
-    }
-    message = checked(nonce, protocol, columns)
-    return Message(nonce, message.reports, message.out_of_range + beyond, unread)
+    return Message(
+        nonce,
+        np.frombuffer(b"".join(rows), dtype=reader.layout),
+        out_of_range=beyond,
+        malformed=len(read) - len(rows) - beyond,
+    )
 
 
-def _row(fields: tuple[Field, ...], report: object) -> list[Any] | Reason:
+def _row(fields: tuple[Field, ...], report: object) -> bytes | Reason:
     if not isinstance(report, dict) or report.keys() != {field.name for field in fields}:
         return Reason.MALFORMED
-    parts = [_part(field, report[field.name]) for field in fields]
-    return next((part for part in parts if isinstance(part, Reason)), parts)
+    row = b""
+    for field in fields:
+        part = _part(field, report[field.name])
+        if isinstance(part, Reason):
+            return part
+        row += part
+    return row
 
 
-def _part(field: Field, value: object) -> Any:
-    """Read one entry, or say why it is not written as a client writes it."""
-    kind = np.dtype(field.dtype)
+def _part(field: Field, value: object) -> bytes | Reason:
+    """Read one entry as bytes, or say why it is not written as a client writes it."""
     if in_hexadecimal(field):
-        raw = _bytes(value, field.entries * kind.itemsize)
-        return Reason.MALFORMED if raw is None else np.frombuffer(raw, kind.newbyteorder("<"))
+        return _bytes(value, field.bits // 8) or Reason.MALFORMED
     if field.dtype == "uint64":
         if not isinstance(value, str) or not _DECIMAL.fullmatch(value):
             return Reason.MALFORMED
         value = int(value)
     if type(value) is not int:
         return Reason.MALFORMED
-    return value if 0 <= value < field.bound else Reason.RANGE
+    return value.to_bytes(field.bits // 8, "little") if 0 <= value < field.bound else Reason.RANGE
 
 
 def _bytes(value: object, count: int) -> bytes | None:
