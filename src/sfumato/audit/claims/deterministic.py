@@ -18,7 +18,7 @@ from __future__ import annotations
 import builtins
 import dis
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 _CALLED = frozenset(
@@ -49,6 +49,11 @@ class CodeFacts:
 
 def read_code(func: Any, arguments: object = ()) -> CodeFacts:
     """Judge a function by its code; one with extra arguments or defaults is not judged."""
+    if isinstance(func, BuiltinFunctionType) and not arguments:
+        return CodeFacts(
+            deterministic=getattr(builtins, func.__name__, None) is func
+            and func.__name__ in _CALLED
+        )
     if not isinstance(func, FunctionType) or arguments or func.__closure__ or func.__defaults__:
         return CodeFacts()
     code = func.__code__

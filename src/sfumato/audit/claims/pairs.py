@@ -171,12 +171,12 @@ class Pairs:
 
     @staticmethod
     def _thinned(pairs: list[Pair], rng: np.random.Generator, most: int = MOST) -> list[Pair]:
-        """Keep the first half of what fits, and a random choice of the rest, in order."""
+        """Keep the first few, the last, and a random choice of those between, in order."""
         if len(pairs) <= most:
             return pairs
-        kept = most // 2
-        rest = sorted(rng.choice(len(pairs) - kept, most - kept, replace=False) + kept)
-        return pairs[:kept] + [pairs[i] for i in rest]
+        kept = most // 4
+        between = rng.choice(len(pairs) - kept - 1, most - kept - 1, replace=False) + kept
+        return [*pairs[:kept], *(pairs[i] for i in sorted(between)), pairs[-1]]
 
 
 def _answer_pairs(count: int) -> list[tuple[list[float], list[float]]]:
