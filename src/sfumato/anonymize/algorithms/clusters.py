@@ -62,7 +62,7 @@ class Shares:
 
 
 class State(NamedTuple):
-    """Everything about shares and clusters that kernels read and change.
+    """Everything about shares and clusters that changes.
 
     Share `j` is `count[j]` records of tuple `tuple_[j]`; `next_[j]` is the next share of
     its cluster; `used[0]` shares are in use. Cluster `c` begins with share `head[c]`.
@@ -122,7 +122,8 @@ class Clusters:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
         """Return the members of clusters, or of unions of two, as bags to be judged."""
         other = np.full(len(first), -1, dtype=np.int64) if second is None else second
-        tuples, counts, groups = _members(self.state, first, other)
+        lists = self.state.tuple_, self.state.count, self.state.next_, self.state.head
+        tuples, counts, groups = _members(*lists, first, other)
         return tuples, counts, groups, len(first)
 
     def refresh(self, touched: NDArray[np.int64]) -> None:
@@ -143,25 +144,32 @@ class Clusters:
 
 @njit(cache=True)
 def _members(
-    state: State, first: NDArray[np.int64], second: NDArray[np.int64]
+    tuple_: NDArray[np.int64],
+    count: NDArray[np.int64],
+    next_: NDArray[np.int64],
+    head: NDArray[np.int64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """List the members of pairs of clusters; a second cluster of −1 is none."""
     total = 0
-    for i in range(len(first)):
-        for c in (first[i], second[i]):
-            j = state.head[c] if c >= 0 else -1
-            while j >= 0:
-                total += 1
-                j = state.next_[j]
-    bags = np.empty((3, total), dtype=np.int64)
+    for i in range(2 * len(first)):
+        c = first[i // 2] if i % 2 == 0 else second[i // 2]
+        j = head[c] if c >= 0 else -1
+        while j >= 0:
+            total += 1
+            j = next_[j]
+    tuples = np.empty(total, dtype=np.int64)
+    counts = np.empty(total, dtype=np.int64)
+    groups = np.empty(total, dtype=np.int64)
     at = 0
-    for i in range(len(first)):
-        for c in (first[i], second[i]):
-            j = state.head[c] if c >= 0 else -1
-            while j >= 0:
-                bags[0, at] = state.tuple_[j]
-                bags[1, at] = state.count[j]
-                bags[2, at] = i
-                at += 1
-                j = state.next_[j]
-    return bags[0], bags[1], bags[2]
+    for i in range(2 * len(first)):
+        c = first[i // 2] if i % 2 == 0 else second[i // 2]
+        j = head[c] if c >= 0 else -1
+        while j >= 0:
+            tuples[at] = tuple_[j]
+            counts[at] = count[j]
+            groups[at] = i // 2
+            at += 1
+            j = next_[j]
+    return tuples, counts, groups

@@ -9,6 +9,9 @@ records as the sizes of both sides allow.
 A relaxed cut may divide records of equal value: those of the leaf at the cut between both
 sides, or those of the largest child with a remainder that is too small. One share of a
 tuple is then split; `cut` reports it.
+
+Kernels take plain arrays: tuples of arrays would multiply the compiler's time, and would be
+named in its caches, where a later version might not know them.
 """
 
 from __future__ import annotations
@@ -17,10 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sfumato.anonymize.algorithms.encoding import Tree
 
 
@@ -42,112 +44,147 @@ class Rules(NamedTuple):
     leaves: int
 
 
-class Scratch(NamedTuple):
-    """Per leaf or child of the set at hand: its records, its common ancestor, its part."""
-
-    weight: NDArray[np.int64]
-    lowest: NDArray[np.int64]
-    level: NDArray[np.int64]
-    part: NDArray[np.int64]
-    seen: NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 
-@njit(cache=True)
-def cut(  # noqa: C901 - two kinds of cut, gauged or made
+def cut(
     sets: Sets,
     tree: Tree,
     rules: Rules,
-    along: NDArray[np.int64],
+    along: Ints,
     wanted: float,
-    gain: NDArray[np.float64],
-    parts: NDArray[np.int64],
-    part: NDArray[np.int64],
-    divided: NDArray[np.int64],
-) -> None:
+    part: Ints | None = None,
+) -> tuple[NDArray[np.float64], Ints, Ints]:
     """Cut each set along an attribute, or where `along` is −1, gauge all attributes.
 
-    `gain[p, a]` is the loss saved on that attribute, −1 where it cannot be cut, and
-    `parts[p, a]` the number of parts. When cutting, `part[i]` is the part of share `i`, and
-    `divided[p]` says: share, records of it that leave, and the part they go to.
+    Return the loss saved per set and attribute, −1 where it cannot be cut, the number of
+    parts, and per set the share that is divided (−1 for none), how many of its records leave
+    it, and the part they go to. When cutting, `part[i]` is set to the part of share `i`.
     """
-    zero = np.zeros(rules.leaves, dtype=np.int64)
-    scratch = Scratch(zero, zero.copy(), zero.copy(), zero.copy(), zero.copy())
-    for p in range(len(sets.begin) - 1):
-        for a in range(len(tree.start)):
+    n, width = len(sets.begin) - 1, len(tree.start)
+    gain, parts = np.full((n, width), -1.0), np.zeros((n, width), dtype=np.int64)
+    divided = np.full((n, 3), -1, dtype=np.int64)
+    if part is None:
+        part = np.empty(0, dtype=np.int64)
+    longest = int(np.diff(sets.begin).max(initial=1))
+    scratch = np.zeros((5, rules.leaves), dtype=np.int64)
+    column = np.empty(longest, dtype=np.int64)
+    _cut(*sets, *tree, *rules[:4], along, wanted, gain, parts, part, divided, column, *scratch)
+    return gain, parts, divided
+
+
+@njit(cache=True)
+def _cut(  # noqa: C901, PLR0912 - two kinds of cut, gauged or made
+    tuple_: Ints, size: Ints, begin: Ints,
+    leaves: NDArray[np.int32], starts: Ints, heights: Ints, node: NDArray[np.int32],
+    price: NDArray[np.float64],
+    minimum: int, relaxed: bool, by_order: NDArray[np.bool_], step: NDArray[np.float64],
+    along: Ints, wanted: float, gain: NDArray[np.float64], parts: Ints, part: Ints, divided: Ints,
+    leaf: Ints, weight: Ints, lowest: Ints, above: Ints, number: Ints, seen: Ints,
+) -> None:  # fmt: skip
+    """Do what `cut` says; `leaf` to `seen` are scratch, `weight` being zero before and after.
+
+    Per leaf or child of the set at hand: its records, its lowest leaf, the level of its own
+    common ancestor, and its part; `seen` lists the children that occur.
+    """
+    for p in range(len(begin) - 1):
+        first, n = begin[p], begin[p + 1] - begin[p]
+        for a in range(len(starts)):
             if along[p] >= 0 and a != along[p]:
                 continue
-            gain[p, a] = -1.0
-            parts[p, a] = 0
-            low, high, level, total = _extent(sets, tree, p, a)
-            if low == high or total < 2 * rules.minimum:
+            total = np.int64(0)
+            for i in range(n):
+                leaf[i] = leaves[tuple_[first + i], a]
+                total += size[first + i]
+            start, height = starts[a], heights[a]
+            low, high, level = _extent(leaf, n, node, start, height)
+            if low == high or total < 2 * minimum:
                 continue
-            ordered = rules.by_order[a]
-            found = _tally(sets, tree, scratch, p, a, -1 if ordered else level - 1)
-            if ordered:
-                at, left, over = _place(rules, scratch, low, high, total, wanted)
+            key_level = -1 if by_order[a] else level - 1
+            found = _tally(
+                leaf, n, size, first, node, start, height, key_level, weight, lowest, above, seen
+            )
+            if by_order[a]:
+                at, left, over = _place(weight, low, high, total, wanted, minimum, relaxed)
                 if at >= 0:
                     parts[p, a] = 2
-                    spread = _spread(scratch, low, high, total, at, left, over)
-                    gain[p, a] = rules.step[a] * spread
+                    gain[p, a] = step[a] * _spread(weight, low, high, total, at, left, over)
                     if along[p] >= 0:
-                        _divide(sets, tree, p, a, at, over, part, divided)
+                        _divide(leaf, n, size, first, at, over, part, divided, p)
             else:
-                own, pool, donor, lent = _pool(rules, scratch, found)
+                own, pool, donor, lent = _pool(weight, number, seen, found, minimum, relaxed)
                 if own + (pool > 0) >= 2:
                     parts[p, a] = own + (pool > 0)
-                    top = tree.price[tree.start[a] + low * tree.height[a] + level]
-                    gain[p, a] = _saved(tree, scratch, a, found, top, donor, lent)
+                    top = price[start + low * height + level]
+                    saved = 0.0
+                    for j in range(found):
+                        key = seen[j]
+                        if number[key] > 0:
+                            stays = weight[key] - (lent if key == donor else 0)
+                            own_price = price[start + lowest[key] * height + above[key]]
+                            saved += stays * (top - own_price)
+                    gain[p, a] = saved
                     if along[p] >= 0:
-                        _assign(sets, tree, scratch, p, a, level - 1, donor, lent, part, divided)
+                        for i in range(n):
+                            leaf[i] = node[start + leaf[i] * height + level - 1]
+                        _assign(leaf, n, size, first, number, donor, lent, part, divided, p)
             for j in range(found):
-                scratch.weight[scratch.seen[j]] = 0
+                weight[seen[j]] = 0
 
 
 @njit(cache=True)
-def _extent(sets: Sets, tree: Tree, p: int, a: int) -> tuple[int, int, int, int]:
-    """Return lowest and highest leaf, level of the common ancestor, and records of a set."""
-    start, height = tree.start[a], tree.height[a]
-    node = tree.node
-    low = int(tree.leaves[sets.tuple_[sets.begin[p]], a])
-    high, level, total = low, 0, 0
-    for i in range(sets.begin[p], sets.begin[p + 1]):
-        leaf = int(tree.leaves[sets.tuple_[i], a])
-        while node[start + leaf * height + level] != node[start + low * height + level]:
+def _extent(
+    leaf: Ints, n: int, node: NDArray[np.int32], start: int, height: int
+) -> tuple[int, int, int]:
+    """Return lowest and highest leaf of a set, and the level of its common ancestor."""
+    low, high, level = leaf[0], leaf[0], 0
+    for i in range(n):
+        one = leaf[i]
+        while node[start + one * height + level] != node[start + low * height + level]:
             level += 1
-        low, high = min(low, leaf), max(high, leaf)
-        total += sets.size[i]
-    return low, high, level, total
+        low, high = min(low, one), max(high, one)
+    return low, high, level
 
 
 @njit(cache=True)
-def _tally(sets: Sets, tree: Tree, scratch: Scratch, p: int, a: int, level: int) -> int:
+def _tally(
+    leaf: Ints,
+    n: int,
+    size: Ints,
+    first: int,
+    node: NDArray[np.int32],
+    start: int,
+    height: int,
+    level: int,
+    weight: Ints,
+    lowest: Ints,
+    above: Ints,
+    seen: Ints,
+) -> int:
     """Count the records per node on a level, or per leaf where it is −1; return how many occur.
 
     The nodes' own common ancestors are found as well, for their prices.
     """
-    start, height, node = tree.start[a], tree.height[a], tree.node
-    weight, lowest, above, _, seen = scratch
     found = 0
-    for i in range(sets.begin[p], sets.begin[p + 1]):
-        leaf = int(tree.leaves[sets.tuple_[i], a])
-        x = start + leaf * height
-        key = leaf if level < 0 else int(node[x + level])
+    for i in range(n):
+        x = start + leaf[i] * height
+        key = leaf[i] if level < 0 else np.int64(node[x + level])
         if weight[key] == 0:
             seen[found] = key
             found += 1
-            lowest[key] = leaf
+            lowest[key] = leaf[i]
             above[key] = 0
         else:
             y = start + lowest[key] * height
             while node[x + above[key]] != node[y + above[key]]:
                 above[key] += 1
-        weight[key] += sets.size[i]
+        weight[key] += size[first + i]
     return found
 
 
 @njit(cache=True)
 def _place(
-    rules: Rules, scratch: Scratch, low: int, high: int, total: int, wanted: float
+    weight: Ints, low: int, high: int, total: int, wanted: float, minimum: int, relaxed: bool
 ) -> tuple[int, int, int]:
     """Return the last leaf on the left, or −1, the records there, and how many are divided off.
 
@@ -156,61 +193,59 @@ def _place(
     goal = wanted * total
     at, left, passed = -1, 0, 0
     for leaf in range(low, high):
-        passed += scratch.weight[leaf]
-        fits = passed >= rules.minimum and total - passed >= rules.minimum
-        if scratch.weight[leaf] > 0 and fits and (at < 0 or abs(passed - goal) < abs(left - goal)):
+        passed += weight[leaf]
+        fits = passed >= minimum and total - passed >= minimum
+        if weight[leaf] > 0 and fits and (at < 0 or abs(passed - goal) < abs(left - goal)):
             at, left = leaf, passed
-    exact = min(max(int(goal), rules.minimum), total - rules.minimum)
-    if not rules.relaxed or (at >= 0 and abs(left - goal) <= abs(exact - goal)):
+    exact = min(max(int(goal), minimum), total - minimum)
+    if not relaxed or (at >= 0 and abs(left - goal) <= abs(exact - goal)):
         return at, left, 0
-    passed, leaf = scratch.weight[low], low
+    passed, leaf = weight[low], low
     while passed < exact:
         leaf += 1
-        passed += scratch.weight[leaf]
+        passed += weight[leaf]
     return leaf, exact, passed - exact
 
 
 @njit(cache=True)
-def _spread(
-    scratch: Scratch, low: int, high: int, total: int, at: int, left: int, over: int
-) -> int:
+def _spread(weight: Ints, low: int, high: int, total: int, at: int, left: int, over: int) -> int:
     """Return by how many leaves the ranges of all records shrink together."""
     begins = at if over > 0 else at + 1
-    while scratch.weight[begins] == 0:
+    while weight[begins] == 0:
         begins += 1
     return total * (high - low) - left * (at - low) - (total - left) * (high - begins)
 
 
 @njit(cache=True)
 def _divide(
-    sets: Sets, tree: Tree, p: int, a: int, at: int, over: int,
-    part: NDArray[np.int64], divided: NDArray[np.int64],
+    leaf: Ints, n: int, size: Ints, first: int, at: int, over: int, part: Ints, divided: Ints,
+    p: int,
 ) -> None:  # fmt: skip
     """Put shares on the left, part 0, or on the right, part 1; `over` of leaf `at` go right."""
-    for i in range(sets.begin[p], sets.begin[p + 1]):
-        leaf = tree.leaves[sets.tuple_[i], a]
-        part[i] = 1 if leaf > at else 0
-        if leaf == at and over > 0:
-            if sets.size[i] <= over:
-                part[i] = 1
+    for i in range(n):
+        part[first + i] = 1 if leaf[i] > at else 0
+        if leaf[i] == at and over > 0:
+            if size[first + i] <= over:
+                part[first + i] = 1
             else:
-                divided[p, 0], divided[p, 1], divided[p, 2] = i, over, 1
-            over -= min(over, sets.size[i])
+                divided[p, 0], divided[p, 1], divided[p, 2] = first + i, over, 1
+            over -= min(over, size[first + i])
 
 
 @njit(cache=True)
-def _pool(rules: Rules, scratch: Scratch, found: int) -> tuple[int, int, int, int]:
+def _pool(
+    weight: Ints, part: Ints, seen: Ints, found: int, minimum: int, relaxed: bool
+) -> tuple[int, int, int, int]:
     """Decide which children stand alone, and number their parts; 0 is the remainder.
 
     Return how many stand alone, the records of the remainder, and the child that lends it
     records and how many.
     """
-    weight, part, seen = scratch.weight, scratch.part, scratch.seen
     own, pool, smallest, largest = 0, 0, -1, -1
     for j in range(found):
         key = seen[j]
         part[key] = 0
-        if weight[key] < rules.minimum:
+        if weight[key] < minimum:
             pool += weight[key]
             continue
         own += 1
@@ -219,11 +254,11 @@ def _pool(rules: Rules, scratch: Scratch, found: int) -> tuple[int, int, int, in
             smallest = key
         if largest < 0 or weight[key] > weight[largest]:
             largest = key
-    missing = rules.minimum - pool
+    missing = minimum - pool
     if pool == 0 or missing <= 0 or own == 0:
         return own, pool, -1, 0
-    if rules.relaxed and weight[largest] - missing >= rules.minimum:
-        return own, rules.minimum, largest, missing
+    if relaxed and weight[largest] - missing >= minimum:
+        return own, minimum, largest, missing
     # The smallest child joins the remainder, and the last number takes the place of its own.
     for j in range(found):
         if part[seen[j]] == own:
@@ -234,33 +269,16 @@ def _pool(rules: Rules, scratch: Scratch, found: int) -> tuple[int, int, int, in
 
 
 @njit(cache=True)
-def _saved(
-    tree: Tree, scratch: Scratch, a: int, found: int, top: float, donor: int, lent: int
-) -> float:
-    """Return the loss saved by the children that stand alone."""
-    saved = 0.0
-    for j in range(found):
-        key = scratch.seen[j]
-        if scratch.part[key] > 0:
-            at = tree.start[a] + scratch.lowest[key] * tree.height[a] + scratch.level[key]
-            leaving = lent if key == donor else 0
-            saved += (scratch.weight[key] - leaving) * (top - tree.price[at])
-    return saved
-
-
-@njit(cache=True)
 def _assign(
-    sets: Sets, tree: Tree, scratch: Scratch, p: int, a: int, level: int, donor: int, lent: int,
-    part: NDArray[np.int64], divided: NDArray[np.int64],
+    child: Ints, n: int, size: Ints, first: int, number: Ints, donor: int, lent: int, part: Ints,
+    divided: Ints, p: int,
 ) -> None:  # fmt: skip
     """Put each share into the part of its child; `lent` records of the donor into part 0."""
-    for i in range(sets.begin[p], sets.begin[p + 1]):
-        leaf = int(tree.leaves[sets.tuple_[i], a])
-        key = tree.node[tree.start[a] + leaf * tree.height[a] + level]
-        part[i] = scratch.part[key]
-        if key == donor and lent > 0:
-            if sets.size[i] <= lent:
-                part[i] = 0
+    for i in range(n):
+        part[first + i] = number[child[i]]
+        if child[i] == donor and lent > 0:
+            if size[first + i] <= lent:
+                part[first + i] = 0
             else:
-                divided[p, 0], divided[p, 1], divided[p, 2] = i, lent, 0
-            lent -= min(lent, sets.size[i])
+                divided[p, 0], divided[p, 1], divided[p, 2] = first + i, lent, 0
+            lent -= min(lent, size[first + i])

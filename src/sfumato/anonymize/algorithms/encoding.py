@@ -28,7 +28,7 @@ KEY_LIMIT = 2**62
 
 
 class Tree(NamedTuple):
-    """Leaves of the tuples, and all hierarchies with their prices, as kernels take them."""
+    """Leaves of the tuples, and all hierarchies with their prices, in the order of kernels."""
 
     leaves: NDArray[np.int32]
     start: NDArray[np.int64]
@@ -114,31 +114,46 @@ def _tree_order(table: NDArray[np.int32]) -> NDArray[np.int64]:
     return rank
 
 
-@njit(cache=True)
 def describe(
     tree: Tree, tuples: NDArray[np.int64], groups: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return level of the lowest common ancestor, lowest and highest leaf per group."""
-    width = tree.leaves.shape[1]
-    level = np.zeros((n, width), dtype=np.int64)
-    low = np.full((n, width), -1, dtype=np.int64)
-    high = np.full((n, width), -1, dtype=np.int64)
+    shape = (n, tree.leaves.shape[1])
+    level, low, high = (np.full(shape, fill, dtype=np.int64) for fill in (0, -1, -1))
+    _describe(*tree[:4], tuples, groups, level, low, high)
+    return level, low, high
+
+
+# Kernels take plain arrays: tuples of arrays would multiply the compiler's time, and would be
+# named in its caches, where a later version might not know them.
+@njit(cache=True)
+def _describe(
+    leaves: NDArray[np.int32],
+    start: NDArray[np.int64],
+    height: NDArray[np.int64],
+    node: NDArray[np.int32],
+    tuples: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    level: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+) -> None:
+    """Fill in what `describe` returns; groups below 0 are left out."""
     for i in range(len(tuples)):
         g = groups[i]
         if g < 0:
             continue
-        for a in range(width):
-            leaf = np.int64(tree.leaves[tuples[i], a])
+        for a in range(len(start)):
+            leaf = np.int64(leaves[tuples[i], a])
             if low[g, a] < 0:
                 low[g, a] = leaf
                 high[g, a] = leaf
                 continue
-            here = tree.start[a] + leaf * tree.height[a]
-            there = tree.start[a] + low[g, a] * tree.height[a]
+            here = start[a] + leaf * height[a]
+            there = start[a] + low[g, a] * height[a]
             h = level[g, a]
-            while tree.node[here + h] != tree.node[there + h]:
+            while node[here + h] != node[there + h]:
                 h += 1
             level[g, a] = h
             low[g, a] = min(low[g, a], leaf)
             high[g, a] = max(high[g, a], leaf)
-    return level, low, high

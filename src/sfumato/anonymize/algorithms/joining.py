@@ -10,14 +10,12 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.clusters import Clusters, State
+    from sfumato.anonymize.algorithms.clusters import Clusters
     from sfumato.anonymize.algorithms.encoding import Tree
 
 
-@njit(cache=True)
 def look(
-    state: State,
-    tree: Tree,
+    clusters: Clusters,
     order: NDArray[np.int64],
     line: NDArray[np.int64],
     row: NDArray[np.int64],
@@ -30,14 +28,44 @@ def look(
 
     Seeker `c` has its list in row `row[c]` of `best` and `cost`; others have row −1.
     """
-    # Fields are taken out of the tuples once: counting references in the loop costs more
-    # than the arithmetic. Rows are gathered in the order they are compared in, and the
-    # attributes that sorting counted least, which differ most, come first.
-    size, price_of, holds, node, price = (
-        state.size, state.price, state.holds, tree.node, tree.price
+    state, tree = clusters.state, clusters.encoding.tree
+    at, level = in_line(tree, order, state.low[line], state.level[line])
+    _look(
+        at, level, line, row, window, lending, state.size, state.price, state.holds, tree.node,
+        tree.price, best, cost,
     )  # fmt: skip
-    at, level = in_line(tree, order, state.low, state.level, line)
-    width = at.shape[1]
+
+
+def in_line(
+    tree: Tree, order: NDArray[np.int64], low: NDArray[np.int64], level: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each generalised tuple's branches begin, and its levels.
+
+    The attributes that sorting counted least, which differ most between neighbours, come
+    first, so that comparing can stop early.
+    """
+    back = order[::-1]
+    at = tree.start[back] + low[:, back] * tree.height[back]
+    return np.ascontiguousarray(at), np.ascontiguousarray(level[:, back])
+
+
+@njit(cache=True)
+def _look(
+    at: NDArray[np.int64],
+    level: NDArray[np.int64],
+    line: NDArray[np.int64],
+    row: NDArray[np.int64],
+    window: int,
+    lending: int,
+    size: NDArray[np.int64],
+    price_of: NDArray[np.float64],
+    holds: NDArray[np.bool_],
+    node: NDArray[np.int32],
+    price: NDArray[np.float64],
+    best: NDArray[np.int64],
+    cost: NDArray[np.float64],
+) -> None:
+    """Do what `look` says, on rows gathered in sorted order."""
     for i in range(len(line)):
         c = line[i]
         r = row[c]
@@ -55,7 +83,7 @@ def look(
             paid = size[c] * price_of[c] + given * price_of[d]
             limit = (cost[r, -1] + paid) / total
             union = 0.0
-            for a in range(width):
+            for a in range(at.shape[1]):
                 h = max(level[i, a], level[j, a])
                 while node[at[i, a] + h] != node[at[j, a] + h]:
                     h += 1
@@ -64,29 +92,6 @@ def look(
                     break
             if union < limit:
                 insert(best, cost, r, d, total * union - paid)
-
-
-@njit(cache=True)
-def in_line(
-    tree: Tree,
-    order: NDArray[np.int64],
-    low: NDArray[np.int64],
-    level: NDArray[np.int64],
-    line: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each generalised tuple's branches begin, and its levels, in sorted order.
-
-    Attributes come in reverse order of sorting.
-    """
-    width = len(order)
-    at = np.empty((len(line), width), dtype=np.int64)
-    levels = np.empty((len(line), width), dtype=np.int64)
-    for i in range(len(line)):
-        for j in range(width):
-            a = order[width - 1 - j]
-            at[i, j] = tree.start[a] + low[line[i], a] * tree.height[a]
-            levels[i, j] = level[line[i], a]
-    return at, levels
 
 
 @njit(cache=True)
@@ -122,7 +127,11 @@ def join(
     _absorb(clusters, first[whole], second[whole])
     lent = given > 0
     if lent.any():
-        _borrow(state, clusters.encoding.tree, first[lent], second[lent], given[lent])
+        _borrow(
+            state.tuple_, state.count, state.next_, state.used, state.head, state.tail, state.low,
+            state.level, state.size, *clusters.encoding.tree, first[lent], second[lent],
+            given[lent],
+        )  # fmt: skip
         clusters.refresh(np.unique(np.concatenate([first[lent], second[lent]])))
     return np.unique(np.concatenate([first[lent], second[lent], second[whole]]))
 
@@ -182,19 +191,17 @@ def _absorb(clusters: Clusters, first: NDArray[np.int64], second: NDArray[np.int
 
 @njit(cache=True)
 def _borrow(
-    state: State,
-    tree: Tree,
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    given: NDArray[np.int64],
-) -> None:
+    tuple_: NDArray[np.int64], count: NDArray[np.int64], next_: NDArray[np.int64],
+    used: NDArray[np.int64], head: NDArray[np.int64], tail: NDArray[np.int64],
+    low: NDArray[np.int64], level: NDArray[np.int64], size: NDArray[np.int64],
+    leaves: NDArray[np.int32], start: NDArray[np.int64], height: NDArray[np.int64],
+    node: NDArray[np.int32], price: NDArray[np.float64],
+    first: NDArray[np.int64], second: NDArray[np.int64], given: NDArray[np.int64],
+) -> None:  # fmt: skip
     """Move records to each first cluster from the second, members nearest to it first.
 
     Generalised tuples are left for the caller to recompute.
     """
-    tuple_, count, next_, used = state.tuple_, state.count, state.next_, state.used
-    head, tail, low, level, size = state.head, state.tail, state.low, state.level, state.size
-    leaves, start, height, node, price = tree
     for i in range(len(first)):
         c, d, need = first[i], second[i], given[i]
         size[c] += need

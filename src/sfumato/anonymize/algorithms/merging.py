@@ -109,10 +109,7 @@ def _propose(
     low = clusters.state.low[living]
     for order in orders:
         line = living[np.argsort(clusters.encoding.keys(low, order), kind="stable")]
-        look(
-            clusters.state, clusters.encoding.tree, order, line, row, window, _lending(judge),
-            best, cost,
-        )  # fmt: skip
+        look(clusters, order, line, row, window, _lending(judge), best, cost)
     return best, cost
 
 

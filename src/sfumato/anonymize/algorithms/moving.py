@@ -24,7 +24,6 @@ from sfumato.anonymize.algorithms.merging import sorted_orders
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.encoding import Tree
     from sfumato.anonymize.algorithms.verdicts import Judge
 
 ROUNDS = 30
@@ -182,7 +181,8 @@ def _propose(
     found = home >= 0
     c, d = shares.class_, np.maximum(home, 0)
     begin = np.searchsorted(c, np.arange(now.n + 1))
-    without = _prices_without(tree, shares.tuple_, begin)
+    without = np.zeros(len(c))
+    _prices_without(*tree, shares.tuple_, begin, np.zeros(len(c) + 1, dtype=np.int64), without)
     spare = now.size[c] - now.judge.problem.definition.minimum_size
     moved = np.minimum(shares.count, np.maximum(spare, 0))
     if not now.judge.counts_only:
@@ -223,52 +223,54 @@ def _homes(now: PricedClasses, memory: _Memory) -> tuple[NDArray[np.int64], NDAr
     awake = memory.awake[shares.tuple_]
     for order in sorted_orders(encoding):
         line = np.argsort(encoding.keys(leaves, order), kind="stable")
+        own = shares.class_[line]
+        mine, _ = in_line(encoding.tree, order, leaves[line], leaves[line])
+        at, level = in_line(encoding.tree, order, now.low[own], now.level[own])
         _look_for_homes(
-            encoding.tree, order, line, awake, leaves, shares.class_, shares.count, now.low,
-            now.level, now.size, now.price, WINDOW, home, cost, price,
+            mine, at, level, line, own, awake, shares.count, now.size, now.price,
+            encoding.tree.node, encoding.tree.price, WINDOW, home, cost, price,
         )  # fmt: skip
     return home, price
 
 
 @njit(cache=True)
 def _look_for_homes(
-    tree: Tree,
-    order: NDArray[np.int64],
-    line: NDArray[np.int64],
-    awake: NDArray[np.bool_],
-    leaves: NDArray[np.int64],
-    class_: NDArray[np.int64],
-    count: NDArray[np.int64],
-    low: NDArray[np.int64],
+    mine: NDArray[np.int64],
+    at: NDArray[np.int64],
     level: NDArray[np.int64],
+    line: NDArray[np.int64],
+    own: NDArray[np.int64],
+    awake: NDArray[np.bool_],
+    count: NDArray[np.int64],
     size: NDArray[np.int64],
     price_of: NDArray[np.float64],
+    node: NDArray[np.int32],
+    prices: NDArray[np.float64],
     window: int,
     home: NDArray[np.int64],
     cost: NDArray[np.float64],
     price: NDArray[np.float64],
 ) -> None:
-    """Keep for each share the cheapest class among those of its neighbours in one order."""
-    node, prices = tree.node, tree.price
-    mine, _ = in_line(tree, order, leaves, leaves, line)
-    at, levels = in_line(tree, order, low, level, class_[line])
-    width = at.shape[1]
+    """Keep for each share the cheapest class among those of its neighbours in one order.
+
+    Rows of shares (`mine`) and of their classes (`at`, `level`, `own`) are in sorted order.
+    """
     for i in range(len(line)):
         s = line[i]
         if not awake[s]:
             continue
         last = -1
         for j in range(max(0, i - window), min(len(line), i + window + 1)):
-            d = class_[line[j]]
-            if d == last or d == class_[s] or d == home[s]:
+            d = own[j]
+            if d == last or d == own[i] or d == home[s]:
                 continue
             last = d
             paid = size[d] * price_of[d]
             total = size[d] + count[s]
             limit = (cost[s] + paid) / total
             joined = 0.0
-            for a in range(width):
-                h = levels[j, a]
+            for a in range(at.shape[1]):
+                h = level[j, a]
                 while node[at[j, a] + h] != node[mine[i, a] + h]:
                     h += 1
                 joined += prices[at[j, a] + h]
@@ -282,13 +284,17 @@ def _look_for_homes(
 
 @njit(cache=True)
 def _prices_without(  # noqa: C901 - three nested walks
-    tree: Tree, tuple_: NDArray[np.int64], begin: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return for each share the price of its class without it, by ancestors from both ends."""
-    leaves, start, height, node, price = tree
-    result = np.zeros(len(tuple_))
-    n = len(tuple_)
-    after = np.zeros(n + 1, dtype=np.int64)
+    leaves: NDArray[np.int32],
+    start: NDArray[np.int64],
+    height: NDArray[np.int64],
+    node: NDArray[np.int32],
+    price: NDArray[np.float64],
+    tuple_: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    after: NDArray[np.int64],
+    result: NDArray[np.float64],
+) -> None:
+    """Add up for each share the price of its class without it, by ancestors from both ends."""
     for c in range(len(begin) - 1):
         first, last = begin[c], begin[c + 1]
         if last - first < 2:
@@ -319,7 +325,6 @@ def _prices_without(  # noqa: C901 - three nested walks
                     y = start[a] + leaves[tuple_[i], a] * height[a]
                     while node[x + before] != node[y + before]:
                         before += 1
-    return result
 
 
 @njit(cache=True)

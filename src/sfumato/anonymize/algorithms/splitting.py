@@ -155,7 +155,8 @@ class Splitter:
         begins = level.begins
         sets = Sets(level.tuple_, level.count, np.append(begins, len(level.tuple_)))
         holds = level.holds[begins]
-        gain, parts = self._gauge(sets)
+        everywhere = np.full(len(begins), -1, dtype=np.int64)
+        gain, parts, _ = cut(sets, self.encoding.tree, self.rules, everywhere, MEDIAN)
         score = np.where(parts > 1, self.preference(sets, gain, parts), -np.inf)
         ranked = np.argsort(-score, axis=1, kind="stable")
         uncut = np.ones(len(begins), dtype=np.bool_)
@@ -172,15 +173,6 @@ class Splitter:
         left = level[np.repeat(uncut, np.diff(sets.begin))]
         return Parts.concatenate(made).sorted(), left
 
-    def _gauge(self, sets: Sets) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        n, width = len(sets.begin) - 1, len(self.rules.step)
-        gain, parts = np.empty((n, width)), np.empty((n, width), dtype=np.int64)
-        everywhere = np.full(n, -1, dtype=np.int64)
-        part, divided = np.empty(0, dtype=np.int64), np.empty((0, 3), dtype=np.int64)
-        tree = self.encoding.tree
-        cut(sets, tree, self.rules, everywhere, MEDIAN, gain, parts, part, divided)
-        return gain, parts
-
     def _cut(
         self, sets: Sets, tried: NDArray[np.int64], along: NDArray[np.int64], place: float
     ) -> Parts:
@@ -189,13 +181,8 @@ class Splitter:
         ends = np.cumsum(lengths)
         entries = np.arange(ends[-1]) + np.repeat(sets.begin[tried] - (ends - lengths), lengths)
         some = Sets(sets.tuple_[entries], sets.size[entries], np.append(0, ends))
-        n, width = len(tried), len(self.rules.step)
         part = np.zeros(len(entries), dtype=np.int64)
-        divided = np.full((n, 3), -1, dtype=np.int64)
-        cut(
-            some, self.encoding.tree, self.rules, along, place,
-            np.empty((n, width)), np.empty((n, width), dtype=np.int64), part, divided,
-        )  # fmt: skip
+        _, _, divided = cut(some, self.encoding.tree, self.rules, along, place, part)
         whole = Parts(some.tuple_, some.size.copy(), np.repeat(tried, lengths), part, part < 0)
         share, moved, target = divided[divided[:, 0] >= 0].T
         whole.count[share] -= moved

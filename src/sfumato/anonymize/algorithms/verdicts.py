@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.encoding import Encoding, Tree
+    from sfumato.anonymize.algorithms.encoding import Encoding
     from sfumato.anonymize.classes import Classes
     from sfumato.anonymize.problem import Problem
 
@@ -137,13 +137,17 @@ class Judge:
         if people is None:
             return self.problem.population_of(level, low)  # which says what is missing
         leaves = np.ascontiguousarray(people.quasi, dtype=np.int32)
-        found: NDArray[np.int64] = _fitting(self.encoding.tree, leaves, people.counts, level, low)
+        found: NDArray[np.int64] = _fitting(
+            *self.encoding.tree[1:4], leaves, people.counts, level, low
+        )
         return found
 
 
 @njit(cache=True)
 def _fitting(
-    tree: Tree,
+    start: NDArray[np.int64],
+    height: NDArray[np.int64],
+    node: NDArray[np.int32],
     leaves: NDArray[np.int32],
     counts: NDArray[np.int64],
     level: NDArray[np.int64],
@@ -151,7 +155,6 @@ def _fitting(
 ) -> NDArray[np.int64]:
     """Count the people below each generalised tuple, leaving a person at the first mismatch."""
     found = np.zeros(len(level), dtype=np.int64)
-    start, height, node = tree.start, tree.height, tree.node
     for c in range(len(level)):
         for i in range(len(leaves)):
             fits = True
