@@ -26,7 +26,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -34,6 +34,7 @@ import numpy as np
 from sfumato.dp.guarantees import LocalDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.stream import keyed, stream
+from sfumato.dp.rounding import stated_up
 from sfumato.errors import DataError, ParameterError
 from sfumato.local import bits as packed
 from sfumato.local import coins
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from sfumato.dp.rounding import Stated
     from sfumato.local.rappor_decoding import FoundStrings
 
-MOST_EXACT = 4096
+MOST_EXACT = 1024
 """Reports up to which the ratio is computed exactly; for more, the permanent ε is stated."""
 
 
@@ -92,13 +93,13 @@ class RAPPOR(Protocol):
         if self.say <= Fraction(1, 2):
             raise coins.too_small(self.report_epsilon, self.bits)
 
-    @property
+    @cached_property
     def keep(self) -> Fraction:
         """The exact probability that the permanent response keeps a bit, rounded down."""
         favour = coins.power_down(self.epsilon / (2 * self.hashes))
         return coins.coin_down(favour / (favour + 1))
 
-    @property
+    @cached_property
     def say(self) -> Fraction:
         """The exact probability that a report says a permanent bit truly, rounded down."""
         favour = coins.power_down(self.report_epsilon / (2 * self.hashes))
@@ -107,7 +108,7 @@ class RAPPOR(Protocol):
             raise coins.too_small(self.epsilon, self.bits)
         return coins.coin_down((right - (1 - keep)) / (2 * keep - 1))
 
-    @property
+    @cached_property
     def right(self) -> Fraction:
         """The exact probability q* that a bit of a report is what the filter has."""
         return self.keep * self.say + (1 - self.keep) * (1 - self.say)
@@ -126,7 +127,7 @@ class RAPPOR(Protocol):
             return self.guarantee
         keep, true, false = self.keep, self.say**reports, (1 - self.say) ** reports
         ratio = (keep * true + (1 - keep) * false) / ((1 - keep) * true + keep * false)
-        found = coins.stated_epsilon(ratio ** (2 * self.hashes))
+        found = stated_up(2 * self.hashes * coins.epsilon_up(ratio))
         return LocalDP(min(found, self.guarantee.epsilon))
 
     @property
