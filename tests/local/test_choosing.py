@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -194,3 +195,9 @@ def test_every_public_name_of_the_room_can_be_loaded():
         assert getattr(sf.local, name) is not None
     with pytest.raises(AttributeError):
         _ = sf.local.no_such_name
+
+
+def test_no_public_name_is_hidden_by_a_module_of_the_same_name():
+    """Importing a submodule sets an attribute of the package, which would replace the name."""
+    modules = {path.stem for path in Path(sf.local.__file__).parent.glob("*.py")}
+    assert not modules & set(sf.local.__all__)

@@ -26,7 +26,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.uniform import below
 from sfumato.dp.rounding import stated, stated_up
 from sfumato.errors import DataError, ParameterError
-from sfumato.local.best import best
+from sfumato.local.comparison import best
 from sfumato.local.domain import Domain
 from sfumato.local.reports import Aggregate, Reports
 

@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sfumato.local.best import Candidate, Comparison
+    from sfumato.local.comparison import Candidate, Comparison
 
 _WIDTH, _ROW, _TOP, _LABEL, _RIGHT = 640, 30, 56, 150, 170
 _STYLE = (

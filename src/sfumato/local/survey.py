@@ -147,7 +147,7 @@ def plain_number(number: Fraction) -> int | float | str:
 
 def most_accurate(answers: int, epsilon: Fraction) -> str:
     """Name the protocol with the least variance among those that a browser can run."""
-    from sfumato.local.best import best  # noqa: PLC0415 - needed to choose only
+    from sfumato.local.comparison import best  # noqa: PLC0415 - needed to choose only
 
     if answers < 2:
         raise SchemaError("A survey has at least two answers.")
