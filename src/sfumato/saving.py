@@ -56,14 +56,11 @@ def save_release(
 ) -> Saved:
     """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise."""
     form = _chosen_format(release, file_format)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())) and not replace:
-        raise DataError(
-            f"{target} exists and is not empty; choose another folder, or ask to replace it."
-        )
+    _check_target(target, replace)
     staging = _staging(target)
     try:
         data = _write_data(release, staging, form)
-        checked = _verified(release, data)
+        checked = _verified(release, data, called=str(target / data.name))
         checked.raise_if_broken()
         if release.levels is not None:
             from sfumato.anonymize.policy import Policy  # noqa: PLC0415 - loaded when used
@@ -71,7 +68,7 @@ def save_release(
             Policy.of(release).write(staging / "policy.yaml")
         if report:
             release.report(staging / "report.html", verification=checked, **report_options)
-        _put_in_place(staging, target)
+        _put_in_place(staging, target, replace)
     except OSError as error:
         raise DataError(f"{target} cannot be written ({error.strerror}).") from None
     finally:
@@ -114,15 +111,54 @@ def _write_data(release: Release, folder: Path, form: str) -> Path:
     return path
 
 
-def _verified(release: Release, path: Path) -> Verification:
-    people = release.decision.problem.population_source
-    return verify(path, release.schema, release.promise, population=people)
+def _verified(release: Release, path: Path, called: str = "the release") -> Verification:
+    return verify(
+        path,
+        release.schema,
+        release.promise,
+        population=release.decision.problem.population_source,
+        delimiter=release.delimiter if path.suffix == ".csv" else None,
+        called=called,
+    )
 
 
-def _put_in_place(staging: Path, target: Path) -> None:
-    """Rename the finished folder; over an existing one, file by file."""
+OURS = frozenset({"release.csv", "release.parquet", "release.json", "policy.yaml", "report.html"})
+
+
+def _check_target(target: Path, replace: bool) -> None:
+    """Refuse a target that holds anything but an earlier release that may be replaced."""
     if not target.exists():
-        staging.rename(target)
         return
-    for file in sorted(staging.iterdir()):
-        file.replace(target / file.name)
+    if not target.is_dir():
+        raise DataError(f"{target} exists and is not a folder; choose another one.")
+    there = {file.name for file in target.iterdir()}
+    if there and not replace:
+        raise DataError(
+            f"{target} exists and is not empty; choose another folder, or ask to replace it."
+        )
+    if there - OURS:
+        raise DataError(
+            f"{target} holds files that are not of a release, so it is not replaced; choose "
+            "another folder."
+        )
+
+
+def _put_in_place(staging: Path, target: Path, replace: bool) -> None:
+    """Rename the finished folder into place; an earlier release is swapped out whole.
+
+    A folder that appeared meanwhile is another run's: without `replace` that is an error.
+    """
+    _check_target(target, replace)
+    if target.exists() and any(target.iterdir()):
+        aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+        target.rename(aside / "release")
+        try:
+            staging.rename(target)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+        return
+    try:
+        staging.rename(target)
+    except OSError:
+        _check_target(target, replace)
+        raise

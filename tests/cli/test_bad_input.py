@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,15 @@ PARAMETERS = {
     "k negative": (["-k", "-3"], "at least 1"),
     "k not a number": (["-k", "many"], "whole number"),
     "k infinite": (["-k", "inf"], "whole number"),
+    "k enormous": (["-k", "99999999999999999999"], "at most"),
+    "unknown option": (["-k", "2", "--option", "strictly=true"], "no option"),
+    "time limit below 0": (["-k", "2", "--time-limit", "-1"], "time limit"),
+    "time limit elsewhere": (
+        ["-k", "2", "--algorithm", "local", "--time-limit", "9"],
+        "time_limit",
+    ),
+    "microaggregation by nothing": (["-k", "2", "--microaggregate", "age:nan"], "number"),
+    "microaggregation by a fraction": (["-k", "2", "--microaggregate", "age:2.5"], "whole"),
     "nothing promised": ([], "promised"),
     "t above 1": (["-k", "2", "-t", "1.5:disease"], "1"),
     "t negative": (["-k", "2", "-t", "-0.1:disease"], "0"),
@@ -97,13 +108,19 @@ def test_parameters_outside_what_is_allowed(folder, capsys, name):
 
 
 def test_k_larger_than_the_number_of_records(folder, capsys):
-    said = complaint(capsys, anonymize("-k", "25"), code=1)
-    assert "24 records" in said
+    said = complaint(capsys, anonymize("-k", "25"))
+    assert "at least 25 records" in said
+    assert "has 24" in said
 
 
 def test_one_row_cannot_be_hidden(folder, capsys):
     (folder / "data.csv").write_text("age,zip,disease\n20,13053,flu\n")
-    assert "1 records" in complaint(capsys, anonymize("-k", "2"), code=1)
+    assert "at least 2 records" in complaint(capsys, anonymize("-k", "2"))
+
+
+def test_a_promise_that_no_generalisation_keeps(folder, capsys):
+    said = complaint(capsys, anonymize("-k", "2", "-l", "3:disease"), code=1)
+    assert "not even with every value generalised" in said
 
 
 def test_value_missing_from_its_hierarchy(folder, capsys):
@@ -177,6 +194,7 @@ ODD = {
     "byte order mark": "\ufeff" + GOOD,
     "semicolons": GOOD.replace(",", ";"),
     "tabs": GOOD.replace(",", "\t"),
+    "two kinds of line ends": GOOD.replace("\n", "\r\n", 5),
 }
 
 
@@ -196,3 +214,64 @@ def test_other_encodings_can_be_named(folder):
     assert "é" in (folder / "out" / "release.csv").read_text(encoding="utf-8")
     (folder / "data.csv").write_bytes(("age,zip,disease\n" + "20,13053,é\n" * 5).encode("utf-16"))
     assert run(anonymize("-k", "3", "--no-report", "--force")) == 0
+
+
+def test_other_delimiters_can_be_named(folder):
+    (folder / "data.csv").write_text(GOOD.replace(",", ":"))
+    assert run(anonymize("-k", "3", "--delimiter", ":", "--no-report")) == 0
+    assert run(["verify", "out/release.csv", "-s", "schema.yaml", "--delimiter", ":", "-q"]) == 0
+
+
+def test_verify_does_not_pass_what_promises_nothing(folder, capsys):
+    assert run(["verify", "data.csv", "-s", "schema.yaml", "-q"]) == 2
+    assert "Nothing is promised" in capsys.readouterr().err
+    assert run(["verify", "data.csv", "-s", "schema.yaml", "--measure"]) == 0
+    (folder / "release.json").write_text('{"promise": []}')
+    assert run(["verify", "data.csv", "-s", "schema.yaml", "-q"]) == 2
+
+
+def test_a_manifest_cannot_talk_names_into_pseudonyms(folder, capsys):
+    (folder / "schema.yaml").write_text(SCHEMA + "  name: {role: identifier}\n")
+    lines = GOOD.splitlines()
+    named = [lines[0] + ",name", *(f"{line},Anna{i}" for i, line in enumerate(lines[1:]))]
+    (folder / "data.csv").write_text("\n".join(named) + "\n")
+    facts = '{"promise": [{"definition": "KAnonymity", "k": 1}], "pseudonyms": ["name"]}'
+    (folder / "release.json").write_text(facts)
+    assert run(["verify", "data.csv", "-s", "schema.yaml"]) == 1
+    assert "'name' is an identifier" in " ".join(capsys.readouterr().out.split())
+
+
+def test_no_copy_of_the_data_stays_behind(folder):
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    (folder / "data.csv").write_bytes(("age,zip,disease\n" + "20,13053,é\n" * 5).encode("latin-1"))
+    code = "import sys; from sfumato.cli import run; sys.exit(run(sys.argv[1:]))"
+    line = anonymize("-k", "3", "--encoding", "latin-1", "--no-report", "-q")
+    private = {**os.environ, "TMPDIR": str(scratch)}
+    done = subprocess.run([sys.executable, "-c", code, *line], check=False, env=private)
+    assert done.returncode == 0
+    assert list(scratch.iterdir()) == []
+
+
+def test_replacing_takes_the_old_release_away_and_nothing_else(folder, capsys):
+    assert run(anonymize("-k", "2", "--format", "parquet")) == 0
+    again = ["--algorithm", "local", "--no-report", "--force"]
+    assert run(anonymize("-k", "3", *again)) == 0
+    assert {p.name for p in (folder / "out").iterdir()} == {"release.csv", "release.json"}
+    (folder / "out" / "diary.txt").write_text("mine")
+    assert run(anonymize("-k", "2", "--force")) == 2
+    assert "not of a release" in capsys.readouterr().err
+    assert (folder / "out" / "diary.txt").read_text() == "mine"
+
+
+def test_an_error_nobody_foresaw_shows_no_text_of_its_own(folder, capsys):
+    (folder / "rules.py").write_text(
+        "import sfumato as sf\n"
+        "class Bad(sf.Definition):\n"
+        "    def judge(self, classes):\n"
+        "        raise KeyError('a cell')\n"
+        "promise = Bad()\n"
+    )
+    said = complaint(capsys, anonymize("--definition", "rules:promise"), code=70)
+    assert "a cell" not in said
+    assert "KeyError" in said

@@ -236,6 +236,57 @@ def test_two_processes_write_the_same_folder_without_mixing(tmp_path):
     assert sf.verify(tmp_path / "out" / "release.csv", sf.Schema(quasi=["age"])).holds
 
 
+def test_two_processes_cannot_both_make_one_folder(tmp_path):
+    code = (
+        "import sys, sfumato as sf\n"
+        "t = sf.read({'age': [1, 1, 2, 2, 3, 3]}, schema=sf.Schema(quasi=['age']))\n"
+        "release = sf.anonymize(t, sf.KAnonymity(2))\n"
+        f"release.save({str(tmp_path / 'out')!r}, report=False)\n"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) for _ in "ab"]
+    assert sorted(process.wait() for process in both) == [0, 1]
+
+
+def test_which_records_of_a_shared_tuple_go_where_does_not_depend_on_their_cells():
+    """Ten records of one tuple are lent to two classes; the note must not be sorted into them."""
+    people = {
+        "age": ["1"] * 3 + ["2"] * 14 + ["3"] * 3,
+        "note": ["x"] * 3 + ["a"] * 7 + ["z"] * 7 + ["x"] * 3,
+    }
+    schema = sf.Schema(quasi={"age": sf.Hierarchy.flat("123")}, insensitive=["note"])
+    problem_of = sf.read(people, schema=schema)
+    seen = set()
+    for _ in range(12):
+        release = sf.anonymize(problem_of, sf.KAnonymity(5), algorithm="local")
+        frame = release.rows.frame("columns")
+        kept = [n for a, n in zip(frame["age"], frame["note"], strict=True) if a == "2"]
+        seen.add((len(kept), "".join(sorted(kept))))
+    if any(length < 14 for length, _ in seen):
+        assert len(seen) > 1, "the same records every time"
+
+
+def test_closeness_along_a_tree_wants_a_tree_that_does_not_change():
+    people = {"q": ["1", "1", "2", "2"], "d": ["1", "2", "1", "2"]}
+    schema = sf.Schema(quasi=["q"], sensitive={"d": sf.Hierarchy.intervals(width=10)})
+    promise = sf.TCloseness(0.2, "d", distance="hierarchical")
+    with pytest.raises(sf.SfumatoError, match="rule"):
+        sf.anonymize(sf.read(people, schema=schema), promise)
+
+
+def test_presence_with_a_lower_bound_suppresses_nobody():
+    people = {"q": ["1"] * 4 + ["2"]}
+    everybody = {"q": ["1"] * 5 + ["2"]}
+    schema = sf.Schema(quasi={"q": sf.Hierarchy.flat("12")})
+    release = sf.anonymize(
+        sf.read(people, schema=schema),
+        sf.DeltaPresence(0.1, 0.9),
+        suppression=0.2,
+        population=everybody,
+    )
+    assert release.suppressed == 0
+    assert release.verify().holds
+
+
 def test_jobs_of_the_worked_examples():
     """Age 30 stays 30 in the second class: the lowest common ancestor, never more."""
     people = {

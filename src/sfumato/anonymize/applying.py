@@ -95,10 +95,10 @@ def released_lines(
     """Return the released rows as distinct lines in random order.
 
     `counted` holds the combinations of all released columns, `tuple_of` the distinct tuple
-    each belongs to. The records of a tuple that is shared between classes are dealt out in
-    the order of the combinations, which says nothing about the order of the data.
+    each belongs to. The records of a tuple that is shared between classes are dealt out at
+    random.
     """
-    combination, share, count = _dealt(counted.counts, tuple_of, shares)
+    combination, share, count = _dealt(counted.counts, tuple_of, shares, words)
     codes, values = [], []
     for c, name in enumerate(counted.columns):
         if name in quasi:
@@ -116,31 +116,43 @@ def released_lines(
 
 
 def _dealt(
-    counts: NDArray[np.int64], tuple_of: NDArray[np.int64], shares: LabelledShares
+    counts: NDArray[np.int64],
+    tuple_of: NDArray[np.int64],
+    shares: LabelledShares,
+    words: RandomWords,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Deal the records of each tuple's combinations out to the tuple's shares.
+    """Deal the records of each tuple's combinations out to the tuple's shares, at random.
 
-    Both lists cut the same line of records of a tuple into pieces; the result is the pieces
-    between any two cuts, as (combination, share, records). Suppressed records are the end
-    of the line, after the last share.
+    Returns pieces (combination, share, records). Which records of a tuple go to which class, and
+    which are suppressed, must not depend on their other cells: the class would tell them.
     """
-    by_tuple = np.argsort(tuple_of, kind="stable")
-    tuples = int(tuple_of.max(initial=-1)) + 1
-    total = np.bincount(tuple_of, weights=counts, minlength=tuples).astype(np.int64)
-    start = np.concatenate([[0], np.cumsum(total)[:-1]]) if tuples else np.zeros(0, np.int64)
-    ends = np.cumsum(counts[by_tuple])
-    share_sum = np.cumsum(shares.count) if len(shares.count) else np.zeros(0, np.int64)
     first = np.searchsorted(shares.tuple_, shares.tuple_, side="left")
-    before = share_sum[first] - shares.count[first] if len(first) else share_sum
-    share_end = start[shares.tuple_] + share_sum - before
-    share_start = share_end - shares.count
-    cuts = np.unique(np.concatenate([[0], ends, share_start, share_end]))
-    left, size = cuts[:-1], np.diff(cuts)
-    combination = by_tuple[np.searchsorted(ends, left, side="right")]
-    share = np.searchsorted(share_end, left, side="right")
-    inside = share < len(share_end)
-    inside[inside] = share_start[share[inside]] <= left[inside]
-    return combination[inside], share[inside], size[inside]
+    ends = np.cumsum(shares.count)
+    last = ends - (ends[first] - shares.count[first] if len(first) else ends)
+    total = np.bincount(tuple_of, weights=counts).astype(np.int64)
+    share_of = np.full(len(total), -1, dtype=np.int64)
+    share_of[shares.tuple_] = np.arange(len(shares.tuple_))
+    whole = np.zeros(len(total), dtype=np.bool_)
+    whole[shares.tuple_] = shares.count == total[shares.tuple_]
+    simple = np.flatnonzero(whole[tuple_of])
+    mixed = np.flatnonzero(~whole[tuple_of] & (share_of[tuple_of] >= 0))
+    record = np.repeat(mixed, counts[mixed])
+    order = np.lexsort((words.take(len(record)), tuple_of[record]))
+    record = record[order]
+    of = tuple_of[record]
+    place = np.arange(len(of)) - np.searchsorted(of, of, side="left")
+    key = shares.tuple_ * (int(total.max(initial=0)) + 1) + last
+    share = np.searchsorted(key, of * (int(total.max(initial=0)) + 1) + place, side="right")
+    inside = share < len(shares.tuple_)
+    inside[inside] = shares.tuple_[share[inside]] == of[inside]
+    pieces, number = np.unique(
+        np.stack([record[inside], share[inside]], axis=1), axis=0, return_counts=True
+    )
+    return (
+        np.concatenate([simple, pieces[:, 0]]),
+        np.concatenate([share_of[tuple_of[simple]], pieces[:, 1]]),
+        np.concatenate([counts[simple], number]),
+    )
 
 
 def _merged(

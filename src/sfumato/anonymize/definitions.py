@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.classes import Classes, SensitiveHistogram
+
+LARGEST = 2**53
 
 TOLERANCE = 1e-9
 """Slack for comparisons of floating-point frequencies: a promise of t = 0.2 is not
@@ -67,6 +69,10 @@ class Definition(ABC):
         return (self,)
 
     def __and__(self, other: Definition) -> Definition:
+        if not isinstance(other, Definition):
+            raise ParameterError(
+                f"A definition can be joined with another one, not with {other!r}."
+            )
         return Conjunction((*self.parts, *other.parts))
 
 
@@ -139,7 +145,10 @@ class KAnonymity(Definition):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", positive_integer("k", self.k))
-        object.__setattr__(self, "on", tuple(self.on))
+        names: Any = self.on
+        if isinstance(names, str):
+            raise ParameterError(f"on must be a list of attributes; write on=['{names}'].")
+        object.__setattr__(self, "on", tuple(names))
 
     @property
     def minimum_size(self) -> int:
@@ -184,6 +193,8 @@ def positive_integer(name: str, value: object) -> int:
     """Return `value` as an integer of at least 1, or raise."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}.")
+    if value > LARGEST:
+        raise ParameterError(f"{name} must be at most {LARGEST}, not {value!r}.")
     return int(value)
 
 

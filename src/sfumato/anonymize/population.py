@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.data.frequency import FrequencyTable
+from sfumato.data.table import value_counts
 
 if TYPE_CHECKING:
     from sfumato.data.engine import Counted
@@ -33,10 +34,14 @@ class Population:
         """Distinct combinations of the quasi-identifiers in the population."""
         return self.table.count(self.schema.quasi_names)
 
-    def extend(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[Hierarchy, ...]:
-        """Return hierarchies that cover the data and the population."""
+    def extend(self, hierarchies: tuple[Hierarchy, ...], counted: Counted) -> tuple[Hierarchy, ...]:
+        """Return hierarchies that cover the data, as counted, and the population."""
         return tuple(
-            self.schema.hierarchy_for(name, dict.fromkeys([*h.leaves, *values]))
+            self.schema.hierarchy_for(
+                name,
+                dict.fromkeys([*h.leaves, *values]),
+                value_counts(counted, counted.columns.index(name)),
+            )
             for name, h, values in zip(
                 self.schema.quasi_names, hierarchies, self.counted.values, strict=True
             )

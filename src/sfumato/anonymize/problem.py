@@ -18,7 +18,7 @@ from sfumato.anonymize.classes import Classes, SensitiveHistogram, batches, hist
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -120,9 +120,8 @@ class Problem:
         """Return for each class whether the definition holds; in batches where there are many."""
         chosen = np.arange(self.table.distinct) if tuples is None else tuples
         weights = self.table.counts[chosen] if counts is None else counts
-        widest = max((len(total) for total in self.totals.values()), default=1)
         verdict = np.empty(n_groups, dtype=np.bool_)
-        for batch, places in batches(groups, n_groups, widest):
+        for batch, places in self.batches(groups, n_groups):
             verdict[batch] = self.definition.judge(
                 self.classes(
                     groups[places] - batch.start,
@@ -133,6 +132,13 @@ class Problem:
                 )
             )
         return verdict
+
+    def batches(
+        self, groups: NDArray[np.int64], n_groups: int
+    ) -> Iterator[tuple[slice, NDArray[np.int64] | slice]]:
+        """Cut classes into batches whose histograms fit in memory."""
+        widest = max((len(total) for total in self.totals.values()), default=1)
+        return batches(groups, n_groups, widest)
 
     def population_of(self, level: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count the people of the population who fit each generalised tuple.

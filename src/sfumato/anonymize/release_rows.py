@@ -92,10 +92,12 @@ def expected_lines(table: Table) -> float:
     columns = [c for c in table.columns if c in table.schema.attributes]
     chosen = ", ".join(table.text(c) for c in columns) or "1"
     counts = []
+    table.run("SET preserve_insertion_order = true")  # the same sample every time
     for size in (SAMPLE // 2, SAMPLE):
         scan = f"(SELECT * FROM {table.scan} LIMIT {size})"
         query = f"SELECT count(*), count(DISTINCT ({chosen})) FROM {scan}"
         counts.append(table.run(query)[0])
+    table.run("SET preserve_insertion_order = false")
     (_, half), (rows, whole) = counts
     if rows < SAMPLE:
         return float(whole)
@@ -143,7 +145,8 @@ def _by_query(
             _dealing(counted, tuple_of, frequencies, shares),
             replacements=_pseudonyms(table, settings),
             types=kept_types(table, recoding),
-            key=words.key() if settings.order == "shuffle" else None,
+            key=words.key(),
+            keep=settings.order == "keep",
         )
 
     return RowSource(counted, make)

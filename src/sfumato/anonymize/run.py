@@ -9,13 +9,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.anonymize.applying import labelled_shares
+from sfumato.anonymize.closeness import TCloseness
 from sfumato.anonymize.definitions import Definition, number_between
 from sfumato.anonymize.loss import OBJECTIVES, check_objective, losses, separable
+from sfumato.anonymize.presence import DeltaPresence
 from sfumato.anonymize.problem import Problem
+from sfumato.anonymize.rechecking import recheck
 from sfumato.anonymize.release_rows import RowSettings, release_rows, released_columns
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.reading import read
 from sfumato.data.table import bind_hierarchies, frequency_table
 from sfumato.data.wording import did_you_mean, listed
@@ -30,8 +36,6 @@ if TYPE_CHECKING:
     from sfumato.anonymize.recoding import Recoding
     from sfumato.data.schema import Schema
     from sfumato.data.table import Table
-
-ALGORITHMS = ("optimal", "local", "mondrian", "cluster", "topdown", "cells")
 
 
 def anonymize(
@@ -67,6 +71,7 @@ def anonymize(
         raise ParameterError(f"The order must be 'shuffle' or 'keep', not {order!r}.")
     settings = RowSettings(pseudonym_key, order, seed)
     share = number_between("suppression", suppression, 0, 1)
+    _check_settings(pseudonym_key, seed)
     decide = algorithm_named(algorithm, time_limit, options)
     check_objective(objective)
     if algorithm != "optimal" and objective not in {"LM", "MD", "NUE"}:
@@ -80,46 +85,63 @@ def anonymize(
         prepared,
         recoding,
         settings,
-        {"algorithm": algorithm, "suppression": share, "objective": objective, **options},
+        {
+            "algorithm": algorithm,
+            "suppression": share,
+            "objective": objective,
+            "order": order,
+            **options,
+        },
     )
+
+
+def _check_settings(pseudonym_key: object, seed: object) -> None:
+    if pseudonym_key is not None and not isinstance(pseudonym_key, bytes):
+        raise ParameterError(
+            "The pseudonym key must be bytes, as sfumato.data.pseudonyms.read_key returns them, "
+            f"not a {type(pseudonym_key).__name__}."
+        )
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise ParameterError(f"The seed must be a whole number of at least 0, not {seed!r}.")
+
+
+_FUNCTIONS = {
+    "optimal": ("lattice", "search"),
+    "local": ("local", "recode"),
+    "mondrian": ("mondrian", "partition"),
+    "cluster": ("clustering", "cluster"),
+    "topdown": ("specialization", "specialize"),
+    "cells": ("cell_suppression", "suppress_cells"),
+}
+ALGORITHMS = tuple(_FUNCTIONS)
 
 
 def algorithm_named(
     name: str, time_limit: float | None, options: dict[str, Any]
 ) -> Callable[..., Recoding]:
-    """Return the function behind an algorithm's public name."""
-    if name == "optimal":
-        from sfumato.anonymize.algorithms.lattice import search  # noqa: PLC0415 - compiled code
-
-        return partial(search, time_limit=time_limit, **options)
-    if name == "local":
-        from sfumato.anonymize.algorithms.local import recode  # noqa: PLC0415 - compiled code
-
-        return partial(recode, **options)
-    if name == "mondrian":
-        from sfumato.anonymize.algorithms.mondrian import partition  # noqa: PLC0415 - compiled code
-
-        return partial(partition, **options)
-    if name == "cluster":
-        from sfumato.anonymize.algorithms.clustering import cluster  # noqa: PLC0415 - compiled code
-
-        return partial(cluster, **options)
-    if name == "topdown":
-        from sfumato.anonymize.algorithms.specialization import (  # noqa: PLC0415 - compiled code
-            specialize,
+    """Return the function behind an algorithm's public name, its options checked."""
+    if name not in _FUNCTIONS:
+        raise ParameterError(
+            f"There is no algorithm '{name}'; there are {listed(ALGORITHMS)}."
+            f"{did_you_mean(name, ALGORITHMS)}"
         )
-
-        return partial(specialize, **options)
-    if name == "cells":
-        from sfumato.anonymize.algorithms.cell_suppression import (  # noqa: PLC0415 - compiled code
-            suppress_cells,
-        )
-
-        return partial(suppress_cells, **options)
-    raise ParameterError(
-        f"There is no algorithm '{name}'; there are {listed(ALGORITHMS)}."
-        f"{did_you_mean(name, ALGORITHMS)}"
-    )
+    module, function = _FUNCTIONS[name]
+    decide = getattr(import_module(f"sfumato.anonymize.algorithms.{module}"), function)
+    given = dict(options)
+    if time_limit is not None:
+        if not (isinstance(time_limit, int | float) and 0 < time_limit < math.inf):
+            raise ParameterError(
+                f"The time limit must be a finite number of seconds above 0, not {time_limit!r}."
+            )
+        given["time_limit"] = float(time_limit)
+    known = [p for p in signature(decide).parameters if p not in {"problem", "progress"}]
+    for option in given:
+        if option not in known:
+            raise ParameterError(
+                f"Algorithm '{name}' has no option '{option}'; it has {listed(known)}."
+                f"{did_you_mean(option, known)}"
+            )
+    return partial(decide, **given)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,7 +170,7 @@ def prepare(
     people = None
     if promise.needs_population:
         people = _population(population, table, promise)
-        hierarchies = people.extend(hierarchies)
+        hierarchies = people.extend(hierarchies, counted)
     frequencies, tuple_of = frequency_table(counted, schema, hierarchies, promise.sensitive)
     costs, suppressed = separable(
         objective if objective in {"LM", "MD", "NUE"} else "LM",
@@ -161,13 +183,18 @@ def prepare(
         for name, values in zip(promise.sensitive, frequencies.sensitive_values, strict=True)
         if (tree := schema.sensitive_hierarchy(name, values)) is not None
     }
+    if promise.minimum_size > frequencies.rows:
+        raise ParameterError(
+            f"{promise} needs at least {promise.minimum_size:,} records, and {table.source} has "
+            f"{frequencies.rows:,}; ask for less, or bring more records."
+        )
     problem = Problem(
         frequencies,
         hierarchies,
         promise,
         costs,
         suppressed,
-        suppression_limit=math.floor(suppression * frequencies.rows + 1e-9),
+        suppression_limit=_limit(promise, suppression, frequencies.rows),
         sensitive_hierarchies=nested,
         population=None if people is None else people.frequencies(hierarchies),
         population_source=None if people is None else people.table,
@@ -181,6 +208,7 @@ def assemble(
 ) -> Release:
     """Apply a decision and gather what a release carries."""
     table, problem = prepared.table, prepared.problem
+    recheck(problem, recoding)
     shares = labelled_shares(problem.table, problem.hierarchies, recoding)
     rows = prepared.rows(problem.table, shares, recoding)
     return Release(
@@ -216,12 +244,36 @@ def _check_promise(promise: Definition, schema: Schema) -> None:
                 "'sensitive'."
             )
     for part in promise.parts:
+        _check_tree(part, schema)
         for name in getattr(part, "on", ()):
             if name not in schema.quasi_names:
                 raise SchemaError(
                     f"{part} is about '{name}', which is not a quasi-identifier; those are "
                     f"{listed(schema.quasi_names)}.{did_you_mean(name, schema.quasi_names)}"
                 )
+
+
+def _check_tree(part: Definition, schema: Schema) -> None:
+    """Refuse trees that change with the values: a reader of the release would see another."""
+    if not isinstance(part, TCloseness) or part.distance != "hierarchical":
+        return
+    declared = schema.attribute(part.attribute).hierarchy
+    if declared is not None and not isinstance(declared, Hierarchy):
+        raise SchemaError(
+            f"{part} measures along the hierarchy of '{part.attribute}', which {schema.source} "
+            "gives as a rule; a rule's tree changes with the values that are released, so give a "
+            "tree or a hierarchy file."
+        )
+
+
+def _limit(promise: Definition, suppression: float, rows: int) -> int:
+    """Return how many records may be suppressed.
+
+    None where δ-presence has a lower bound: leaving a person out is what it forbids.
+    """
+    if any(isinstance(part, DeltaPresence) and part.low > 0 for part in promise.parts):
+        return 0
+    return math.floor(suppression * rows + 1e-9)
 
 
 def _population(population: Any, table: Table, promise: Definition) -> Any:

@@ -74,7 +74,7 @@ def sweep_release(
     """Return the same for a release: its table, promise, algorithm and options, other k."""
     asked = dict(release.settings)
     name = asked.pop("algorithm", release.decision.recoding.record.algorithm)
-    for setting in ("suppression", "objective"):
+    for setting in ("suppression", "objective", "order"):
         asked.pop(setting, None)
     decide = algorithm_named(name, time_limit, asked)
     promises = _promises(release.promise, ks)

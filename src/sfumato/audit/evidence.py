@@ -60,7 +60,7 @@ class Spread:
         return shares[self.value]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """The equivalence classes of a released file.
 

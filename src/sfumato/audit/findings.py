@@ -63,13 +63,20 @@ def look(
 def _identifiers(table: Table, schema: Schema, pseudonyms: Collection[str]) -> list[Finding]:
     found = []
     for name in schema.identifier_names:
-        if name in table.columns and name in pseudonyms:
+        if name in table.columns and name in pseudonyms and _look_like_pseudonyms(table, name):
             text = f"Column '{name}' holds keyed pseudonyms: whoever has the key can undo them."
             found.append(Finding("pseudonyms", name, text, serious=False))
         elif name in table.columns:
             text = f"Column '{name}' is an identifier and is in the release; it must be left out."
             found.append(Finding("identifier", name, text))
     return found
+
+
+def _look_like_pseudonyms(table: Table, name: str) -> bool:
+    """Whether every cell has the form of our pseudonyms; a manifest alone is not believed."""
+    text = table.text(name)
+    query = f"SELECT count(*) FROM {table.scan} WHERE NOT regexp_full_match({text}, '([a-z2-7]{{16}})?')"  # noqa: E501, S608 - quoted by `text`
+    return bool(table.run(query)[0][0] == 0)
 
 
 def _columns_without_role(table: Table, schema: Schema) -> list[Finding]:
@@ -97,6 +104,7 @@ def _row_numbers(
             continue
         low, high = _extremes(table, name, records)
         if low is None or high is None:
+            found += _all_different(table, name, records, schema)
             continue
         named = name in schema.attributes and name not in schema.identifier_names
         if named and (records < FEW_RECORDS or high - low >= 2 * records):
@@ -107,6 +115,22 @@ def _row_numbers(
         )
         found.append(Finding("row number", name, text))
     return found
+
+
+def _all_different(table: Table, name: str, records: int, schema: Schema) -> list[Finding]:
+    """Warn of a text that differs in every record: it may name people whatever its role."""
+    if records < FEW_RECORDS or name in schema.identifier_names:
+        return []
+    text = table.text(name)
+    query = f"SELECT count(DISTINCT {text}), count(TRY_CAST({text} AS DOUBLE)) FROM {table.scan}"  # noqa: S608 - quoted by `text`
+    distinct, numbers = table.run(query)[0]
+    if distinct < records or numbers == records:
+        return []
+    words = (
+        f"Column '{name}' has a different text in every record; if it names people it must be "
+        "left out."
+    )
+    return [Finding("all different", name, words, serious=False)]
 
 
 def _unique_at_first(table: Table, names: Sequence[str]) -> list[str]:

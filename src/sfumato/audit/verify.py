@@ -11,7 +11,7 @@ file states; without either, the release is only measured.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from sfumato.audit.population import (
 )
 from sfumato.audit.promise import StatedPromise, read_promise
 from sfumato.audit.risk import Risk, reidentification_risk
+from sfumato.data.reading import read
 from sfumato.data.schema import Schema
 from sfumato.errors import DataError, PromiseBroken
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from sfumato.audit.findings import Finding
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Verification:
     """What a release was found to be.
 
@@ -64,8 +65,11 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether every promise was checked and kept, and nothing serious was found."""
-        kept = all(row.holds for row in self.promises)
+        """Whether a promise was stated, checked and kept, and nothing serious was found.
+
+        Where nothing is promised nothing can hold; the figures are in `found`.
+        """
+        kept = bool(self.promises) and all(row.holds for row in self.promises)
         return kept and not self.unchecked and not any(f.serious for f in self.findings)
 
     @cached_property
@@ -99,11 +103,12 @@ class Verification:
         if self.holds:
             return
         wrong = [
-            f"{row.promised} does not hold ({row.name} is {_figure(row.found)}"
-            + (f" in the class {row.bottleneck})" if row.bottleneck else ")")
+            f"{row.promised} does not hold ({row.name} is {_figure(row.found)})"
             for row in self.promises
             if not row.holds
         ]
+        if not self.promises and not self.unchecked:
+            wrong.append("nothing is promised; hand a definition over with definition=")
         wrong += [
             f"{text} was not checked; hand its definition over with definition="
             for text in self.unchecked
@@ -133,17 +138,23 @@ def verify(
     definition: Definition | None = None,
     *,
     population: Any = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    called: str | None = None,
 ) -> Verification:
     """Check a released file or frame against a promise, from what it shows alone.
 
     `population` is a table of everybody who could be in the data, for k-map, δ-presence
-    and the journalist's risk.
+    and the journalist's risk. `delimiter` and `encoding` are as for `sf.read`; `called` is
+    what messages call the release.
     """
     rules = schema if isinstance(schema, Schema) else Schema.read(schema)
     facts = _facts_beside(source) if isinstance(source, str | Path) else {}
     stated = _stated(definition, facts)
     judged = () if stated.definition is None else stated.definition.sensitive
-    evidence, table = gather(source, rules, judged)
+    data = read(source, delimiter=delimiter, encoding=encoding)
+    data = replace(data, source=called) if called is not None else data
+    evidence, table = gather(data, rules, judged)
     people = None if population is None else population_counts(evidence, rules, population)
     parts = () if stated.definition is None else stated.definition.parts
     findings = look(evidence, table, rules, facts.get("pseudonyms", ()))

@@ -1,20 +1,25 @@
 """The command line: one module per command, no privacy logic.
 
 Exit codes: 0 all is well; 1 a promise does not hold or cannot be met; 2 the input is at
-fault. A failure is one message on standard error, never a traceback.
+fault; 70 an error we did not foresee; 130 stopped by Ctrl-C. A failure is one message on
+standard error, never a traceback.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+
+STOPPED = 130
+UNFORESEEN = 70
 
 EXAMPLES = """
 A first session:
 
-  sfumato example patients.csv        make data to play with
-  sfumato inspect patients.csv        suggest roles and hierarchies, write patients.yaml
-  sfumato anonymize patients.csv -s patients.yaml -k 5 -o out/
-  sfumato verify out/release.csv -s patients.yaml -k 5
+  sfumato example clinic/                      make data to play with
+  sfumato inspect clinic/patients.csv -o suggested.yaml
+  sfumato anonymize clinic/patients.csv -s clinic/patients.yaml -k 5 -o out/
+  sfumato verify out/release.csv -s clinic/patients.yaml -k 5
 """
 
 
@@ -32,16 +37,26 @@ def run(arguments: list[str]) -> int:
     try:
         app(args=arguments, prog_name="sfumato")
     except SystemExit as end:
+        if end.code == STOPPED:
+            complain("Stopped; nothing was written.")
         return end.code if isinstance(end.code, int) else 0
     except SfumatoError as error:
         complain(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         complain("Stopped; nothing was written.")
-        return 130
+        return STOPPED
     except BrokenPipeError:
         return 0
     except MemoryError:
         complain("There is not enough memory; close other programs or use a larger machine.")
         return 2
+    except Exception as error:  # the text of a stranger's error may hold a cell
+        if os.environ.get("SFUMATO_DEBUG"):
+            raise
+        complain(
+            f"An error we did not foresee ({type(error).__name__}); nothing was written. Set "
+            "SFUMATO_DEBUG=1 to see where, and mind that the details may show cells of the data."
+        )
+        return UNFORESEEN
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -165,7 +166,7 @@ def anonymize(
             suppression=suppression,
             objective=objective,
             population=population,
-            pseudonym_key=_key(pseudonym_key, output),
+            pseudonym_key=pseudonym_key_bytes(pseudonym_key, output),
             order="keep" if keep_order else "shuffle",
             seed=seed,
             progress=progress,
@@ -217,7 +218,8 @@ def tell(release: Release, path: Path) -> None:
         note("single records of this release are no longer facts about one person.")
 
 
-def _key(path: Path | None, folder: Path) -> bytes | None:
+def pseudonym_key_bytes(path: Path | None, folder: Path) -> bytes | None:
+    """Return the key of a key file outside the release's folder; it is made if absent."""
     if path is None:
         return None
     from sfumato.data.pseudonyms import key_beside  # noqa: PLC0415 - rarely needed
@@ -274,6 +276,8 @@ def _perturbed(
         operations.append(Swap(name, share=number))
     for text in microaggregate:
         names, number = _named_number("--microaggregate", text)
+        if number != int(number):
+            raise ParameterError(f"--microaggregate wants a whole number, not '{text}'.")
         operations.append(Microaggregate(names.split(","), size=int(number)))
     if synthetic is not None:
         operations.append(AddSynthetic(share=synthetic))
@@ -285,8 +289,8 @@ def _named_number(option: str, text: str) -> tuple[str, float]:
     try:
         value = float(number)
     except ValueError:
-        mark = ""
-    if not mark:
+        value = math.nan
+    if not mark or not math.isfinite(value):
         raise ParameterError(f"{option} wants an attribute and a number, not '{text}'.")
     return name, value
 

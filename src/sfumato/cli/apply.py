@@ -7,8 +7,14 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.anonymize import tell
-from sfumato.cli.options import DelimiterOption, EncodingOption, QuietOption, SchemaOption
+from sfumato.cli.anonymize import pseudonym_key_bytes, tell
+from sfumato.cli.options import (
+    DelimiterOption,
+    EncodingOption,
+    PopulationOption,
+    QuietOption,
+    SchemaOption,
+)
 
 
 def apply(
@@ -16,6 +22,22 @@ def apply(
     data: Annotated[Path, typer.Argument(help="CSV or Parquet file of the next batch.")],
     schema: SchemaOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the release.")],
+    population: PopulationOption = None,
+    suppression: Annotated[
+        float | None, typer.Option(help="Another limit on suppressed records for this batch.")
+    ] = None,
+    pseudonym_key: Annotated[
+        Path | None, typer.Option(help="Key file for pseudonyms, as for the first batch.")
+    ] = None,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Keep the order of the records; it may leak.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Repeat the row order; not for what you publish.")
+    ] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="csv or parquet; as the input if absent.")
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace a release that is already there.")
     ] = False,
@@ -36,7 +58,16 @@ def apply(
     from sfumato.saving import save_release  # noqa: PLC0415 - heavy
 
     table = read(data, schema=schema, delimiter=delimiter, encoding=encoding)
-    release = Policy.read(policy).apply(table)
-    saved = save_release(release, output, replace=force, report=not no_report)
+    release = Policy.read(policy).apply(
+        table,
+        suppression=suppression,
+        population=population,
+        pseudonym_key=pseudonym_key_bytes(pseudonym_key, output),
+        order="keep" if keep_order else "shuffle",
+        seed=seed,
+    )
+    saved = save_release(
+        release, output, file_format=file_format, replace=force, report=not no_report
+    )
     if not quiet:
         tell(release, saved.path)

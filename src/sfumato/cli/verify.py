@@ -9,7 +9,9 @@ import typer
 
 from sfumato.cli.options import (
     BetaOption,
+    DelimiterOption,
     DisclosureOption,
+    EncodingOption,
     KMapOption,
     KOption,
     LOption,
@@ -22,6 +24,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.promises import promise_from
 from sfumato.cli.terminal import out, show_table
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.audit.verify import Verification
@@ -39,14 +42,19 @@ def verify(
     presence: PresenceOption = None,
     definition: OwnOption = None,
     population: PopulationOption = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Only measure; exit with 0 whatever is found.")
+    ] = False,
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Check a released file against its promise; exit code 1 when it is broken.
 
     Example: sfumato verify out/release.csv -s patients.yaml -k 5
 
-    Without a promise, the one in release.json beside the file is checked; without that
-    too, the file is only measured: which k, l, c and t it has, and its weakest class.
+    Without a promise, the one in release.json beside the file is checked. With --measure the
+    file is only measured: which k, l, c and t it has, and its weakest class.
     """
     from sfumato.audit.verify import verify as check  # noqa: PLC0415 - heavy
 
@@ -60,10 +68,17 @@ def verify(
         presence,
         definition or [],
     )
-    found = check(release, schema, promise, population=population)
+    found = check(
+        release, schema, promise, population=population, delimiter=delimiter, encoding=encoding
+    )
     if not quiet:
         _show(found)
-    raise typer.Exit(0 if found.holds else 1)
+    if not found.promises and not found.unchecked and not measure:
+        raise ParameterError(
+            f"Nothing is promised about {release}, so nothing was checked; say for instance -k 5, "
+            "or --measure if figures are all you want."
+        )
+    raise typer.Exit(0 if found.holds or measure else 1)
 
 
 def _show(found: Verification) -> None:

@@ -82,16 +82,18 @@ def refuse_strangers(domain: Domain, values: Sequence[str], name: str, source: s
 def natural_order(
     values: Sequence[str], domain: Domain, hierarchy: Callable[[], Hierarchy | None]
 ) -> tuple[str, ...]:
-    """Return the values by the domain's order, by size, by the hierarchy, or as text."""
+    """Return the values by the domain's order, by size, by the hierarchy, or as text.
+
+    Numbers stand before texts, each in their own order, so that leaving out the only text
+    among numbers does not turn the others round.
+    """
     present = [value for value in values if value != MISSING]
     missing = [MISSING] if len(present) < len(values) else []
     if domain is not None and not isinstance(domain, Range):
         ranks = {value: rank for rank, value in enumerate(domain)}
         return (*sorted(present, key=ranks.__getitem__), *missing)
-    numbers = by_size(present)
-    if numbers is not None:
-        return (*numbers, *missing)
-    tree = hierarchy()
-    if tree is not None:
+    if by_size(present) is None and (tree := hierarchy()) is not None:
         return (*sorted(present, key=tree.codes.__getitem__), *missing)
-    return (*sorted(present), *missing)
+    numbers = [value for value in present if by_size([value]) is not None]
+    texts = sorted(set(present) - set(numbers))
+    return (*(by_size(numbers) or ()), *texts, *missing)

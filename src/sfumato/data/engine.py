@@ -14,6 +14,7 @@ import re
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -47,9 +48,19 @@ class DuckDB:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect()
-        self.connection.execute("SET preserve_insertion_order = false")
-        self.connection.execute(f"SET temp_directory = {quoted_text(tempfile.gettempdir())}")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.run("SET preserve_insertion_order = false")
+        self.run(f"SET temp_directory = {quoted_text(str(self.folder / 'spill'))}")
         self._names = 0
+
+    @property
+    def folder(self) -> Path:
+        """A private folder that goes when the engine goes; cells may be written only here."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="sfumato-", ignore_cleanup_errors=True
+            )
+        return Path(self._folder.name)
 
     def fresh(self, stem: str) -> str:
         """Return a name no other relation of this connection has."""
@@ -115,6 +126,8 @@ class DuckDB:
     def close(self) -> None:
         """Give back the connection and what it holds."""
         self.connection.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
 
 def quoted(name: str) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +28,8 @@ from sfumato.errors import DataError
 
 if TYPE_CHECKING:
     from sfumato.data.table import Kind
+
+csv.field_size_limit(1 << 27)
 
 DELIMITERS = ",;\t|"
 HEAD = 1 << 20
@@ -92,10 +94,10 @@ def _read_csv(
         raise DataError(f"{path} cannot be read ({error.strerror}).") from None
     if not head.strip():
         raise DataError(f"{path} is empty; a header line and at least one record are needed.")
-    declared = encoding or _announced(head)
+    declared = encoding or _announced(head) or _mixed_lines(head)
     readable = path
-    if declared and codecs.lookup(_known(declared)).name not in {"utf-8", "utf-8-sig"}:
-        readable = _as_utf8(path, declared)
+    if declared and (_mixed_lines(head) or _known(declared) not in {"utf-8", "utf-8-sig"}):
+        readable = _as_utf8(path, declared, engine.folder)
         with readable.open("rb") as file:
             head = file.read(HEAD)
     text = _decoded(head, path)
@@ -128,12 +130,18 @@ def _announced(head: bytes) -> str | None:
     return None
 
 
-def _as_utf8(path: Path, encoding: str) -> Path:
-    """Copy a file in another encoding to a temporary one the engine reads."""
-    target = Path(tempfile.mkdtemp(prefix="sfumato-")) / "utf8.csv"
+def _mixed_lines(head: bytes) -> str | None:
+    """Return UTF-8 if lines end in two ways, which the engine does not read."""
+    both = b"\r\n" in head and re.search(rb"(?<!\r)\n", head) is not None
+    return "utf-8-sig" if both else None
+
+
+def _as_utf8(path: Path, encoding: str, folder: Path) -> Path:
+    """Copy a file to one the engine reads, in a folder that goes when the engine goes."""
+    target = folder / "utf8.csv"
     try:
         with (
-            path.open(encoding=encoding, newline="") as source,
+            path.open(encoding=encoding, newline=None) as source,
             target.open("w", encoding="utf-8", newline="") as copy,
         ):
             while block := source.read(HEAD):

@@ -94,20 +94,21 @@ def dealt_query(
     *,
     replacements: Mapping[str, Mapping[str, str]],
     types: Mapping[str, str],
-    key: str | None,
+    key: str,
+    keep: bool,
 ) -> Query:
     """Return the released rows of a materialised table.
 
-    `replacements` maps the values of a column to other texts (pseudonyms). `key` shuffles;
-    without it the rows keep the order of the data.
+    Which records of a shared tuple get which texts is decided by a keyed hash, never by their
+    order or other cells. `replacements` maps the values of a column to other texts
+    (pseudonyms). `keep` leaves the rows in the order of the data.
     """
     engine = table.engine
     arrays: dict[str, Any] = {f"m{i}": v for i, v in enumerate(dealing.match.values())}
     arrays |= {f"t{i}": v for i, v in enumerate(dealing.texts.values())}
     arrays |= {"first_": dealing.first, "last_": dealing.last}
     deal = engine.register(arrays)
-    spot = f"sha256({quoted_text(key or '')} || {ROW}::VARCHAR)"
-    place = ROW if key is None else spot
+    place = f"sha256({quoted_text(key)} || {ROW}::VARCHAR)"
     joined = " AND ".join(f"r.{_key(i)} = d.m{i}" for i in range(len(dealing.match)))
     keys = "".join(f", {table.text(name)} AS {_key(i)}" for i, name in enumerate(dealing.match))
     inner = f"SELECT *, {place} AS sfumato_internal_place{keys} FROM {table.scan}"
@@ -134,7 +135,7 @@ def dealt_query(
             chosen.append(f"{_in(table, name)} AS c{i}")
     body = (
         f"SELECT {', '.join(chosen)} FROM ({inner}) r JOIN {deal} d ON {joined}{sources} "
-        "ORDER BY r.sfumato_internal_place"
+        f"ORDER BY r.{ROW if keep else 'sfumato_internal_place'}"
     )
     n = int((dealing.last - dealing.first + 1).sum())
     kinds = tuple(types.get(name, "VARCHAR") for name in columns)

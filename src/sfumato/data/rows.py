@@ -10,6 +10,7 @@ Two ways to hold them, one interface (`Rows`):
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.data.table import Kind
+
+_TROUBLE = re.compile(r'[",;|\t\r\n]')
+"""Characters that could be taken for a separator or the end of a cell."""
 
 CHUNK = 1 << 24
 """Bytes composed at a time when writing."""
@@ -135,7 +139,7 @@ class Lines:
 
 def cell(text: str, delimiter: str) -> str:
     """Return a cell as CSV wants it."""
-    if delimiter in text or '"' in text or "\n" in text or "\r" in text:
+    if delimiter in text or _TROUBLE.search(text):
         return '"' + text.replace('"', '""') + '"'
     return text
 

@@ -32,7 +32,7 @@ ROW = "sfumato_internal_row"
 Kind = Literal["csv", "parquet", "pandas", "polars", "arrow", "columns"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Rows in an engine, with a schema once it is known.
 
@@ -52,6 +52,10 @@ class Table:
     untruthful: tuple[str, ...] = ()
     declared: Mapping[str, str] = field(default_factory=dict)
     known_schema: Schema | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        """Say what it is without types, which may list cells."""
+        return f"<Table {self.name} from {self.source}: {len(self.types)} columns>"
 
     @property
     def columns(self) -> tuple[str, ...]:

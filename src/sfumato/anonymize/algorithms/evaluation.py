@@ -320,6 +320,6 @@ class _Rollups:
             self._free.append(oldest)
         at = self._free.pop()
         self._levels[at] = node
-        self._sizes[at] = len(cells.representatives)
         self._kept[at] = cells
+        self._sizes[at] = len(cells.representatives)  # last: an interrupt must not find a gap
         self._ages.append(at)

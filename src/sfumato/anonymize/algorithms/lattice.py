@@ -122,6 +122,7 @@ class Lattice:
         """Decide nodes until none is open; return whether all were decided."""
         deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         try:
+            self._decide(tuple(height - 1 for height in self.shape))
             for turn in count():
                 upward = turn > 0 and self.separable and (self.tags or turn % 2 == 1)
                 node = self._dearest() if upward else self._cheapest()
