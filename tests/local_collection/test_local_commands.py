@@ -138,3 +138,20 @@ def test_mistakes_are_told_in_a_sentence(folder, capsys, command, message):
     assert message in told
     assert "Traceback" not in told
     assert not (folder / "r").exists()
+
+
+def test_every_option_is_in_the_reference_and_help_teaches_by_example():
+    from pathlib import Path
+
+    import typer
+
+    from sfumato.cli.local import app
+
+    pages = Path(__file__).resolve().parents[2] / "docs/reference/command-line.md"
+    section = pages.read_text(encoding="utf-8").split("## `sfumato local`")[1]
+    for name, command in typer.main.get_command(app).commands.items():
+        text = section.split(f"Usage: sfumato local {name} ")[1].split("```")[0]
+        assert f"Example: sfumato local {name} " in text
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert option in text, f"{option} of {name}"
