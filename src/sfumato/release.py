@@ -100,6 +100,10 @@ class Release:
             "records_suppressed": self.suppressed,
             "columns": list(self.rows.columns),
             "columns_left_out": list(self.left_out),
+            "roles": {
+                "quasi": [n for n in self.schema.quasi_names if n in self.rows.columns],
+                "sensitive": [n for n in self.schema.sensitive_names if n in self.rows.columns],
+            },
             "pseudonyms": list(self.pseudonyms),
             "truthful": self.is_truthful,
             "untruthful_operations": list(self.untruthful),

@@ -3,7 +3,8 @@
 An attack sees what the adversary would see: a released file, its schema and background
 knowledge, or a query function that answers. It never sees the algorithm. It returns an
 `Outcome` with `Finding`s; sensitive values stay hidden unless somebody asks to reveal them.
-The names are loaded on first use.
+The names are loaded on first use; modules have other names than the functions in them, so that
+importing one never hides the other.
 """
 
 from __future__ import annotations
@@ -12,28 +13,28 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "Condition": "differencing",
+    "Condition": "tracker",
     "Finding": "finding",
-    "Linkage": "linkage",
+    "Linkage": "linking",
     "Outcome": "finding",
-    "Reconstruction": "reconstruction",
+    "Reconstruction": "dinur_nissim",
     "attribute_from_answers": "answers",
     "attribute_inference": "inference",
     "background_knowledge": "background",
-    "composition": "composition",
+    "composition": "two_releases",
     "de_finetti": "definetti",
-    "differencing": "differencing",
-    "homogeneity": "homogeneity",
-    "linkage": "linkage",
-    "membership": "membership",
+    "differencing": "tracker",
+    "homogeneity": "homogeneous",
+    "linkage": "linking",
+    "membership": "presence",
     "membership_from_answers": "answers",
-    "minimality": "minimality",
+    "minimality": "minimal",
     "probabilistic_inference": "probabilistic",
-    "reconstruct": "reconstruction",
-    "reconstruction": "reconstruction",
-    "reconstruction_curves": "reconstruction",
-    "similarity": "similarity",
-    "skewness": "skewness",
+    "reconstruct": "dinur_nissim",
+    "reconstruction": "dinur_nissim",
+    "reconstruction_curves": "dinur_nissim",
+    "similarity": "similar",
+    "skewness": "skewed",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

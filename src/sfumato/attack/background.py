@@ -118,6 +118,6 @@ def _remedy(name: str, facts: int, about: str, limit: float) -> tuple[Definition
         )
     if limit >= 1 - NEARLY:
         stop: Definition = DistinctLDiversity(facts + 2, name)
-        return stop, f"{stop} of {name}: two values remain after {facts} fact(s)"
+        return stop, f"{stop}: two values remain after {facts} fact(s)"
     stop = RecursiveLDiversity(odds(limit), facts + 2, name)
-    return stop, f"{stop} of {name}: after {facts} fact(s) nobody is {limit:g} sure"
+    return stop, f"{stop}: after {facts} fact(s) nobody is {limit:g} sure"

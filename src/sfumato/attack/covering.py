@@ -1,9 +1,9 @@
 """Which released labels may stand for a value that somebody else knows.
 
 Labels of a declared tree cover the leaves below them, `*` covers everything, and labels of
-rules are read as the rules write them (`130**`, `[30,40)`, `2020-Q1`, `{a, b}`). A label
-that is nobody's value and cannot be read may stand for any value, unless a tree is declared
-and does not have it.
+rules are read as the rules write them (`130**`, `[30,40)`, `2020-Q1`, `{a, b}`). Any other
+label is a value of its own. Only where no schema is known may it be a node of some tree, and
+then it may stand for any value.
 """
 
 from __future__ import annotations
@@ -53,9 +53,19 @@ class Cover:
         return len(self.labels) / max(len(self.starts) - 1, 1)
 
 
-def cover(labels: Sequence[str], values: Sequence[str], name: str, schema: Schema) -> Cover:
-    """Return which labels of an attribute may stand for which values."""
-    reader = _Reader(values, name, schema)
+def cover(
+    labels: Sequence[str],
+    values: Sequence[str],
+    name: str,
+    schema: Schema,
+    *,
+    blind: bool = False,
+) -> Cover:
+    """Return which labels of an attribute may stand for which values.
+
+    `blind` says that the hierarchies are not known.
+    """
+    reader = _Reader(values, name, schema, blind)
     found = [reader.values_of(label) for label in labels]
     lengths = [len(one) for one in found]
     value = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
@@ -68,13 +78,13 @@ def cover(labels: Sequence[str], values: Sequence[str], name: str, schema: Schem
 class _Reader:
     """Resolves labels of one attribute to the numbers of the values they may stand for."""
 
-    def __init__(self, values: Sequence[str], name: str, schema: Schema) -> None:
+    def __init__(self, values: Sequence[str], name: str, schema: Schema, blind: bool) -> None:
         self.values = values
+        self.blind = blind
         self.place = {value: i for i, value in enumerate(values)}
         self.everything = np.arange(len(values), dtype=np.int64)
         self.unread = 0
         rule = schema.attribute(name).hierarchy
-        self.declared = isinstance(rule, Hierarchy)
         self.tree = _bound(rule, values, name)
         if self.tree is not None:
             self.labels = Labels(self.tree)
@@ -108,7 +118,7 @@ class _Reader:
 
     def _read(self, label: str) -> NDArray[np.int64]:
         readable = ROOT in label or _WRITTEN_BY_RULES.fullmatch(label) is not None
-        if label != MISSING and not self.declared and (not readable or is_open_group(label)):
+        if is_open_group(label) or (self.blind and label != MISSING and not readable):
             self.unread += 1
             return self.everything
         fits = [i for i, value in enumerate(self.values) if may_meet(label, value)]

@@ -6,11 +6,13 @@ member seems equally likely to have any of its values. But if smokers tend to ha
 classes with more smokers have more cancer, and a model learnt over all classes tells inside
 each class who is likelier to have what.
 
-The model is naive Bayes, p(v)·Π p(x_a | v), fitted by expectation maximisation: beliefs start
-at the shares of the class; each round counts them into the model, with one pseudo-record
-per value, and then spreads the values of every class over its members by the model, scaled
-until members sum to 1 and values to their counts. Nothing is gained where the sensitive
-value does not depend on what is known.
+The model is naive Bayes, p(v)·Π p(v | x_a)/p(v), fitted by expectation maximisation: beliefs
+start at the shares of the class; each round counts them into the model and spreads the values of
+every class over its members by the model, scaled until members sum to 1 and values to their
+counts. Such a model can talk itself into anything, so it is learnt from one half of the classes
+and used on the other, and it counts only as much as it predicts the histograms of those other
+classes better than the table as a whole does. Nothing is gained where the sensitive value does
+not depend on what is known.
 """
 
 from __future__ import annotations
@@ -45,6 +47,12 @@ if TYPE_CHECKING:
 SCALINGS = 5
 """How often beliefs are scaled to members and values in turn, per round."""
 
+SHRUNK = 5.0
+"""People a value of an attribute must have before what they seem to have counts half."""
+
+TRUST = (0.25, 0.5, 0.75, 0.9, 1.0)
+"""How far a model may be trusted; the best on classes it has not seen is taken, or none."""
+
 
 @dataclass(frozen=True, eq=False)
 class _People:
@@ -56,13 +64,20 @@ class _People:
     values: list[NDArray[np.int64]]
     widths: list[int]
 
+    def only(self, chosen: NDArray[np.bool_]) -> _People:
+        """Return some of them."""
+        values = [value[chosen] for value in self.values]
+        return _People(
+            self.kind[chosen], self.class_[chosen], self.count[chosen], values, self.widths
+        )
+
 
 def de_finetti(
     release: Any,
     public: Any,
     *,
     gain: float = 0.25,
-    rounds: int = 30,
+    rounds: int = 8,
     attribute: str | None = None,
     schema: str | Path | Schema | None = None,
     most: int = SHOWN,
@@ -103,7 +118,7 @@ def de_finetti(
             for i in ranked
         ),
         "nothing about classes alone; closeness leaves less to learn from "
-        f"({stop} of {name}), differential privacy bounds it",
+        f"({stop}), differential privacy bounds it",
         attribute=name,
         figures=_measured(sight, fitting, name, people, prior, guess),
     )
@@ -128,37 +143,90 @@ def _shares(sight: Sight, fitting: Fitting, name: str) -> NDArray[np.float64]:
 
 
 def _learnt(people: _People, shares: NDArray[np.float64], rounds: int) -> NDArray[np.float64]:
-    """Return for each kind of person the belief in each value, after some rounds."""
+    """Return for each kind of person the belief in each value, learnt from other classes."""
     belief = shares[people.class_]
-    members = np.bincount(people.class_, weights=people.count, minlength=len(shares))
-    wanted = shares * members[:, None]
-    for _ in range(rounds):
-        score = _model(people, belief)
-        score = np.where(shares[people.class_] > 0, score, -np.inf)
-        likely = np.exp(score - score.max(axis=1, keepdims=True, initial=-1e300))
-        belief = _scaled(likely, people, wanted)
+    if not len(belief):
+        return belief
+    base = np.average(belief, axis=0, weights=people.count)
+    for side in (0, 1):
+        inside = people.class_ % 2 == side
+        if inside.any() and not inside.all():
+            known, unseen = people.only(inside), people.only(~inside)
+            found = _best_prediction(known, unseen, shares, base, rounds)
+            belief[~inside] = _scaled(found, unseen, shares)
     return belief
 
 
-def _model(people: _People, belief: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Count the beliefs into a naive Bayes model; return its log-likelihood per kind and value."""
+def _best_prediction(
+    known: _People,
+    unseen: _People,
+    shares: NDArray[np.float64],
+    base: NDArray[np.float64],
+    rounds: int,
+) -> NDArray[np.float64]:
+    """Return the prediction for people of unseen classes that explains their histograms best."""
+    best = np.tile(base, (len(unseen.kind), 1))
+    score = _explained(best, unseen, shares)
+    belief = shares[known.class_]
+    for _ in range(rounds):
+        tables = _model(known, belief, base)
+        prediction = _predicted(tables, unseen, base)
+        for trust in TRUST:
+            mixed = trust * prediction + (1 - trust) * base
+            reached = _explained(mixed, unseen, shares)
+            if reached > score:
+                best, score = mixed, reached
+        belief = _scaled(_predicted(tables, known, base), known, shares)
+    return best
+
+
+def _explained(
+    prediction: NDArray[np.float64], people: _People, shares: NDArray[np.float64]
+) -> float:
+    """Return the log-likelihood of the histograms of classes under predictions for members."""
+    mean = np.zeros_like(shares)
+    np.add.at(mean, people.class_, prediction * people.count[:, None])
+    members = np.bincount(people.class_, weights=people.count, minlength=len(shares))
+    inside = members > 0
+    mean = mean[inside] / members[inside, None]
+    surprise = shares[inside] * np.log(np.maximum(mean, 1e-300))
+    return float((surprise.sum(axis=1) * members[inside]).sum())
+
+
+def _model(
+    people: _People, belief: NDArray[np.float64], base: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Count beliefs; return per attribute log p(v | x)/p(v), shrunk to 0 where people are few."""
     weight = belief * people.count[:, None]
-    total = weight.sum(axis=0)
-    score = np.tile(np.log(total + 1.0), (len(belief), 1))
+    tables = []
     for value, width in zip(people.values, people.widths, strict=True):
         table = np.zeros((width, belief.shape[1]))
         np.add.at(table, value, weight)
-        # One pseudo-record per value, spread as the attribute is among everybody.
-        usual = table.sum(axis=1, keepdims=True) / max(weight.sum(), 1.0)
-        score += np.log((table + usual + 1e-300) / (total + 1.0))[value]
-    return score
+        have = table.sum(axis=1, keepdims=True)
+        likely = (table + SHRUNK * base) / (have + SHRUNK)
+        tables.append(np.log(np.maximum(likely, 1e-300)) - np.log(np.maximum(base, 1e-300)))
+    return tables
+
+
+def _predicted(
+    tables: list[NDArray[np.float64]], people: _People, base: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the model's belief in each value for each kind of person."""
+    score = np.tile(np.log(np.maximum(base, 1e-300)), (len(people.kind), 1))
+    for table, value in zip(tables, people.values, strict=True):
+        score += table[value]
+    likely = np.exp(score - score.max(axis=1, keepdims=True))
+    shares: NDArray[np.float64] = likely / likely.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _scaled(
-    likely: NDArray[np.float64], people: _People, wanted: NDArray[np.float64]
+    likely: NDArray[np.float64], people: _People, shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Scale beliefs until members sum to 1 and the values of a class to their counts."""
-    belief = likely
+    members = np.bincount(people.class_, weights=people.count, minlength=len(shares))
+    wanted = shares * members[:, None]
+    belief = np.maximum(likely, 1e-12)
     for _ in range(SCALINGS):
         held = np.zeros_like(wanted)
         np.add.at(held, people.class_, belief * people.count[:, None])

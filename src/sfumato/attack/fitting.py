@@ -189,7 +189,8 @@ def fit(sight: Sight, public: Any, *, on: Sequence[str] | None = None) -> Fittin
     sizes = np.bincount(group, weights=evidence.sizes, minlength=groups).astype(np.int64)
     counted = table.count(names)
     covers = tuple(
-        cover(labels[a], counted.values[a], name, sight.schema) for a, name in enumerate(names)
+        cover(labels[a], counted.values[a], name, sight.schema, blind=sight.blind)
+        for a, name in enumerate(names)
     )
     return Fitting(names, table, counted, labels, codes[first], group, sizes, covers)
 

@@ -77,7 +77,7 @@ def attribute_inference(
             _finding(fitting, int(i), name, spread, int(guess[i]), float(posterior[i]))
             for i in ranked
         ),
-        f"{stop} of {name}: no value has a share of {limit:g} in any class",
+        f"{stop}: no value has a share of {limit:g} in any class",
         stop,
         name,
         _measured(fitting, name, spread, guess),
@@ -87,12 +87,32 @@ def attribute_inference(
 def guesses(
     sight: Sight, fitting: Fitting, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return for each kind of person the best guess (−1 for none) and its posterior.
+    """Return for each kind of person the best guess (−1 for none) and its posterior."""
+    fits = fitting.add_up(fitting.sizes, fitting.sizes)
+    if int(fits.classes.max(initial=0)) <= 1:
+        guess, share = _best_of_groups(sight.spread(name), fitting)
+        found = fits.where >= 0
+        return np.where(found, guess[fits.where], -1), np.where(found, share[fits.where], 0.0)
+    return _best_of_records(sight.spread(name), fitting, fits.total)
 
-    One walk per sensitive value: the records that fit and have it.
-    """
-    spread = sight.spread(name)
-    everything = fitting.add_up(fitting.sizes, fitting.sizes).total
+
+def _best_of_groups(
+    spread: Spread, fitting: Fitting
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the most frequent value of each group of classes, and its share."""
+    group = fitting.group[spread.class_]
+    key, index = np.unique(group * len(spread.values) + spread.value, return_inverse=True)
+    count = np.bincount(index.reshape(-1), weights=spread.count)
+    order = np.lexsort((key % len(spread.values), -count, key // len(spread.values)))
+    groups, first = np.unique(key[order] // len(spread.values), return_index=True)
+    best = order[first]
+    return key[best] % len(spread.values), count[best] / fitting.sizes[groups]
+
+
+def _best_of_records(
+    spread: Spread, fitting: Fitting, everything: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Where people fit several classes, walk once per value: the records that fit and have it."""
     best = np.zeros(fitting.kinds)
     guess = np.full(fitting.kinds, -1, dtype=np.int64)
     for value in range(len(spread.values)):

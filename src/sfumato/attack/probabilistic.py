@@ -54,7 +54,7 @@ def probabilistic_inference(
             sight, name, "probabilistic inference", dangerous, spread.inside,
             learnt=f"their {name}", most=most,
         ),
-        f"{stop} of {name}: no value has a share of {limit:g} in any class",
+        f"{stop}: no value has a share of {limit:g} in any class",
         stop,
         name,
         {"largest share of a value in a class": worst},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +28,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """The classes of a release, the meaning of its columns, and what it says it keeps."""
+    """The classes of a release, the meaning of its columns, and what it says it keeps.
+
+    `blind` says that the roles are known but not the hierarchies.
+    """
 
     evidence: Evidence
     schema: Schema
     promise: Definition | None = None
     suppressed: int = 0
+    blind: bool = False
 
     @property
     def records(self) -> int:
@@ -83,7 +87,8 @@ def _of_release(release: Release, schema: str | Path | Schema | None) -> Sight:
         path = Path(folder) / "release.csv"
         release.rows.write_csv(path, release.delimiter)
         evidence, _ = gather(read(path, delimiter=release.delimiter), rules)
-    return Sight(evidence, rules, release.promise, release.suppressed)
+    named = replace(evidence, source=f"the release of {release.name}")
+    return Sight(named, rules, release.promise, release.suppressed)
 
 
 def _of_path(path: Path, schema: str | Path | Schema | None) -> Sight:
@@ -92,7 +97,8 @@ def _of_path(path: Path, schema: str | Path | Schema | None) -> Sight:
     rules = _roles(facts, file) if schema is None else _schema(schema)
     stated = read_promise(facts["promise"]).definition if facts.get("promise") else None
     evidence, _ = gather(file, rules)
-    return Sight(evidence, rules, stated, int(facts.get("records_suppressed") or 0))
+    suppressed = int(facts.get("records_suppressed") or 0)
+    return Sight(evidence, rules, stated, suppressed, blind=schema is None)
 
 
 def _data_file(path: Path) -> Path:

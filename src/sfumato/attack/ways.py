@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Histogram = tuple[int, ...]
 Verdicts = dict[Histogram, bool]
 
-MOST = 200_000
+MOST = 50_000
 """Most steps of the sum; a class that needs more is left alone."""
 
 
@@ -33,10 +33,9 @@ def after_violation(
     `keeps` says for histograms of a group whether the promise is kept. None where there are
     too many ways to count, or where no way breaks the promise.
     """
-    choices = [_choices(n, held) for n in sizes]
-    states = math.prod(count + 1 for count in held)
-    if states * max(len(one) for one in choices) * len(sizes) > MOST:
+    if steps(sizes, held) > MOST:
         return None
+    choices = [_choices(n, held) for n in sizes]
     kept = [[x for x, good in zip(one, keeps(one), strict=True) if good] for one in choices]
     ways = _multinomial(held)
     quiet, sums = _quiet_ways(sizes, held, kept)
@@ -50,6 +49,13 @@ def after_violation(
         ]
         for n, parts in zip(sizes, sums, strict=True)
     ]
+
+
+def steps(sizes: Sequence[int], held: Histogram) -> int:
+    """Return a bound on the work of counting: what may be left, times what a group may take."""
+    left = math.prod(count + 1 for count in held)
+    taken = max(math.prod(min(n, count) + 1 for count in held[1:]) for n in sizes)
+    return left * taken * len(sizes)
 
 
 def _quiet_ways(
@@ -104,12 +110,7 @@ def _choices(size: int, held: Histogram) -> list[Histogram]:
             for rest in fill(left - count, at + 1):
                 yield (count, *rest)
 
-    found = []
-    for one in fill(size, 0):
-        found.append(one)
-        if len(found) > MOST:
-            break
-    return found
+    return list(fill(size, 0))
 
 
 @lru_cache(maxsize=100_000)

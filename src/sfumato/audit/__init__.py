@@ -11,6 +11,7 @@ from typing import Any
 
 _HOME = {
     "Overlap": "overlap",
+    "Precheck": "prechecking",
     "Risk": "risk",
     "Verdict": "claims.verdict",
     "Verification": "verify",
@@ -18,6 +19,7 @@ _HOME = {
     "check": "claims.checking",
     "epsilon_lower_bound": "claims.from_outputs",
     "population_uniques": "uniqueness",
+    "precheck": "prechecking",
     "reidentification_risk": "risk",
 }
 

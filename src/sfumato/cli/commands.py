@@ -10,6 +10,7 @@ from sfumato import __version__
 from sfumato.cli import EXAMPLES
 from sfumato.cli.anonymize import anonymize
 from sfumato.cli.apply import apply
+from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.example import example
 from sfumato.cli.explain import explain
@@ -53,6 +54,7 @@ for command in (
     verify,
     apply,
     overlap,
+    attack,
     audit,
     hierarchy,
     explain,

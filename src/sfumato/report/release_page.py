@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from sfumato.audit.prechecking import Precheck
     from sfumato.audit.verify import Verification
     from sfumato.release import Release
 
@@ -67,14 +68,17 @@ def write_report(
     *,
     sweep: Iterable[tuple[int, float | None, int | None]] | None = None,
     verification: Verification | None = None,
+    precheck: Precheck | None = None,
 ) -> Path:
     """Write the one-page report of a release; returns its path.
 
     `sweep` gives points (k, loss, suppressed) for the trade-off curve, as `sweep_release`
-    returns them. `verification` is the check of the released file where it was done already.
+    returns them. `verification` is the check of the released file where it was done already;
+    `precheck` adds what an attacker sees.
     """
     target = Path(path)
-    write_text_atomically(target, render(release, sweep=sweep, verification=verification))
+    page = render(release, sweep=sweep, verification=verification, precheck=precheck)
+    write_text_atomically(target, page)
     return target
 
 
@@ -83,6 +87,7 @@ def render(
     *,
     sweep: Iterable[tuple[int, float | None, int | None]] | None = None,
     verification: Verification | None = None,
+    precheck: Precheck | None = None,
 ) -> str:
     """Return the page as text."""
     checked = release.verify() if verification is None else verification
@@ -102,11 +107,18 @@ def render(
         "settings": _settings(release),
         "untouched": _untouched(release),
         "trade_off": None if sweep is None else trade_off(sweep, release),
+        "attacks": None if precheck is None else _attacks(precheck),
         **_classes(release, checked),
         **_reasons(release),
     }
     page: str = _template().render(facts)
     return page
+
+
+def _attacks(precheck: Precheck) -> Markup:
+    from sfumato.report.attack_section import section  # noqa: PLC0415 - loads every attack
+
+    return section(precheck)
 
 
 def _template() -> Any:

@@ -51,7 +51,7 @@ def homogeneity(
             sight, name, "homogeneity", alone, spread.inside,
             learnt=f"their {name}", most=most, severity=spread.count.astype(np.float64),
         ),
-        f"{stop} of {name}: no class with a single value",
+        f"{stop}: no class with a single value",
         stop,
         name,
         {"classes with one value": float(classes), "classes": float(len(spread.sizes))},

@@ -34,7 +34,7 @@ from sfumato.attack.finding import (
 )
 from sfumato.attack.fitting import fit
 from sfumato.attack.sight import see
-from sfumato.attack.ways import after_violation
+from sfumato.attack.ways import MOST, after_violation, steps
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from sfumato.attack.ways import Histogram
     from sfumato.audit.evidence import Spread
     from sfumato.data.schema import Schema
+
+
+EFFORT = 3_000_000
+"""Steps of counting for a whole release, small classes first: a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +124,17 @@ def _beliefs(sight: Sight, fitting: Fitting, name: str, stated: Definition) -> l
     starts = np.searchsorted(spread.class_, np.arange(len(spread.sizes) + 1))
     splits = [*range(len(fitting.names)), None] if len(fitting.names) > 1 else [0]
     beliefs: list[_Belief] = []
-    for c, people in members.items():
+    budget = EFFORT
+    for c in sorted(members, key=lambda c: spread.sizes[c]):
+        people = members[c]
         inside = slice(starts[c], starts[c + 1])
         values, held = spread.value[inside], tuple(spread.count[inside].tolist())
         for split in splits:
             keys, sizes = _groups(fitting, people, split)
-            if len(sizes) < 2 or len(held) < 2:
+            effort = steps(sizes, held) if len(held) > 1 else 0
+            if len(sizes) < 2 or not 0 < effort <= min(budget, MOST):
                 continue
+            budget -= effort
             raised = after_violation(sizes, held, partial(keeps, values))
             if raised is None:
                 continue

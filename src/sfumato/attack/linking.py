@@ -146,7 +146,7 @@ def _linked(
     stop = _stop(adversary, limit)
     who = "the target is in the release" if adversary == "prosecutor" else "who may be in it"
     return Linkage(
-        "linkage",
+        f"linkage by a {adversary}",
         f"{', '.join(fitting.names)} of {fitting.total:,} people, and {who}",
         "confidence",
         fitting.total,

@@ -66,7 +66,7 @@ def skewness(
             learnt=f"their {name} is more likely than in the whole release", most=most,
             severity=severity,
         ),
-        f"{stop} of {name}: no class is that far from the whole release",
+        f"{stop}: no class is that far from the whole release",
         stop,
         name,
         {"largest gain": float(gains.max()), "largest factor": float(ratios.max())},

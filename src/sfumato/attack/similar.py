@@ -93,7 +93,7 @@ def similarity(
             _finding(sight, name, groups, int(c), int(people[c]), kind)
             for c in _ranked(groups, exposed)[:most]
         ),
-        f"{stop} of {name}: no narrow group of values fills {limit:g} of a class",
+        f"{stop}: no narrow group of values fills {limit:g} of a class",
         stop,
         name,
         {"classes that tell": float(exposed.sum()), "classes": float(len(exposed))},

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
 
 
+_EVERYBODY = "nearly everybody in the table is in the release, so being in it is no secret"
+
+
 def membership(
     release: Any,
     population: Any,
@@ -49,8 +52,8 @@ def membership(
     fitting = fit(sight, population)
     presence = presences(fitting)
     weights = fitting.public.counts
-    exposed = presence >= limit - NEARLY
     prior = min(sight.records / fitting.total, 1.0)
+    exposed = (presence >= limit - NEARLY) & (prior < limit)
     ranked = np.argsort(-presence, kind="stable")[: min(most, int(exposed.sum()))]
     stop = DeltaPresence(0.0, round(0.96 * limit, 6))
     absent = float(weights[presence == 0].sum())
@@ -70,6 +73,7 @@ def membership(
             "people certainly in the release": float(weights[presence >= 1 - NEARLY].sum()),
             "people certainly not among the released records": absent,
         },
+        notes=(_EVERYBODY,) if prior >= limit else (),
     )
 
 
