@@ -107,8 +107,8 @@ def test_counting_bits_and_hashes_agrees_with_plain_counting(seeded):
     assert olh.sums(reports).tolist() == plain
     chosen = [3, 149, 0]
     assert olh.support_of(reports, chosen).tolist() == [plain[v] for v in chosen]
-    few = reports[:50]
-    assert olh.support_of(few, range(150)).tolist() == olh.sums(few).tolist()
+    few = [reports[first : first + 100] for first in range(0, 1_500, 100)]
+    assert sum(olh.sums(part) for part in few).tolist() == plain
 
 
 def test_a_domain_of_2_to_the_48_is_decoded_by_candidates(seeded):
@@ -239,3 +239,14 @@ def test_estimates_read_well():
         estimate.interval(1.2)
     with pytest.raises(sf.errors.DataError, match="at least one report"):
         grr.estimate(sf.local.Reports.empty(grr))
+
+
+@pytest.mark.parametrize(("d", "epsilon"), [(2, 20), (2, 1e-6), (3, 1e-4), (1000, 18), (9000, 2)])
+def test_extreme_parameters_work_and_keep_the_promise(kind, d, epsilon):
+    protocol = kind(d, epsilon=epsilon)
+    reports = protocol.perturb(np.arange(300) % d)
+    estimate = protocol.estimate(reports)
+    assert np.isfinite(estimate.frequencies).all()
+    assert np.isfinite(estimate.standard_error).all()
+    assert 0.99 * epsilon < protocol.guarantee.epsilon <= epsilon
+    assert len(protocol.perturb([])) == 0

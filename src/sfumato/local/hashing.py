@@ -117,10 +117,11 @@ def _count(
     limbs: Halves | int,
     out: npt.NDArray[np.int64],
 ) -> None:
-    if place.size * out.size <= FEW and not isinstance(limbs, int):
+    if place.size * out.size <= FEW:
         turned = np.column_stack([place, steps])
+        listed = split_limbs(np.arange(limbs), 1) if isinstance(limbs, int) else limbs
         for i in range(out.size):
-            out[i] += int((residues(turned, limbs[i : i + 1]) < width).sum())
+            out[i] += int((residues(turned, listed[i : i + 1]) < width).sum())
         return
     from sfumato.local import hash_kernels  # noqa: PLC0415 - a few need no compiler
 
