@@ -291,8 +291,9 @@ def look_at_the_plot(browser, plot, found):
         )
         shown = browser.find_element("css selector", "table").text
         for place in range(len(found)):
-            assert f"{100 * found.frequencies[place]:.1f} %".replace("-", "−") in shown
-            assert f"{100 * bounds[place, 1]:.1f} %".replace("-", "−") in shown
+            for share in (found.frequencies[place], *bounds[place]):
+                text = f"{100 * share:.1f} %"
+                assert ("0.0 %" if text == "-0.0 %" else text.replace("-", "−")) in shown
         dots = browser.execute_script(
             "return [...document.querySelectorAll('.dot')].map(d => d.getBoundingClientRect().x)"
         )

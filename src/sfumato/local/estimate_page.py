@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sfumato.local.estimate import Estimate
     from sfumato.local.survey import Survey
 
+MINUS = "\N{MINUS SIGN}"
 MOST_SHOWN = 60
 """Answers drawn; the rest is counted."""
 
@@ -50,21 +51,23 @@ class Scale:
 
     low: float
     high: float
+    step: float
 
     @classmethod
     def over(cls, bounds: Any) -> Scale:
         """Cover all bounds, and 0, with whole steps at both ends."""
         low, high = min(0.0, float(np.min(bounds))), max(0.0, float(np.max(bounds)))
         step = _step(high - low)
-        return cls(step * math.floor(low / step), step * math.ceil(high / step))
+        above = max(1 if low == high else 0, math.ceil(high / step))
+        return cls(step * math.floor(low / step), step * above, step)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """Places and labels of the axis."""
-        step = _step(self.high - self.low)
-        count = round((self.high - self.low) / step)
+        first, last = round(self.low / self.step), round(self.high / self.step)
         return [
-            (self.at(v), f"{100 * v:g} %") for v in (self.low + step * i for i in range(count + 1))
+            (self.at(i * self.step), f"{100 * i * self.step:g} %".replace("-", MINUS))
+            for i in range(first, last + 1)
         ]
 
     def at(self, share: float) -> float:
@@ -137,7 +140,8 @@ def _row(estimate: Estimate, bounds: Any, scale: Scale, place: int) -> Row:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %".replace("-", "\N{MINUS SIGN}")
+    text = f"{100 * share:.1f} %"
+    return "0.0 %" if text == "-0.0 %" else text.replace("-", MINUS)
 
 
 def _picture(scale: Scale, share: float, low: float, high: float) -> Markup:

@@ -108,6 +108,8 @@ class HeavyHitters(Protocol):
 
     def _numbers(self, values: Any) -> npt.NDArray[np.int64]:
         """Take whole numbers below 2^bits, or texts of at most bits/8 bytes."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            return self.hashing.domain.encode(values)
         plain = values.tolist() if hasattr(values, "tolist") else list(values)
         if plain and all(isinstance(value, str) for value in plain):
             plain = [text_number(value, self.bits) for value in plain]

@@ -37,10 +37,10 @@ HOW = {
     "chance turns many of the marks around.",
     "OLH": "Chance sorts all answers into a few groups, and the group of your answer is kept or "
     "exchanged for another one.",
-    "Hadamard": "Chance picks one of many fixed groups of answers, a little more often one that "
-    "contains yours.",
-    "SubsetSelection": "Chance picks a group of answers, a little more often one that contains "
-    "yours.",
+    "Hadamard": "Chance picks one of many fixed groups of answers, more often one that contains "
+    "yours than one that does not.",
+    "SubsetSelection": "Chance picks a group of answers, with yours among them more often than "
+    "any other.",
 }
 """What happens to an answer, in words for everybody."""
 
