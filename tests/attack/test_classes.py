@@ -18,8 +18,11 @@ def random_release(seed, n=300, values="abcde"):
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.ones(len(values)) * 0.6)
     return pd.DataFrame(
-        {"age": rng.choice([f"{d}0s" for d in range(2, 9)], n), "ill": rng.choice(list(values), n, p=shares)}
-    )  # fmt: skip
+        {
+            "age": rng.choice([f"{d}0s" for d in range(2, 9)], n),
+            "ill": rng.choice(list(values), n, p=shares),
+        }
+    )
 
 
 SCHEMA = sf.Schema(
@@ -196,9 +199,20 @@ def test_three_stomach_diseases_tell_one_thing():
     frame = pd.DataFrame(
         {
             "age": ["20s"] * 3 + ["30s"] * 3 + ["40s"] * 4,
-            "ill": ["gastritis", "ulcer", "cancer", "flu", "acne", "gastritis", "flu", "acne", "eczema", "bronchitis"],
+            "ill": [
+                "gastritis",
+                "ulcer",
+                "cancer",
+                "flu",
+                "acne",
+                "gastritis",
+                "flu",
+                "acne",
+                "eczema",
+                "bronchitis",
+            ],
         }
-    )  # fmt: skip
+    )
     schema = sf.Schema(quasi=["age"], sensitive={"ill": STOMACH})
     found = sf.attack.similarity(frame, narrow=0.5, schema=schema)
     assert found.exposed == 3

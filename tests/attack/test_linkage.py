@@ -87,11 +87,18 @@ def test_counts_agree_with_brute_force_on_overlapping_classes(seed):
     labels = ["20s", "30s", "*", "25+", "37", "[22,34]", "40", "[30,31]"]
     zips = ["12*", "1**", "***", "*", "123", "131", "13*"]
     release = pd.DataFrame(
-        {"age": rng.choice(labels, 60), "zip": rng.choice(zips, 60), "ill": rng.choice(["a", "b"], 60)}
-    )  # fmt: skip
+        {
+            "age": rng.choice(labels, 60),
+            "zip": rng.choice(zips, 60),
+            "ill": rng.choice(["a", "b"], 60),
+        }
+    )
     people = pd.DataFrame(
-        {"age": rng.integers(20, 50, 200).astype(str), "zip": rng.choice(["123", "131", "124", "990"], 200)}
-    )  # fmt: skip
+        {
+            "age": rng.integers(20, 50, 200).astype(str),
+            "zip": rng.choice(["123", "131", "124", "990"], 200),
+        }
+    )
     classes, matrix = brute(release, people, ("age", "zip"), schema)
     expected = matrix @ classes["n"].to_numpy()
     found = sf.attack.linkage(release, people, schema=schema, adversary="prosecutor")
@@ -107,8 +114,9 @@ def test_counts_agree_with_brute_force_on_overlapping_classes(seed):
     assert journalist.expected == pytest.approx((classes["n"] / crowd)[reached].sum())
     best = np.where(matrix, 1 / crowd.to_numpy(), 0).max(axis=1)
     sure = {
-        (a, z): c for a, z, c in zip(columns["age"], columns["zip"], journalist.confidence, strict=True)
-    }  # fmt: skip
+        (a, z): c
+        for a, z, c in zip(columns["age"], columns["zip"], journalist.confidence, strict=True)
+    }
     assert [sure[p["age"], p["zip"]] for _, p in people.iterrows()] == pytest.approx(best.tolist())
     assert journalist.certain == int((best == 1).sum())
 
@@ -119,9 +127,13 @@ def test_covers_of_rules_agree_with_reading_the_labels():
         sensitive=["x"],
     )
     for name, labels, values in (
-        ("age", ["[20,25)", "[30,40)", "<20", ">=40", "*", "37", "[21,33]"], ["19", "21", "37", "44"]),
+        (
+            "age",
+            ["[20,25)", "[30,40)", "<20", ">=40", "*", "37", "[21,33]"],
+            ["19", "21", "37", "44"],
+        ),
         ("zip", ["130**", "1485*", "14850", "*****", "*"], ["13053", "14850", "14853", "20000"]),
-    ):  # fmt: skip
+    ):
         found = cover(labels, values, name, schema)
         for v, value in enumerate(values):
             fits = {labels[i] for i in found.of(v)}

@@ -138,6 +138,7 @@ def test_noise_that_hides_only_the_answer_is_noticed():
 
 def test_conditions_read_as_sql():
     frame = pd.DataFrame(FACULTY)
+    assert len(frame) == 6
     where = sf.attack.Condition((("faculty", "maths"),), (("hired", 2015), ("sex", "m")))
     rows = duckdb.sql(f"SELECT count(*) FROM frame WHERE {where.sql}").fetchall()[0][0]
     assert rows == sum(map(where, FACULTY)) == 3

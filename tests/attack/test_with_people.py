@@ -1,4 +1,4 @@
-"""Attacks that know who is in a class: membership, inference, minimality, de Finetti, two releases."""
+"""Attacks that know who is in a class: membership, inference, minimality, de Finetti, two files."""
 
 from __future__ import annotations
 
@@ -95,8 +95,13 @@ def brute(sizes, held, keeps):
 
 @pytest.mark.parametrize(
     ("sizes", "held", "most"),
-    [([2, 2], (2, 2), 0.5), ([2, 4], (2, 4), 0.5), ([3, 3], (1, 2, 3), 0.67), ([2, 2, 3], (3, 2, 2), 0.5)],
-)  # fmt: skip
+    [
+        ([2, 2], (2, 2), 0.5),
+        ([2, 4], (2, 4), 0.5),
+        ([3, 3], (1, 2, 3), 0.67),
+        ([2, 2, 3], (3, 2, 2), 0.5),
+    ],
+)
 def test_ways_agree_with_trying_every_order(sizes, held, most):
     def keeps(histograms):
         return [max(h) <= most * sum(h) for h in histograms]
@@ -156,9 +161,12 @@ def smokers(seed, dependence):
     release["house"] = release["house"].astype(str)
     people["house"] = people["house"].astype(str)
     schema = sf.Schema(
-        quasi={"house": sf.Hierarchy.flat([str(i) for i in range(n // 4)]), "smokes": sf.Hierarchy.flat(["yes", "no"])},
+        quasi={
+            "house": sf.Hierarchy.flat([str(i) for i in range(n // 4)]),
+            "smokes": sf.Hierarchy.flat(["yes", "no"]),
+        },
         sensitive=["ill"],
-    )  # fmt: skip
+    )
     return release, people, schema
 
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from sfumato.audit.prechecking import Precheck, Tried
 
 _ROW = Markup("""<tr>
-<th scope="row">{name}<div class="small soft">knows {knows}; {measure} from {threshold:g} on counts</div></th>
+<th scope="row">{name}<div class="small soft">knows {knows}; {measure} from {threshold:g} on counts{notes}</div></th>
 <td>{picture}<span class="small">{before} → <b>{after}</b></span></td>
 <td class="n">{sure}</td>
-<td>{verdict}</td>
+<td style="white-space:nowrap">{verdict}</td>
 <td class="small">{remedy}</td>
 </tr>""")  # noqa: E501 - markup
 
@@ -116,8 +116,8 @@ def write_page(checked: Precheck, path: str | Path, *, reveal: bool = False) -> 
 def _lead(checked: Precheck) -> str:
     return (
         f"{len(checked.succeeding)} of {some(len(checked.tried), 'attack')} succeed on this "
-        "release. An attack that fails here may succeed for somebody who knows more; a promise "
-        "is what the evidence above is about."
+        "release. An attack that fails here may succeed for somebody who knows more: attacks find "
+        "weaknesses, and only the promise, checked by verification, rules them out."
     )
 
 
@@ -132,7 +132,8 @@ def _row(one: Tried) -> Markup:
         picture=_bars(before, after),
         before=EN_DASH if before is None else exposure(before),
         after=exposure(after),
-        sure=chance(after.posterior),
+        notes="".join(f"; {text}" for text in after.notes),
+        sure=chance(after.posterior) if after.posterior else EN_DASH,
         verdict=Markup('<b class="{}">{}</b>').format(tone, one.verdict),
         remedy=after.remedy,
     )

@@ -29,7 +29,8 @@ def reconstruction_picture(curves: Sequence[Curve]) -> Markup:
         for curve, tone in zip(curves, TONES, strict=False)
     ]
     told = "; ".join(
-        f"{c.queries} queries: {c.share[0]:.0%} without noise, {c.share[-1]:.0%} with ±{c.noise[-1]:g}"
+        f"{c.queries} queries: {c.share[0]:.0%} at ±{c.noise[0]:g}, {c.share[-1]:.0%} at "
+        f"±{c.noise[-1]:g}"
         for c in curves
     )
     return plane(
