@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import math
+import struct
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -301,6 +303,22 @@ def test_memory_gives_the_same_report_for_the_same_answer(client, name):
     ]
     rows = Counter(encode(one, agreed.address, nonce=bytes(8))[32:] for one in elsewhere)
     assert len(rows) > 15, "another device, answer or survey has coins of its own"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_is_an_hmac_of_survey_answer_and_counter(client, name):
+    """Recompute the words that the secret gives, and take the steps of the specification."""
+    agreed = survey(name, epsilon=1, answers=[f"a{i}" for i in range(40)], remember=True)
+    secret, r = bytes(range(32)), recipe(agreed)
+    codes = [0, 7, 39]
+    for code, got in zip(codes, remembered(client, agreed, codes, [secret.hex()] * 3), strict=True):
+        text = f"sfumato cups {agreed.terms.hex()} {code} ".encode()
+        blocks = (hmac.digest(secret, text + struct.pack("<I", i), "sha256") for i in range(60))
+        words = np.frombuffer(b"".join(blocks), "<u4").tolist()
+        expected = by_the_book(r, code, Words(words))
+        assert {k: np.ravel(v).tolist() for k, v in got.payload.items()} == {
+            k: np.ravel(v).tolist() for k, v in expected.items()
+        }
 
 
 def test_remembered_reports_of_many_devices_follow_the_exact_distribution(client):

@@ -39,6 +39,24 @@ def test_the_same_answer_gives_the_same_report(kind):
     assert "x01" not in repr(memo)
 
 
+PINNED = {
+    GRR: "02",
+    SUE: "a5115015",
+    OUE: "81a25920",
+    OLH: "6d8a405b145c5f3502",
+    Hadamard: "13",
+    SubsetSelection: "14611500",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_device_that_is_upgraded_does_not_report_a_second_time(kind):
+    """Whoever changes how coins are drawn for one person doubles the ε of everybody asked again."""
+    assert (
+        row(Memo(kind(30, epsilon=1), "golden", bytes(range(32))).perturb(7)).hex() == PINNED[kind]
+    )
+
+
 @pytest.mark.parametrize("kind", [GRR, OUE, Hadamard, SubsetSelection])
 def test_over_all_devices_a_remembered_report_has_the_exact_distribution(kind):
     protocol, n = kind(4, epsilon=1), 2_500

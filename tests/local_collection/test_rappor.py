@@ -111,6 +111,15 @@ def test_a_device_remembers_its_response_and_nothing_is_shared_between_questions
         assert 60 < (first != other).sum() < 196
 
 
+def test_a_device_that_is_upgraded_keeps_its_response():
+    """Whoever changes how it is drawn gives every device a second one, and its people a second ε."""
+    rappor = RAPPOR(epsilon=4, report_epsilon=2, bits=64, cohorts=8)
+    device = rappor.device("golden", secret=bytes(range(32)))
+    sent = [np.unpackbits(device.report("a").payload["bits"]) for _ in range(200)]
+    assert device.cohort == 3
+    assert np.packbits(np.mean(sent, axis=0) > 0.5).tobytes().hex() == "08518a46007909a2"
+
+
 def guesses(rappor, texts, reports_of, people, reports):
     """Average each person's reports, and guess the string whose filter fits best."""
     filters = rappor.filters(texts, np.zeros(len(texts), dtype=np.int64))  # there is one cohort

@@ -188,6 +188,8 @@ def estimate(
     with Collector(agreed, store) as collector:
         found, dropped = collector.estimate(consistency=consistency.value), collector.dropped
     _show(found, level)
+    if agreed.remember:
+        note("a person's later reports are copies; intervals hold where each counts once.")
     if csv is not None:
         _write_csv(csv, found, level)
     if plot is not None:

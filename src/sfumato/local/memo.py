@@ -14,6 +14,8 @@ memory, the average of fifty fresh reports gives the answer away.
 * If the moment of a change is itself the secret, memory alone promises nothing: two different
   reports prove that the answer changed. Full RAPPOR (:mod:`sfumato.local.rappor`) blurs that by
   perturbing the remembered report once more each time, without a useful worst-case bound.
+* The report follows from the secret by the way in which this package draws it. That way is pinned
+  by tests, because a change would make every device send a second, independent report.
 * Copies can be recognised as copies: whoever sees all messages can tell which came from one
   device, once reports are long enough to differ between people.
 """
