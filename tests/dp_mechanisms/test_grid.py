@@ -1,10 +1,13 @@
 """Rounding to the grid costs what it is said to cost, and nothing wraps around."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -97,6 +100,37 @@ def test_sums_do_not_wrap_around():
     assert abs(int(sf.dp.Geometric(sensitivity=1, epsilon=1).release(unsigned)[0]) - 2**64) < 1000
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sf.dp.Geometric(sensitivity=1, epsilon=0.5),
+        sf.dp.DiscreteGaussian(sensitivity=1, rho=0.5),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+@pytest.mark.parametrize("top", [2**62, 2**61, -(2**62), 2**62 + 2**61])
+def test_the_type_of_a_release_does_not_tell_neighbours_apart(mechanism, top):
+    for pair in ((top - 1, top), (top, top + 1)):
+        for kind in (np.int64, object, *([np.uint64] if top > 0 else [])):
+            released = [mechanism.release(np.array([value], dtype=kind)) for value in pair]
+            assert {array.dtype for array in released} == {np.dtype(np.int64)}
+            assert {mechanism.simulate(value, 5).dtype for value in pair} == {np.dtype(np.int64)}
+            assert {type(mechanism.release(value)) for value in pair} == {int}
+
+
+def test_the_type_of_a_sum_is_a_function_of_the_sum():
+    """The same totals come out alike, however value and noise make them up."""
+    for total in (2**62, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**70):
+        ways = []
+        for noise in (0, 1, -1, 12345, -(2**40)):
+            value = np.array([total - noise], dtype=object)
+            ways.append(add(value, np.array([noise], dtype=np.int64)))
+            ways.append(add(value, np.array([noise], dtype=object)))
+        assert {int(way[0]) for way in ways} == {total}
+        fits = -(2**63) <= total < 2**63
+        assert {way.dtype for way in ways} == {np.dtype(np.int64 if fits else object)}
+
+
 def test_huge_and_tiny_values_stay_finite_and_exact():
     mechanism = sf.dp.Laplace(sensitivity=1, epsilon=1)
     assert mechanism.release(1e308) == pytest.approx(1e308)
@@ -109,8 +143,53 @@ def test_huge_and_tiny_values_stay_finite_and_exact():
 def test_integers_are_not_read_through_floats():
     values = [2**60 + 1, 2**60 + 3]
     assert numeric(np.array(values)).tolist() == values
-    with pytest.raises(DataError):
-        numeric([2**60 + 1, 0.5])  # a float could not hold the first of them
+    unsigned = np.uint64(2**63 + 1)
+    for mixed in ([[2**63 + 1, -1]], [[unsigned, np.int64(-1)]], (unsigned, -1)):
+        assert numeric(mixed).ravel().tolist() == [2**63 + 1, -1]
+    assert numeric(np.array([np.int64(5), 2**70], dtype=object)).tolist() == [5, 2**70]
+    assert numeric([[2**53, 0.5], [True, np.int8(3)]]).tolist() == [[2.0**53, 0.5], [1.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        [2**60 + 1, 0.5],
+        ([2**53 + 1, 0.5],),
+        [[[0.5, 1.0], [2.0, -(2**53) - 1]]],
+        [np.int64(2**60 + 128), 0.5],
+        [np.array(2**60 + 128), 0.5],
+        [np.array([2**60 + 128]), np.array([0.5])],
+        pd.DataFrame({"a": [2**60 + 1], "b": [0.5]}),
+        pl.DataFrame({"a": [2**53 + 1], "b": [0.5]}),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_long_integers_beside_floats_are_refused(mixed):
+    """A float could not hold them, and rounding would double the sensitivity or worse."""
+    with pytest.raises(DataError, match="beyond 2\\^53"):
+        sf.dp.laplace(mixed, sensitivity=1, epsilon=1)
+
+
+def test_masked_and_ragged_values_are_refused():
+    masked = np.ma.array([1, 2], mask=[False, True])
+    for values in (masked, [masked], [1, np.ma.masked], ([1, [masked]],)):
+        with pytest.raises(DataError, match="masked"):
+            sf.dp.laplace(values, sensitivity=1, epsilon=1)
+    with pytest.raises(DataError, match="masked"):
+        sf.dp.randomized_response(np.ma.array([True], mask=[True]), epsilon=1)
+    with pytest.raises(DataError, match="different lengths"):
+        sf.dp.laplace([[1, 2], [3]], sensitivity=1, epsilon=1)
+
+
+def test_refusals_say_what_to_do_and_nothing_about_the_values():
+    for bad in (Decimal("1.5"), Fraction(1, 3), None, "5", np.array([1, 2.5], dtype=object)):
+        with pytest.raises(DataError, match=r"float\(value\)"):
+            sf.dp.laplace(bad, sensitivity=1, epsilon=1)
+    with pytest.raises(DataError) as short:
+        sf.dp.laplace(["a"], sensitivity=1, epsilon=1)
+    with pytest.raises(DataError) as long:
+        sf.dp.laplace(["a very long secret"], sensitivity=1, epsilon=1)
+    assert str(long.value) == str(short.value)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +209,7 @@ def test_shapes_are_kept_and_declared_sizes_enforced():
         assert np.shape(gauss) == shape
     assert sf.dp.laplace([1, 2.5], sensitivity=1, epsilon=1).shape == (2,)
     assert sf.dp.geometric([True, False], sensitivity=1, epsilon=1).dtype == np.int64
+    assert sf.dp.geometric([], sensitivity=1, epsilon=1).dtype == np.int64
     with pytest.raises(ParameterError, match="declared for size=3"):
         sf.dp.Laplace(sensitivity=1, epsilon=1, size=3).release([1, 2])
     with pytest.raises(DataError, match="Whole numbers"):

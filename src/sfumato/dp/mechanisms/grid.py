@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from sfumato.errors import DataError
 
 _RESOLUTION = 20  # bits of the grid below the sensitivity and the scale
 _SAFE = 1 << 62
-_EXACT = 1 << 53  # up to here every integer is a float
+_LARGEST = (1 << 63) - 1
 _TOP = math.nextafter(math.inf, 0.0)
 
 Integers = npt.NDArray[Any]
@@ -100,11 +101,18 @@ class Grid:
 
 
 def add(values: Integers, noise: Integers) -> Integers:
-    """Add integers without wrap-around, moving to Python integers when 64 bits are too few."""
-    if object in {values.dtype, noise.dtype} or not (_fits(values) and _fits(noise)):
-        total: Integers = values.astype(object) + noise.astype(object)
+    """Add integers without wrap-around: ``int64`` iff every sum fits, else Python integers.
+
+    Which of the two comes out is a function of the noisy sums alone, hence post-processing; were
+    it decided from the values, the dtype of a release would betray them.
+    """
+    if _fits(values) and _fits(noise):
+        narrow: Integers = values.astype(np.int64) + noise.astype(np.int64)
+        return narrow
+    total: Integers = values.astype(object) + noise.astype(object)
+    if total.size and (total.max() > _LARGEST or total.min() < -_LARGEST - 1):
         return total
-    return values.astype(np.int64) + noise
+    return total.astype(np.int64)
 
 
 def _fits(values: Integers) -> bool:
@@ -112,12 +120,40 @@ def _fits(values: Integers) -> bool:
 
 
 def numeric(values: Any, *, whole: bool = False) -> npt.NDArray[Any]:
-    """Read a scalar, sequence, array or column of finite numbers."""
-    array = np.asarray(values)
-    if array.dtype == object or _lost_digits(values, array):
-        return _python_numbers(np.asarray(values, dtype=object), whole=whole)
+    """Read a scalar, sequence, array or column of finite numbers, none of them rounded."""
+    refuse_masked(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise DataError(
+            "The values to be released are lists of different lengths; give one number, one list, "
+            "or an array of one shape."
+        ) from None
+    if array.dtype == object:
+        return _python_integers(array, whole=whole)
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8 and not _read_as_they_are(values):
+        return _from_sequence(values, array, whole=whole)
+    return _checked(array, whole=whole)
+
+
+def refuse_masked(values: Any) -> None:
+    """Refuse masked arrays, also inside lists: NumPy would release what the mask hides."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(
+            "A masked array is refused, because its hidden values would be released; choose the "
+            "values first, as in values.compressed() or values.filled(0)."
+        )
+    if isinstance(values, (list, tuple)):
+        for value in values:
+            if isinstance(value, (list, tuple, np.ma.MaskedArray)):
+                refuse_masked(value)
+
+
+def _checked(array: npt.NDArray[Any], *, whole: bool) -> npt.NDArray[Any]:
+    if whole and not array.size and array.dtype.kind == "f":
+        return array.astype(np.int64)
     if array.dtype.kind not in ("iub" if whole else "iubf") or array.dtype.itemsize > 8:
-        raise DataError(_wrong_kind(array.dtype.name, whole=whole))
+        raise DataError(_wrong_kind(array.dtype, whole=whole))
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise DataError(
@@ -128,29 +164,56 @@ def numeric(values: Any, *, whole: bool = False) -> npt.NDArray[Any]:
     return array
 
 
-def _lost_digits(values: Any, array: npt.NDArray[Any]) -> bool:
-    """Tell whether a list of long integers and floats was rounded to floats on reading."""
-    return (
-        isinstance(values, (list, tuple))
-        and array.dtype.kind == "f"
-        and any(isinstance(x, int) and abs(x) > _EXACT for x in values)
+def _read_as_they_are(values: Any) -> bool:
+    """Tell whether values were floats before NumPy saw them, so that none was rounded."""
+    return isinstance(values, float) or getattr(getattr(values, "dtype", None), "kind", "") == "f"
+
+
+def _from_sequence(values: Any, array: npt.NDArray[Any], *, whole: bool) -> npt.NDArray[Any]:
+    """Read what NumPy made floats of: integers among them must have come through unrounded."""
+    limit = 1 << np.finfo(array.dtype).nmant + 1  # up to here every integer is such a float
+    items = (
+        np.asarray(values, dtype=object).ravel() if isinstance(values, (list, tuple)) else [None]
     )
+    integers = [int(x) for x in items if isinstance(x, Integral)]
+    if len(integers) == array.size > 0:
+        return _objects(integers).reshape(array.shape)  # too long or too mixed for one dtype
+    # What is no number here, such as the column of another library, may have held integers.
+    unknown = not all(isinstance(x, Real) for x in items)
+    if any(abs(x) > limit for x in integers) or (
+        unknown and np.abs(array).max(initial=0.0) >= limit
+    ):
+        raise DataError(_MIXED)
+    return _checked(array, whole=whole)
 
 
-def _python_numbers(array: npt.NDArray[Any], *, whole: bool) -> npt.NDArray[Any]:
-    """Accept integers too long for 64 bits, and nothing else, in object arrays."""
-    if all(isinstance(x, int) for x in array.ravel()):
-        return array
-    raise DataError(_wrong_kind("object", whole=whole))
+def _python_integers(array: npt.NDArray[Any], *, whole: bool) -> npt.NDArray[Any]:
+    """Accept integers, of any length, and nothing else in object arrays."""
+    if all(isinstance(x, Integral) for x in array.ravel()):
+        return _objects([int(x) for x in array.ravel()]).reshape(array.shape)
+    raise DataError(_wrong_kind(array.dtype, whole=whole))
 
 
-def _wrong_kind(name: str, *, whole: bool) -> str:
+_MIXED = (
+    "Whole numbers beyond 2^53 stand beside floats, and as floats they would be rounded, which "
+    "changes the sensitivity; give an array of integers, or round them yourself with "
+    "numpy.asarray(values, dtype=float) and state the sensitivity of what results."
+)
+
+_KINDS = {"U": "text", "S": "bytes", "M": "date", "m": "duration", "c": "complex", "O": "object"}
+
+
+def _wrong_kind(dtype: np.dtype[Any], *, whole: bool) -> str:
+    name = _KINDS.get(dtype.kind, dtype.name)  # the name of a text type has the longest length
     if whole:
         return (
             f"Whole numbers are needed here, and the values have type {name}; use Laplace or "
             "Gaussian for real numbers, or convert counts to integers."
         )
-    return f"Numbers of at most 64 bits are needed here, and the values have type {name}."
+    return (
+        f"Numbers of at most 64 bits are needed here, and the values have type {name}; convert "
+        "them first with float(value) or numpy.asarray(values, dtype=float)."
+    )
 
 
 def _objects(flat: list[int]) -> npt.NDArray[Any]:

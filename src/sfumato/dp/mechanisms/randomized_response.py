@@ -29,6 +29,7 @@ import numpy as np
 from sfumato.dp.guarantees import LocalDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.base import Error, Mechanism
+from sfumato.dp.mechanisms.grid import refuse_masked
 from sfumato.dp.neighbours import Neighbours, Person
 from sfumato.dp.noise.chances import Chance, preference, rational
 from sfumato.dp.noise.uniform import bernoulli
@@ -120,6 +121,7 @@ class RandomizedResponse(Mechanism):
 
 
 def _booleans(value: Any) -> npt.NDArray[np.bool_]:
+    refuse_masked(value)
     array = np.asarray(value)
     if array.dtype != np.bool_:
         raise DataError(
