@@ -117,8 +117,8 @@ def de_finetti(
             _finding(sight, fitting, name, people, int(i), int(guess[i]), before[i], after[i])
             for i in ranked
         ),
-        "nothing about classes alone; closeness leaves less to learn from "
-        f"({stop}), differential privacy bounds it",
+        f"no promise about classes alone; {stop} leaves less to learn from, differential privacy "
+        "bounds it",
         attribute=name,
         figures=_measured(sight, fitting, name, people, prior, guess),
     )

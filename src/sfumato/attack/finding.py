@@ -96,6 +96,11 @@ class Outcome:
         """The attack and its attribute in one text."""
         return f"{self.attack} of {self.attribute}" if self.attribute else self.attack
 
+    @property
+    def advice(self) -> str:
+        """The definition that would have stopped it, or what else would."""
+        return self.remedy if self.stopped_by is None else str(self.stopped_by)
+
     def told(self, *, reveal: bool = False, most: int = 5) -> str:
         """Return it in words, with the most serious findings."""
         lines = [

@@ -107,8 +107,7 @@ def minimality(
         worst.posterior if worst else 0.0,
         limit,
         tuple(_finding(sight, name, b) for b in found[:most]),
-        "an algorithm that does not go to the limit (a larger k, or randomised), or "
-        "differential privacy",
+        "an algorithm that does not go to the limit, or differential privacy",
         attribute=name,
         figures={"finer groups looked at": float(len(beliefs))},
     )

@@ -107,8 +107,7 @@ def composition(
         worst.posterior if worst else 0.0,
         limit,
         tuple(_finding(one, two, name, values, c) for c in exposed[:most]),
-        "one release instead of two, the second made of the first's classes, or differential "
-        "privacy, whose guarantees add up",
+        "one release instead of two, or differential privacy, whose guarantees add up",
         attribute=name,
         figures={f"{kind} with one value left": float(sum(_single(c) for c in cases))},
     )

@@ -121,10 +121,10 @@ class Precheck:
 
 
 def exposure(outcome: Outcome) -> str:
-    """Return how many people an attack exposed, with the share and the surest belief."""
+    """Return how many people an attack exposed, and their share."""
     share = 100 * outcome.share
     shown = "<0.1" if 0 < share < 0.05 else f"{share:.1f}"
-    return f"{outcome.exposed:,} ({shown} %)"
+    return f"{outcome.exposed:,} ({shown}\N{NO-BREAK SPACE}%)"
 
 
 def precheck(

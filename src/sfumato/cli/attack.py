@@ -80,7 +80,10 @@ def attack(
     )
     if not quiet:
         title = f"{found.source}: {len(found.succeeding)} of {len(found.tried)} attacks succeed"
-        show_table(title, ("attack", "before", "after", "verdict", "stopped by"), found.table)
+        rows = [
+            (*row[:4], one.after.advice) for row, one in zip(found.table, found.tried, strict=True)
+        ]
+        show_table(title, ("attack", "before", "after", "verdict", "would stop it"), rows)
         for one in found.succeeding:
             for finding in one.after.findings[:1]:
                 out.print(f"• {one.name}: {finding.told(reveal=reveal)}", markup=False)

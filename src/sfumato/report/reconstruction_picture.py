@@ -1,20 +1,36 @@
-"""How much of a secret column comes back, against the noise and the number of queries."""
+"""How much of a secret column comes back, against the noise and the number of queries.
+
+`reconstruction_picture` is markup for a page, whose style sheet colours it;
+`write_reconstruction_picture` is a file that stands alone.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from sfumato.data.atomic import write_text_atomically
 from sfumato.errors import ParameterError
 from sfumato.report.planes import Line, plane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from markupsafe import Markup
-
     from sfumato.attack.dinur_nissim import Curve
 
 TONES = ("here", "there", "curve", "floor")
+
+_STYLE = Markup(
+    "<style>text{font:13px system-ui,sans-serif;fill:#5d646d}"
+    "polyline{fill:none;stroke-width:2.2}.frame{fill:none;stroke:#dedbd3}.rule{stroke:#dedbd3}"
+    "polyline.here{stroke:#b4541a}rect.here{fill:#b4541a}"
+    "polyline.there{stroke:#2f6f8f}rect.there{fill:#2f6f8f}"
+    "polyline.curve{stroke:#23704a}rect.curve{fill:#23704a}"
+    "polyline.floor{stroke:#6b5310}rect.floor{fill:#6b5310}</style>"
+    '<rect width="420" height="300" fill="#ffffff"/>'
+)
 
 
 def reconstruction_picture(curves: Sequence[Curve]) -> Markup:
@@ -39,3 +55,12 @@ def reconstruction_picture(curves: Sequence[Curve]) -> Markup:
         x_name="largest error of an answer",
         y_name="share recovered, by queries",
     )
+
+
+def write_reconstruction_picture(curves: Sequence[Curve], path: str | Path) -> Path:
+    """Write the picture as an SVG file that needs no style sheet."""
+    opened, _, rest = str(reconstruction_picture(curves)).partition(">")
+    named = opened.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="640" ', 1)
+    target = Path(path)
+    write_text_atomically(target, f"{named}>{_STYLE}{rest}\n")
+    return target
