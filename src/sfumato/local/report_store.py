@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,10 +78,27 @@ class ReportStore:
             )
         try:
             with self._speaking():
-                self._prepare(survey)
+                self._patiently_prepare(survey)
         except BaseException:
             self._file.close()
             raise
+
+    def _patiently_prepare(self, survey: Survey) -> None:
+        """Prepare the file; try again where others are just doing so.
+
+        SQLite waits by itself for other writers, but not when the journal's mode changes.
+        """
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._prepare(survey)
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+                if not busy or time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def _prepare(self, survey: Survey) -> None:
         if self._tables():
