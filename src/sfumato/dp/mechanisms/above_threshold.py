@@ -21,20 +21,25 @@ D suffices, so t₁ = 2cD/ε.
 Error. For k questions and c positives, every answer on the wrong side is within
 t₀·ln(2/β) + t₁·ln(2k/β) of the threshold, with probability 1 − β (a union over the noises), plus
 four steps of the grid for rounding.
+
+The proof counts on c positives from one noisy threshold. A :class:`Run` holds both, so it answers
+one question at a time, also when threads share it, and there is never a second copy of it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
 from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.base import Error, Mechanism
-from sfumato.dp.mechanisms.grid import Grid, numeric
+from sfumato.dp.mechanisms.grid import Grid, add, numeric
 from sfumato.dp.noise.laplace import discrete_laplace
 from sfumato.dp.rounding import Stated, stated_up
 from sfumato.errors import BudgetExceeded, DataError, ParameterError
@@ -107,11 +112,12 @@ class AboveThreshold(Mechanism):
         answers = self.grid.multiples(np.atleast_1d(numeric(value)))
         if answers.size > _LONGEST:
             raise ParameterError(f"A simulated run has at most {_LONGEST} answers.")
-        bar = self._bar() + discrete_laplace(self.steps[0], count)
+        bar = _shifted(self._bar(), discrete_laplace(self.steps[0], count))
         codes = np.ones(count, dtype=np.int64)
         left = np.full(count, self.positives, dtype=np.int64)
         for answer in answers:
-            above = int(answer) + discrete_laplace(self.steps[1], count) >= bar
+            noisy = _shifted(int(answer), discrete_laplace(self.steps[1], count))
+            above = (noisy >= bar).astype(np.bool_)
             open_ = left > 0
             codes = np.where(open_, 2 * codes + above, codes)
             left -= above & open_
@@ -137,34 +143,74 @@ class AboveThreshold(Mechanism):
         return Error("distance of a misjudged answer from the threshold", expected, 1, beyond)
 
 
-@dataclass
+def _shifted(origin: int, noise: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return add(np.array([origin], dtype=object), noise)
+
+
 class Run:
-    """One run of :class:`AboveThreshold`: ask until ``finished``."""
+    """One run of :class:`AboveThreshold`: ask until ``finished``.
 
-    mechanism: AboveThreshold
-    found: int = 0
-    _noisy_bar: int = field(init=False, repr=False)
+    Threads may share a run: one question is answered after the other, so that no two of them
+    both take the last positive. A run has one noisy threshold and one count, and a second copy
+    of it would say yes again for nothing; so it cannot be copied, pickled or used in a forked
+    process.
+    """
 
-    def __post_init__(self) -> None:
-        noise = discrete_laplace(self.mechanism.steps[0], 1)
-        self._noisy_bar = self.mechanism._bar() + int(noise[0])  # noqa: SLF001 - its own run
+    __slots__ = ("_bar", "_found", "_lock", "_mechanism", "_process")
+
+    def __init__(self, mechanism: AboveThreshold) -> None:
+        noise = discrete_laplace(mechanism.steps[0], 1)
+        self._mechanism = mechanism
+        self._bar = mechanism._bar() + int(noise[0])  # noqa: SLF001 - its own run
+        self._found = 0
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def __repr__(self) -> str:
+        return f"Run({self._mechanism!r}, found={self._found})"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            "A run of AboveThreshold cannot be copied or pickled, because each copy would say yes "
+            "again without paying for it; call start() for another run, which costs its ε again."
+        )
+
+    @property
+    def mechanism(self) -> AboveThreshold:
+        """The mechanism this is a run of."""
+        return self._mechanism
+
+    @property
+    def found(self) -> int:
+        """How often yes was said."""
+        return self._found
 
     @property
     def finished(self) -> bool:
         """Whether the allowed positives are used up."""
-        return self.found >= self.mechanism.positives
+        return self._found >= self._mechanism.positives
 
     def ask(self, answer: Any) -> bool:
         """Say whether an answer exceeds the threshold."""
-        if self.finished:
+        if os.getpid() != self._process:  # before the lock, which a fork may have left closed
             raise BudgetExceeded(
-                f"This run may say yes {self.mechanism.positives} times and has done so; start "
-                "another run, which costs its ε again, or allow more positives at the start."
+                "This run belongs to the process that started it, where it goes on; start another "
+                "run in this process, which costs its ε again."
             )
+        with self._lock:
+            if self.finished:
+                raise BudgetExceeded(
+                    f"This run may say yes {self._mechanism.positives} times and has done so; "
+                    "start another run, which costs its ε again, or allow more positives at the "
+                    "start."
+                )
+            above = self._judge(answer)
+            self._found += above
+            return above
+
+    def _judge(self, answer: Any) -> bool:
         array = numeric(answer)
         if array.ndim:
             raise DataError("Ask one number at a time; release() takes a sequence of them.")
-        multiple = int(self.mechanism.grid.multiples(array).item())
-        above = multiple + int(discrete_laplace(self.mechanism.steps[1], 1)[0]) >= self._noisy_bar
-        self.found += above
-        return above
+        multiple = int(self._mechanism.grid.multiples(array).item())
+        return multiple + int(discrete_laplace(self._mechanism.steps[1], 1)[0]) >= self._bar
