@@ -16,7 +16,7 @@ Two properties let algorithms prune; both default to the safe answer, no:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -67,6 +67,10 @@ class Definition(ABC):
     def parts(self) -> tuple[Definition, ...]:
         """The definitions that must all hold; a single one is its own only part."""
         return (self,)
+
+    def __str__(self) -> str:
+        """Name it in messages and reports; a definition of your own may say it better."""
+        return repr(self) if is_dataclass(self) else type(self).__name__
 
     def __and__(self, other: Definition) -> Definition:
         if not isinstance(other, Definition):
