@@ -11,6 +11,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import norm
 
+import sfumato as sf
 from sfumato.dp.normal import (
     gaussian_delta_up,
     gaussian_epsilon_up,
@@ -20,6 +21,7 @@ from sfumato.dp.normal import (
     normal_cdf_down,
     normal_cdf_up,
 )
+from sfumato.errors import ParameterError
 
 
 @cache
@@ -105,3 +107,40 @@ def test_known_values():
     assert gaussian_delta_up(0, 1) == 0
     assert gaussian_delta_up(1, 0) == pytest.approx(2 * norm.cdf(0.5) - 1, rel=1e-12)
     assert gaussian_epsilon_up(0.5, 0.9) == 0
+
+
+@pytest.mark.parametrize("mu", [1e-8, 1e-10, 1e-30, 1e-300])
+def test_gaussian_noise_always_has_a_delta(mu):
+    """The loss of a normal variable has no bound, so δ > 0 for every μ > 0 and every ε."""
+    assert gaussian_delta_up(mu, 1) > 0
+    assert not sf.GDP(mu).implies(sf.ApproxDP(1, 0))
+    assert not sf.GDP(mu).implies(sf.PureDP(1))
+    assert gaussian_delta_up(mu, 1e300) > 0
+
+
+def test_only_no_release_at_all_has_no_delta():
+    assert gaussian_delta_up(0, 1) == 0
+    assert sf.GDP(0).implies(sf.ApproxDP(1, 0))
+
+
+def test_tails_too_small_for_a_decimal_stay_enclosed():
+    assert normal_cdf_up(-1e10) > 0
+    assert normal_cdf_down(-1e10) == 0
+    assert normal_cdf_up(1e10) == 1
+    assert normal_cdf_down(1e10) < 1
+
+
+@pytest.mark.parametrize("delta", [0, -1, F(1, 10**400)])
+def test_no_sigma_gives_delta_0(delta):
+    with pytest.raises(ParameterError):
+        gaussian_sigma_up(1, delta)
+    with pytest.raises(ParameterError):
+        gaussian_epsilon_up(1, delta)
+
+
+def test_extreme_epsilons():
+    """σ ≈ 1/√(2ε) for a huge ε: μ/2 = ε/μ, where Φ is ½, up to a vanishing share."""
+    assert gaussian_sigma_up(10**300, F(1, 10**6)) == pytest.approx(2**-0.5 * 1e-150)
+    assert gaussian_epsilon_up(10**100, 1e-6) == pytest.approx(5e199)
+    with pytest.raises(ParameterError, match="large enough"):
+        gaussian_epsilon_up(10**200, 1e-6)

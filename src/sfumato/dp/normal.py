@@ -6,14 +6,17 @@ first 25 digits or more, in both tails. From it follow the tight conversions of 
 
     δ(ε) = Φ(μ/2 − ε/μ) − e^ε · Φ(−μ/2 − ε/μ),
 
-decreasing in ε and increasing in μ. ``gaussian_delta_up`` rounds it up; the two inverses return
-a number for which the rounded-up δ was checked to be small enough.
+decreasing in ε and increasing in μ. It is above 0 for every μ > 0 and every ε, because the loss
+of a normal variable has no bound: Gaussian noise is never pure differential privacy.
+``gaussian_delta_up`` rounds δ up, so to no less than the smallest float above 0; the two inverses
+return a number for which the rounded-up δ was checked to be small enough, or refuse.
 
 Why the bounds hold. Below 3, Φ(x) = 1/2 + φ(x)·Σ x^(2n+1)/(2n+1)!!, a series of positive terms
 whose rest is below its first term times 1/(1 − x²/(2n+3)). From 3 on, the upper tail is
 φ(x)/(x + 1/(x + 2/(x + …))), whose truncations lie above and below in turn (Abramowitz and
 Stegun 26.2.14). Both use only sums, products and quotients of positive numbers, so at most
-10⁵ operations with 60 digits lose less than one part in 10⁵⁰, which is added at the end.
+10⁵ operations with 60 digits lose less than one part in 10⁵⁰, which is added at the end. Where a
+tail is too small for that precision it is enclosed between 0 and the smallest normal decimal.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from sfumato.dp.rounding import (
     exp_bounds,
     float_up,
 )
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +50,10 @@ _CONTEXT = decimal.Context(
     Emax=decimal.MAX_EMAX,
     traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
 )
+_LEAST = Decimal((0, (1,), decimal.MIN_EMIN))  # below it decimals lose digits
 _FAR = 3
 _STEPS = 200
+_GREAT_EPSILON = 10**17  # e to a power ten times larger no longer is a decimal
 
 
 def normal_cdf_bounds(x: Real) -> tuple[Decimal, Decimal]:
@@ -67,34 +73,56 @@ def normal_cdf_down(x: Real) -> float:
 
 
 def gaussian_delta_up(mu: Real, epsilon: Real) -> float:
-    """Give the δ that Gaussian noise with μ = sensitivity / σ has at ε, rounded up."""
+    """Give the δ that Gaussian noise with μ = sensitivity / σ has at ε, rounded up.
+
+    Only μ = 0, which is no release at all, has δ = 0.
+    """
     if mu == 0:
         return 0.0
     exact_mu, exact_epsilon = Fraction(mu), Fraction(epsilon)
     above = normal_cdf_bounds(exact_mu / 2 - exact_epsilon / exact_mu)[1]
-    below = normal_cdf_bounds(-exact_mu / 2 - exact_epsilon / exact_mu)[0]
+    below = Decimal(0)  # subtracting less than there is errs upwards
+    if exact_epsilon <= _GREAT_EPSILON:
+        below = normal_cdf_bounds(-exact_mu / 2 - exact_epsilon / exact_mu)[0]
     with decimal.localcontext(_CONTEXT) as context:
         context.prec = 2 * _DIGITS
         context.rounding = decimal.ROUND_FLOOR
-        subtracted = exp_bounds(exact_epsilon)[0] * below
+        subtracted = exp_bounds(exact_epsilon)[0] * below if below else Decimal(0)
         context.rounding = decimal.ROUND_CEILING
         delta = above - subtracted
-    return min(1.0, max(0.0, decimal_up(delta)))
+    return min(1.0, max(math.ulp(0.0), decimal_up(delta)))
 
 
 def gaussian_epsilon_up(mu: Real, delta: Real) -> float:
     """Give an ε, the smallest but for rounding, at which Gaussian noise has at most ``delta``."""
     if gaussian_delta_up(mu, 0.0) <= delta:
         return 0.0
+    _check_delta(delta)
     return _smallest(lambda epsilon: gaussian_delta_up(mu, epsilon) <= delta, start=1.0)
 
 
 def gaussian_sigma_up(epsilon: Real, delta: Real, sensitivity: Real = 1) -> float:
     """Give a σ, the smallest but for rounding, that makes Gaussian noise (ε, δ)-private."""
+    _check_delta(delta)
     return _smallest(
         lambda sigma: gaussian_delta_up(Fraction(sensitivity) / Fraction(sigma), epsilon) <= delta,
         start=float_up(sensitivity),
     )
+
+
+def _check_delta(delta: Real) -> None:
+    if delta <= 0:
+        raise ParameterError(
+            "δ (delta) is 0, which Gaussian noise cannot give for any σ; use Laplace (real "
+            "numbers) or Geometric (whole numbers) for pure differential privacy."
+        )
+    if delta >= 1:
+        raise ParameterError(
+            "δ (delta) is a probability below 1, far below 1 / number of people; δ ≥ 1 would "
+            "promise nothing."
+        )
+    if delta < math.ulp(0.0):
+        raise ParameterError("δ (delta) is below every positive float; give a larger one.")
 
 
 def _smallest(holds: Callable[[float], bool], start: float) -> float:
@@ -106,6 +134,11 @@ def _smallest(holds: Callable[[float], bool], start: float) -> float:
     high = start
     while not holds(high):
         high *= 2
+        if math.isinf(high):
+            raise ParameterError(
+                "No float is large enough for the noise or the ε that this needs; give a larger "
+                "ε or δ, or less extreme noise."
+            )
     low = high / 2
     while low > 0 and holds(low):
         high, low = low, low / 2
@@ -153,7 +186,8 @@ def _tail(x: Decimal) -> tuple[Decimal, Decimal]:
             break
         depth *= 2
     low, high = _density(x)
-    return max(Decimal(0), low) / above * (1 - _SLACK), high / below * (1 + _SLACK)
+    low, high = low / above * (1 - _SLACK), high / below * (1 + _SLACK)
+    return (low if low > _LEAST else Decimal(0)), max(_LEAST, high)
 
 
 def _fraction(x: Decimal, depth: int) -> Decimal:
