@@ -116,13 +116,15 @@ def _show(function: str, verdict: Verdict) -> None:
     if verdict.witness is not None and (verdict.refuted or verdict.epsilon_lower_bound > 0):
         witness = verdict.witness
         rows: list[tuple[str, str]] = [
-            ("D", repr(witness.first)),
-            ("D′", repr(witness.second)),
-            ("an output on D", str(witness.outputs[0])),
-            ("an output on D′", str(witness.outputs[1])),
-            ("event", witness.event),
+            ("D", witness.show(witness.first)),
+            ("D′", witness.show(witness.second)),
+            ("an output on D", witness.show(witness.outputs[0])),
+            ("an output on D′", witness.show(witness.outputs[1])),
+            ("event", witness.show_event()),
         ]
-        if not witness.certain:
+        if witness.guesses is not None:
+            rows += [("right and wrong guesses", "{:,} and {:,}".format(*witness.guesses))]
+        elif not witness.certain:
             rows += [
                 (f"runs with the event on {name}", f"{k:,} of {n:,}")
                 for name, k, n in zip(("D", "D′"), witness.counts, witness.runs, strict=True)

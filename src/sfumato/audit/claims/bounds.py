@@ -10,6 +10,10 @@ probabilities are; none rests on a normal approximation.
   p/(p + q), independently of the others and of how many there were. Given their number K, the
   count on the first is Bin(K, p/(p + q)), and a Clopper–Pearson bound r on that share gives
   ln(p/q) ≥ ln(r/(1 − r)). One bound does the work of two, and nothing special happens at q = 0.
+  The same with two disjoint events, one that speaks for each data set: a run in either of them is
+  a guess, and a guess is right with probability (p₁ + q₂)/(p₁ + q₁ + p₂ + q₂). If neither p₁/q₁
+  nor q₂/p₂ exceeds e^ε, that is at most e^ε/(1 + e^ε), so that the share of right guesses bounds
+  the larger of the two ratios, with twice the runs to count.
 * ``masses`` bounds p from below and q from above at once, each with half of alpha. Whenever both
   hold, every valid (ε, δ) has p_low ≤ p ≤ e^ε·q + δ ≤ e^ε·q_high + δ. Hence one pair of bounds
   refutes a whole region: all (ε, δ) with δ < p_low − e^ε·q_high.

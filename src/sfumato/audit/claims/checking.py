@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.audit.claims.deterministic import read_code
 from sfumato.audit.claims.mechanism_pairs import pairs_of
-from sfumato.audit.claims.neighbouring import same
+from sfumato.audit.claims.outputs import read_objects
 from sfumato.audit.claims.pairs import POOL, Pairs
 from sfumato.audit.claims.promises import claim_of, forbidden
 from sfumato.audit.claims.sampling import Sampler, sampler_of
@@ -118,7 +118,7 @@ def _verdict(claim: Guarantee, search: Search, confidence: float, begin: float) 
         epsilon_lower_bound=max(found.epsilon for found in search.found),
         delta_lower_bound=max((one.delta(promised.epsilon) for one in masses), default=0.0),
         confidence=confidence,
-        witness=_witness(best, search.sampler),
+        witness=_witness(best, search.sampler, own_data=bool(search.pairs.datasets)),
         pairs=search.tried,
         looks=search.looks,
         calls=search.sampler.calls,
@@ -128,21 +128,26 @@ def _verdict(claim: Guarantee, search: Search, confidence: float, begin: float) 
     )
 
 
-def _witness(found: Measurement, sampler: Sampler) -> Witness:
+def _witness(found: Measurement, sampler: Sampler, *, own_data: bool) -> Witness:
     """Put the data set on which the event is likelier first."""
     forward = found.event.on_first
     one, two = found.pair.first, found.pair.second
     first, second = (one, two) if forward else (two, one)
     turn = (lambda x: x) if forward else (lambda x: (x[1], x[0]))
+    event = str(found.event)
+    if found.opposite is not None:
+        event = f"{event}, which speaks for D, or {found.opposite}, which speaks for D′"
     return Witness(
         first,
         second,
-        str(found.event),
+        event,
         found.event.score.family,
         (sampler.outcome(first), sampler.outcome(second)),
         turn(found.counts),
         turn(found.runs),
+        guesses=found.guesses,
         verified=found.pair.verified,
+        own_data=own_data,
         test=found.event,
     )
 
@@ -176,11 +181,12 @@ def _by_outputs(
     for pair in [] if ignores_data else plan.first(rng):
         tried += 1
         outputs = sampler.outcome(pair.first), sampler.outcome(pair.second)
-        if not same(*outputs):
+        codes = read_objects(outputs).whole()
+        if codes[0] != codes[1]:
             event = f"the output is {outputs[0]}"
             witness = Witness(
                 pair.first, pair.second, event, "atoms", outputs, (1, 0), (1, 1),
-                certain=True, verified=pair.verified,
+                certain=True, verified=pair.verified, own_data=bool(plan.datasets),
             )  # fmt: skip
             break
     refuted = witness is not None and promised.delta < 1

@@ -33,9 +33,9 @@ _HARMLESS_STARTS = (
     "INPLACE_", "IS_", "JUMP_", "KW_NAMES", "LIST_", "LOAD_CLOSURE", "LOAD_CONST", "LOAD_DEREF",
     "LOAD_FAST", "LOAD_GLOBAL", "LOAD_SMALL_INT", "MAKE_", "MAP_", "NOP", "NOT_TAKEN", "POP_",
     "PRECALL", "PUSH_NULL", "RESUME", "RETURN_", "ROT_", "SET_", "STORE_DEREF", "STORE_FAST",
-    "STORE_SUBSCR", "SWAP", "TO_BOOL", "UNARY_", "UNPACK_", "END_FOR", "CACHE", "DUP_", "CLEAR_",
-    "SET_FUNCTION_ATTRIBUTE", "MAKE_CELL", "COPY_FREE_VARS", "LOAD_ASSERTION_ERROR", "RAISE_",
-    "INTERPRETER_EXIT", "LOAD_FAST_AND_CLEAR", "DELETE_FAST", "CONVERT_VALUE",
+    "STORE_SUBSCR", "SWAP", "TO_BOOL", "UNARY_", "UNPACK_", "YIELD_", "END_FOR", "CACHE", "DUP_",
+    "CLEAR_", "SET_FUNCTION_ATTRIBUTE", "MAKE_CELL", "COPY_FREE_VARS", "LOAD_ASSERTION_ERROR",
+    "RAISE_", "INTERPRETER_EXIT", "LOAD_FAST_AND_CLEAR", "DELETE_FAST", "CONVERT_VALUE",
 )  # fmt: skip
 
 
@@ -50,10 +50,8 @@ class CodeFacts:
 def read_code(func: Any, arguments: object = ()) -> CodeFacts:
     """Judge a function by its code; one with extra arguments or defaults is not judged."""
     if isinstance(func, BuiltinFunctionType) and not arguments:
-        return CodeFacts(
-            deterministic=getattr(builtins, func.__name__, None) is func
-            and func.__name__ in _CALLED
-        )
+        known = [getattr(builtins, name) for name in _CALLED]
+        return CodeFacts(deterministic=any(func is one for one in known))
     if not isinstance(func, FunctionType) or arguments or func.__closure__ or func.__defaults__:
         return CodeFacts()
     code = func.__code__

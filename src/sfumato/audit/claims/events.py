@@ -29,7 +29,7 @@ _THRESHOLDS = 1024
 _SURE = 2.5
 """Standard errors that a bound lies below its estimate, about."""
 
-_DOUBT = {"value": 4.0, "sum": 4.0, "atoms": 4.25}
+_DOUBT = {"value": 4.0, "sum": 4.0, "atoms": 4.2}
 """Standard errors taken off a forecast because it is the best of many; learned scores pay more."""
 
 _LEARNERS = 100_000
@@ -86,6 +86,10 @@ class Candidate:
 
     event: Event
     margin: float
+    counts: tuple[float, float] = (0.0, 0.0)
+    """How often it happened while exploring, on the data set where it is likelier first."""
+    opposite: Event | None = None
+    """An event for the other data set, to be measured together with the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +103,11 @@ class _Ends:
     second: npt.NDArray[np.float64]
     runs: tuple[int, int]
 
+    @property
+    def doubt(self) -> float:
+        """How many standard errors its forecasts are flattered by."""
+        return _DOUBT.get(self.score.family, 4.5)
+
     def sides(
         self, *, on_first: bool
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int, int]:
@@ -111,28 +120,41 @@ def choose(
     first: Outputs, second: Outputs, bounds: Sequence[Bound], *, runs: int, floats: bool
 ) -> Candidate:
     """Give the most promising event, for ``runs`` measuring runs on each data set."""
-    best: Candidate | None = None
-    for ends in _explore(first, second, bounds, runs=runs, floats=floats):
-        candidate = _best_end(ends, bounds, runs)
-        if best is None or candidate.margin > best.margin:
-            best = candidate
-    assert best is not None
-    return best
+    every = _explore(first, second, bounds, runs=runs, floats=floats)
+    for_first, for_second = (
+        max((_best_end(ends, bounds, runs, on_first=side) for ends in every), key=_margin)
+        for side in (True, False)
+    )
+    best = max(for_first, for_second, key=_margin)
+    if best.margin > 0 or any(bound.delta for bound in bounds):
+        return best  # one event alone makes the simpler witness
+    return max(
+        best, _together(for_first, for_second, every[0].runs[0], bounds[0], runs), key=_margin
+    )
 
 
-def _best_end(ends: _Ends, bounds: Sequence[Bound], runs: int) -> Candidate:
-    best: Candidate | None = None
-    for on_first in (True, False):
-        a, b, n, m = ends.sides(on_first=on_first)
-        for bound in bounds:
-            doubt = _DOUBT.get(ends.score.family, 4.5)
-            margins = _forecast(a, n, b, m, bound.delta, runs, doubt) - bound.epsilon
-            at = int(np.argmax(margins))
-            if best is None or margins[at] > best.margin:
-                event = Event(ends.score, float(ends.thresholds[at]), ends.above, on_first)
-                best = Candidate(event, float(margins[at]))
-    assert best is not None
-    return best
+def _margin(candidate: Candidate) -> float:
+    return candidate.margin
+
+
+def _best_end(ends: _Ends, bounds: Sequence[Bound], runs: int, *, on_first: bool) -> Candidate:
+    found = []
+    a, b, n, m = ends.sides(on_first=on_first)
+    for bound in bounds:
+        margins = _forecast(a, n, b, m, bound.delta, runs, ends.doubt) - bound.epsilon
+        at = int(np.argmax(margins))
+        event = Event(ends.score, float(ends.thresholds[at]), ends.above, on_first)
+        found.append(Candidate(event, float(margins[at]), (float(a[at]), float(b[at]))))
+    return max(found, key=_margin)
+
+
+def _together(one: Candidate, other: Candidate, n: int, bound: Bound, runs: int) -> Candidate:
+    """Join an event for each data set: a guess which one it was, right more often than allowed."""
+    first, second = (one, other) if one.margin >= other.margin else (other, one)
+    right = np.array([first.counts[0] + second.counts[0]])
+    wrong = np.array([first.counts[1] + second.counts[1]])
+    margin = float(_forecast(right, n, wrong, n, 0.0, runs, _DOUBT["value"])[0]) - bound.epsilon
+    return Candidate(first.event, margin, first.counts, second.event)
 
 
 def choose_for_region(
@@ -182,7 +204,12 @@ def _explore(
     if min(len(outputs) - 2 * cut for outputs, cut in parts) < _LEARNERS:
         return found
     rest = [outputs.part(slice(cut, None)) for outputs, cut in parts]
-    top = max(found, key=lambda ends: _best_end(ends, bounds, runs).margin)
+    top = max(
+        found,
+        key=lambda ends: max(
+            _best_end(ends, bounds, runs, on_first=side).margin for side in (True, False)
+        ),
+    )
     kept = {id(e.score): e for e in found if e.score is top.score or e.score.family == "value"}
     return [ends for e in kept.values() for ends in _count_ends(e.score, e.thresholds, *rest)]
 
@@ -227,14 +254,28 @@ def _forecast(
     runs: int,
     doubt: float,
 ) -> npt.NDArray[np.float64]:
-    """Forecast the bound on ε that ``runs`` measuring runs would show."""
-    p, q = (a + 0.5) / (n + 1), (b + 0.5) / (m + 1)
-    net = p - delta
-    usable = net > 0
-    net = np.where(usable, net, 1.0)
-    per_run = p / net**2 + 1 / q
-    spread = _SURE * np.sqrt(per_run / runs) + doubt * np.sqrt(
-        (a + 0.5) / ((n + 1) * net) ** 2 + 1 / (b + 0.5)
-    )
-    forecast: npt.NDArray[np.float64] = np.where(usable, np.log(net / q) - spread, -np.inf)
-    return forecast
+    """Forecast the bound on ε that ``runs`` measuring runs would show.
+
+    First what exploring may have flattered is taken off, then what measuring will cost.
+    """
+    p, q = a / n, b / m
+    if delta > 0:
+        p, q = _less(p, n, doubt), _more(q, m, doubt)
+        p, q = _less(p, runs, _SURE), _more(q, runs, _SURE)
+        return np.asarray(np.log(np.maximum(p - delta, 1e-300) / np.maximum(q, 1e-300)))
+    both = np.maximum(p + q, 0.5 / n)
+    share = _less(_less(p / both, n * both, doubt), runs * both, _SURE)
+    return np.asarray(np.log(np.maximum(share, 1e-300) / np.maximum(1 - share, 1e-300)))
+
+
+def _less(
+    p: npt.NDArray[np.float64], runs: npt.NDArray[np.float64] | int, z: float
+) -> npt.NDArray[np.float64]:
+    """Take z standard errors off a share (Wilson's bound, JASA 1927)."""
+    spread = z * np.sqrt(p * (1 - p) / runs + (z / (2 * runs)) ** 2)
+    less: npt.NDArray[np.float64] = (p + z * z / (2 * runs) - spread) / (1 + z * z / runs)
+    return np.maximum(less, 0.0)
+
+
+def _more(q: npt.NDArray[np.float64], runs: int, z: float) -> npt.NDArray[np.float64]:
+    return 1 - _less(1 - q, runs, z)

@@ -11,15 +11,18 @@ what is there, so that they suffice. Should they not, nothing is claimed.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.audit.claims import bounds
-from sfumato.audit.claims.events import choose
+from sfumato.audit.claims.events import Candidate, choose
 from sfumato.audit.claims.outputs import Outputs, read
 from sfumato.audit.claims.promises import Bound
 from sfumato.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _LEAST = 100
 
@@ -45,19 +48,29 @@ def epsilon_lower_bound(
     measuring = [one.part(slice(len(one) - runs, None)) for one in outputs]
     chosen = choose(
         choosing[0], choosing[1], [Bound(0.0, delta)], runs=runs, floats=arithmetic == "float"
-    ).event
-    if not chosen.on_first:
-        measuring.reverse()
-    happened = [chosen.of(one) for one in measuring]
+    )
+    happened = [_guesses(chosen, one) for one in measuring]
+    if not chosen.event.on_first:
+        happened.reverse()
     if delta > 0:
-        counts = [int(one.sum()) for one in happened]
+        counts = [int(np.count_nonzero(one > 0)) for one in happened]
         return bounds.masses(counts[0], runs, counts[1], runs, 1 - confidence).epsilon(delta)
     total = 2 * runs - math.ceil(8 * math.sqrt(runs))
     used = int(np.random.default_rng(seed).binomial(total, 0.5))
     if max(used, total - used) > runs:
         return 0.0
-    counts = [int(happened[0][:used].sum()), int(happened[1][: total - used].sum())]
-    return bounds.ratio_bound(counts[0], counts[1], 1 - confidence)
+    one, other = happened[0][:used], happened[1][: total - used]
+    right = int(np.count_nonzero(one > 0) + np.count_nonzero(other < 0))
+    wrong = int(np.count_nonzero(one < 0) + np.count_nonzero(other > 0))
+    return bounds.ratio_bound(right, wrong, 1 - confidence)
+
+
+def _guesses(chosen: Candidate, outputs: Outputs) -> npt.NDArray[np.int8]:
+    """Give 1 where the event speaks for its input, −1 where its opposite for the other, else 0."""
+    guesses = chosen.event.of(outputs).astype(np.int8)
+    if chosen.opposite is not None:
+        guesses -= chosen.opposite.of(outputs).astype(np.int8)
+    return guesses
 
 
 def _read(given: Any) -> Outputs:

@@ -17,6 +17,8 @@ class Lookup:
 
     keys: npt.NDArray[np.int64]
     ratios: npt.NDArray[np.float64]
+    distinct: int
+    """How many different codes there were before the rare ones were left out."""
 
     @classmethod
     def learn(
@@ -27,10 +29,11 @@ class Lookup:
         places = places.reshape(-1)
         a = np.bincount(places[: first.size], minlength=keys.size)
         b = np.bincount(places[first.size :], minlength=keys.size)
+        distinct = keys.size
         if keys.size > most:
             kept = np.sort(np.argsort(-(a + b), kind="stable")[:most])
             keys, a, b = keys[kept], a[kept], b[kept]
-        return cls(keys, log_ratio(a, b))
+        return cls(keys, log_ratio(a, b), distinct)
 
     def of(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Look codes up."""

@@ -7,9 +7,10 @@ exception is something an event can see. ``numbers`` are the numbers in it from 
 output completely: outputs with the same code are the same, but for collisions of 64 bits, which
 can only hide a difference, never make one.
 
-An array of n numbers, or n rows of them, is taken as it is. Everything else is read object by
-object: numbers, texts, tuples, lists, sets, mappings, arrays, dataclasses and plain objects by
-their parts, exceptions by type and message, the rest by its ``repr`` without memory addresses.
+An array of n numbers, or n rows of them, is taken as it is; NaN in it marks what is missing.
+Everything else is read object by object: numbers, texts, tuples, lists, sets, mappings, arrays,
+dataclasses and plain objects by their parts, exceptions by type and message, the rest by its
+``repr`` without memory addresses.
 """
 
 from __future__ import annotations
@@ -80,10 +81,12 @@ class Outputs:
         """Give each output a code that differs when the outputs do."""
         code = self.shapes.view(np.uint64) * _MIX
         for column in range(self.numbers.shape[1]):
-            bits = np.ascontiguousarray(self.numbers[:, column]).view(np.uint64)
-            code = (code ^ _scrambled(bits)) * _MIX
+            numbers = np.ascontiguousarray(self.numbers[:, column])
+            mixed = (code ^ _scrambled(numbers.view(np.uint64))) * _MIX
+            code = np.where(np.isnan(numbers), code, mixed)  # absent in a narrower batch
         for column in range(self.words.shape[1]):
-            code = (code ^ np.ascontiguousarray(self.words[:, column]).view(np.uint64)) * _MIX
+            words = np.ascontiguousarray(self.words[:, column]).view(np.uint64)
+            code = np.where(words == 0, code, (code ^ words) * _MIX)
         return code.view(np.int64)
 
     def part(self, rows: slice) -> Outputs:
@@ -165,7 +168,7 @@ def _leaves(item: Any) -> tuple[str, list[float], list[str]]:
     kind = type(item)
     if kind is float or kind is int or kind is bool or kind is np.float64:
         number = _number(item)
-        if number is not None:
+        if number is not None and number == number:  # noqa: PLR0124 - not NaN
             return kind.__name__, [number], []
     numbers: list[float] = []
     words: list[str] = []
@@ -198,6 +201,8 @@ def _walk_number(item: Any, numbers: list[float], words: list[str]) -> str:
     number = _number(item)
     if number is None or isinstance(item, np.complexfloating):
         words.append(repr(item))
+    elif number != number:  # noqa: PLR0124 - NaN, which the shape has to tell
+        return f"{type(item).__name__} NaN"
     else:
         numbers.append(number)
     return type(item).__name__

@@ -27,7 +27,7 @@ from sfumato.audit.claims.lookup import Lookup, edges_of, log_ratio
 from sfumato.audit.claims.regression import logistic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -61,8 +61,7 @@ class Value:
         """Give the number in each output."""
         if outputs.numbers.shape[1] == 1:
             return outputs.numbers[:, 0]
-        total: npt.NDArray[np.float64] = outputs.numbers.sum(axis=1)
-        return total
+        return np.asarray(np.nansum(outputs.numbers, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +89,9 @@ class Histogram:
     def of(self, outputs: Outputs) -> npt.NDArray[np.float64]:
         """Add up the log-ratios."""
         score = self.shapes.of(outputs.shapes)
-        for shape, columns in self.numbers.items():
-            member = outputs.shapes == shape
-            rows = slice(None) if bool(member.all()) else member
-            for column, (edges, ratios) in enumerate(columns):
-                if column < outputs.numbers.shape[1]:
+        for shape, rows in _groups(outputs.shapes, list(self.numbers)):
+            for column, (edges, ratios) in enumerate(self.numbers[shape]):
+                if edges.size and column < outputs.numbers.shape[1]:
                     values = outputs.numbers[rows, column]
                     score[rows] += ratios[np.searchsorted(edges, values, side="right")]
         for column, table in enumerate(self.words[: outputs.words.shape[1]]):
@@ -154,7 +151,7 @@ def learn(first: Outputs, second: Outputs, *, floats: bool) -> list[Score]:
 def _atoms(first: Outputs, second: Outputs) -> Atoms | None:
     codes = [first.whole(), second.whole()]
     table = Lookup.learn(codes[0], codes[1], most=_MOST_ATOMS)
-    if table.keys.size > 0.5 * (len(first) + len(second)):
+    if table.distinct > 0.5 * (len(first) + len(second)):
         return None  # nearly every output is new: single ones tell nothing
     texts: dict[int, str] = {}
     for outputs, code in zip((first, second), codes, strict=True):
@@ -218,8 +215,24 @@ def places(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     whole = np.abs(np.ldexp(mantissas, 53)).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1].astype(np.int64)
     exponents = exponents.astype(np.int64)
-    place = np.where(whole > 0, exponents + lowest, _NO_BIT)
+    place = np.where(whole > 0, exponents + lowest - 54, _NO_BIT)
     return (np.clip(exponents, -20, 200) + 1000) * 10_000 + place
+
+
+def _groups(
+    shapes: npt.NDArray[np.int64], wanted: list[int]
+) -> Iterator[tuple[int, slice | npt.NDArray[np.int64]]]:
+    """Give the rows of each wanted shape."""
+    if len(wanted) == 1 and bool((shapes == wanted[0]).all()):
+        yield wanted[0], slice(None)
+        return
+    order = np.argsort(shapes, kind="stable")
+    ordered = shapes[order]
+    for shape in wanted:
+        low = int(np.searchsorted(ordered, shape, side="left"))
+        high = int(np.searchsorted(ordered, shape, side="right"))
+        if high > low:
+            yield shape, order[low:high]
 
 
 def text_of(outputs: Outputs, row: int) -> str:

@@ -39,13 +39,15 @@ if TYPE_CHECKING:
 
     Progress = Callable[[float, str], None]
 
-_SHARE = 0.4
-"""s above: each look leaves this share of the permitted error to later ones."""
+_SHARE = 0.8
+"""s above: each look leaves this share of the permitted error to later ones. Most searches take
+one look, so that most of it is never used, and false alarms are rarer than allowed."""
 
 _START = 400
 _GROWTH = 8
 _ACTIVE = (24, 8, 3, 1)
 _LEAST_RUNS = 200
+_PROBE = 8
 _PER_RECORD = 5e-4
 """Of two pairs that promise about as much, the smaller is a better example."""
 _ALWAYS_RAISES = (
@@ -66,6 +68,9 @@ class Measurement:
     """A lower bound on ε at the δ of the first bound of the claim."""
     masses: bounds.Masses | None
     refutes: bool
+    guesses: tuple[int, int] | None = None
+    """Right and wrong guesses, where an event for each data set was measured."""
+    opposite: Event | None = None
 
 
 @dataclass(eq=False)
@@ -91,10 +96,12 @@ class Search:
     def run(self) -> None:
         """Explore and measure until the claim is refuted or the runs are used up."""
         active = self.pairs.first(self.rng)
-        size, last = _START, False
+        self.sampler.draw(active[0].first, _PROBE)
+        size = _START
         for number in range(100):
-            last = size >= self.samples // 8 or self._late()
-            size = max(_LEAST_RUNS, self.samples // 8) if last and not self._late() else size
+            wanted = min(size, max(_LEAST_RUNS, self.samples // 8))
+            size = self._affordable(wanted, pairs=len(active), share=0.3)
+            last = size < wanted or size >= self.samples // 8 or self._late()
             runs = self.samples if last else min(4 * size, self.samples)
             ranked = self._explore(active, size, runs)
             if self.all_raised:
@@ -106,7 +113,7 @@ class Search:
                     return
             if not last:
                 active = self._next(ranked, number + 1)
-                size = min(size * _GROWTH, max(size, self.samples // 8))
+                size *= _GROWTH
 
     @property
     def refuted(self) -> bool:
@@ -141,20 +148,40 @@ class Search:
         self.looks += 1
         alpha = self.alpha * (1 - _SHARE) * _SHARE ** (self.looks - 1)
         pure = all(bound.delta == 0 for bound in self.promised)
-        events = [candidate.event]
-        if not pure:
-            events += self._region_events(pair, runs)
+        region = [] if pure else self._region_events(pair, runs)
         runs = self._affordable(runs)
         # Shared out by a fair coin, as the bound on ratios requires.
         n = int(self.rng.binomial(2 * runs, 0.5))
-        happened = self._count(pair, events, n, 2 * runs - n)
-        # The chosen event decides; those for the region share the other half of the error.
-        shares = (
-            [alpha] if pure else [alpha / 2, *[alpha / 2 / (len(events) - 1)] * (len(events) - 1)]
-        )
-        for event, (a, b), share in zip(events, happened, shares, strict=True):
-            self.found.append(self._judge(pair, event, (a, b), (n, 2 * runs - n), share))
+        if candidate.opposite is not None:
+            self.found.append(self._guess(pair, candidate, n, 2 * runs - n, alpha))
+        else:
+            self._measure(pair, [candidate.event, *region], (n, 2 * runs - n), alpha)
         self._report(f"{self.looks} measurements")
+
+    def _measure(
+        self, pair: Pair, events: list[Event], runs: tuple[int, int], alpha: float
+    ) -> None:
+        """Bound each event; the first decides, others for the region share half of the error."""
+        happened = self._count(pair, events, *runs)
+        others = len(events) - 1
+        shares = [alpha / 2, *[alpha / 2 / others] * others] if others else [alpha]
+        for event, counts, share in zip(events, happened, shares, strict=True):
+            self.found.append(self._judge(pair, event, counts, runs, share))
+
+    def _guess(
+        self, pair: Pair, candidate: Candidate, first: int, second: int, alpha: float
+    ) -> Measurement:
+        """Bound the ratio by how often a guess between the two data sets is right."""
+        assert candidate.opposite is not None
+        events = [candidate.event, candidate.opposite]
+        (a, b), (c, d) = self._count(pair, events, first, second, apart=True)
+        right, wrong = (a + d, b + c) if candidate.event.on_first else (b + c, a + d)
+        epsilon = bounds.ratio_bound(right, wrong, alpha)
+        refutes = any(epsilon > bound.epsilon for bound in self.promised)
+        return Measurement(
+            pair, candidate.event, (a, b), (first, second), epsilon, None, refutes,
+            (right, wrong), candidate.opposite,
+        )  # fmt: skip
 
     def _judge(
         self, pair: Pair, event: Event, counts: tuple[int, int], runs: tuple[int, int], alpha: float
@@ -178,19 +205,19 @@ class Search:
         return choose_for_region(first, second, ladder, runs=runs, floats=self.floats)
 
     def _count(
-        self, pair: Pair, events: list[Event], first: int, second: int
+        self, pair: Pair, events: list[Event], first: int, second: int, *, apart: bool = False
     ) -> list[tuple[int, int]]:
-        """Count how often each event happens in fresh runs, chunk by chunk."""
+        """Count how often each event happens in fresh runs; ``apart`` leaves out where both do."""
         totals = np.zeros((len(events), 2), dtype=np.int64)
         if self.sampler.timing:
             outputs = self._runs(pair, first, second)
             for side in (0, 1):
-                totals[:, side] = [int(event.of(outputs[side]).sum()) for event in events]
+                totals[:, side] = _tally(events, outputs[side], apart=apart)
         else:
             for side, (data, count) in enumerate(((pair.first, first), (pair.second, second))):
                 for done in range(0, count, CHUNK):
                     chunk = self.sampler.draw(data, min(CHUNK, count - done))
-                    totals[:, side] += [int(event.of(chunk).sum()) for event in events]
+                    totals[:, side] += _tally(events, chunk, apart=apart)
         return [(int(a), int(b)) for a, b in totals]
 
     def _runs(self, pair: Pair, first: int, second: int) -> tuple[Outputs, Outputs]:
@@ -199,9 +226,10 @@ class Search:
             return self.sampler.interleaved((pair.first, pair.second), order)
         return self.sampler.draw(pair.first, first), self.sampler.draw(pair.second, second)
 
-    def _affordable(self, runs: int) -> int:
-        left = self.seconds - (time.monotonic() - self.started)
-        most = int(max(left, 0.0) / (2 * self.sampler.seconds_per_output + 1e-12))
+    def _affordable(self, runs: int, *, pairs: int = 1, share: float = 0.9) -> int:
+        """Cut a number of runs on each data set to what a share of the time left allows."""
+        left = share * (self.seconds - (time.monotonic() - self.started))
+        most = int(max(left, 0.0) / (2 * pairs * self.sampler.seconds_per_output + 1e-12))
         return max(_LEAST_RUNS, min(runs, most))
 
     def _late(self) -> bool:
@@ -217,6 +245,13 @@ class Search:
             shown = max((found.epsilon for found in self.found), default=0.0)
             spent = (time.monotonic() - self.started) / self.seconds
             self.progress(min(1.0, spent), f"{words}, shown ε ≥ {shown:.4g}")
+
+
+def _tally(events: list[Event], outputs: Outputs, *, apart: bool) -> list[int]:
+    happened = [event.of(outputs) for event in events]
+    if apart:
+        happened = [happened[0] & ~happened[1], happened[1] & ~happened[0]]
+    return [int(np.count_nonzero(one)) for one in happened]
 
 
 def _length(pair: Pair) -> int:

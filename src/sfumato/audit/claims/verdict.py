@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sfumato.audit.claims.outputs import Raised
+from sfumato.audit.claims.outputs import Raised, read_objects
 from sfumato.errors import PromiseBroken
 
 if TYPE_CHECKING:
@@ -35,30 +35,48 @@ class Witness:
     counts: tuple[int, int]
     """How often the event happened on each."""
     runs: tuple[int, int]
+    guesses: tuple[int, int] | None = None
+    """Right and wrong guesses between the two, where an event for each was measured at once."""
     certain: bool = False
     verified: bool = True
     """Whether the two were found to be neighbours, or are so by the user's word."""
+    own_data: bool = False
+    """Whether the data sets are the user's own, whose values are then not printed."""
     test: Event | None = field(default=None, repr=False)
 
     def holds(self, output: Any) -> bool:
         """Tell whether the event happened in an output."""
         if self.test is None:
-            from sfumato.audit.claims.neighbouring import same  # noqa: PLC0415 - small
-
-            return same(output, self.outputs[0])
+            codes = read_objects([output, self.outputs[0]]).whole()
+            return bool(codes[0] == codes[1])
         return self.test.holds(output)
 
     def __str__(self) -> str:
+        first, second = (self.show(data) for data in (self.first, self.second))
+        one, other = (self.show(output) for output in self.outputs)
         if self.certain:
-            return (
-                f"D = {_short(self.first)} gives {_short(self.outputs[0])} and its neighbour "
-                f"D′ = {_short(self.second)} gives {_short(self.outputs[1])}, always"
-            )
+            return f"D = {first} gives {one} and its neighbour D′ = {second} gives {other}, always"
         (a, b), (n, m) = self.counts, self.runs
+        if self.guesses is not None:
+            right, wrong = self.guesses
+            return (
+                f"D = {first}, D′ = {second}, event: {self.show_event()}; such a guess was right "
+                f"{right:,} times and wrong {wrong:,} times, in {n:,} runs on D and {m:,} on D′"
+            )
         return (
-            f"D = {_short(self.first)}, D′ = {_short(self.second)}, event: {self.event}; it "
-            f"happened in {a:,} of {n:,} runs on D and in {b:,} of {m:,} on D′"
+            f"D = {first}, D′ = {second}, event: {self.show_event()}; it happened in {a:,} of "
+            f"{n:,} runs on D and in {b:,} of {m:,} on D′ (outputs such as {one} and {other})"
         )
+
+    def show(self, value: Any) -> str:
+        """Print a data set or an output, or only its size where it is the user's own data."""
+        if not self.own_data:
+            return _short(value)
+        return f"{len(value)} records" if isinstance(value, (list, tuple)) else "(not shown)"
+
+    def show_event(self) -> str:
+        """Print the event, or only its kind where it could quote the user's own data."""
+        return f"one of {self.family}" if self.own_data else self.event
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,137 @@
+"""Right functions are not accused: a hundred of them at the stated confidence, and all our own."""
+
+import math
+
+import numpy as np
+import pytest
+from specimens import Specimens
+
+import sfumato as sf
+from sfumato.audit.claims import bounds
+
+BOUNDED = sf.dp.BOUNDED
+EPSILONS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
+
+
+def gaussian_delta(epsilon, sigma):
+    from scipy.stats import norm
+
+    a, b = 1 / (2 * sigma), epsilon * sigma
+    return norm.cdf(a - b) - math.exp(epsilon) * norm.cdf(-a - b)
+
+
+def right_functions():
+    """A hundred and some pairs of a function and a claim that it keeps, most of them exactly."""
+    for i, e in enumerate(EPSILONS):
+        s, pure = Specimens(100 + i), sf.PureDP(e)
+        replaced = sf.PureDP(e, neighbours=BOUNDED)
+        keep = math.exp(e) / (1 + math.exp(e))
+        answers = {"inputs": "answers", "size": 4}
+        yield s.laplace_count(e), pure, {}
+        yield s.laplace_count(e), sf.PureDP(2 * e, neighbours=sf.dp.Group(sf.dp.Row(), 2)), {}
+        yield s.geometric_count(e), pure, {}
+        yield s.laplace_sum(e, 3.0), pure, {"records": [0, 1, 3]}
+        yield s.laplace_sum(e, 3.0), replaced, {"records": [0, 1, 3]}
+        yield s.histogram(e, 1.0), pure, {"records": [0, 1, 2]}
+        yield s.histogram(e, 2.0), replaced, {"records": [0, 1, 2]}
+        yield s.randomized_response(keep), replaced, {}
+        yield s.noisy_max(e), pure, answers
+        yield s.exponential_mechanism(e), pure, answers
+        yield s.sparse_vector(1, e), pure, answers
+        sigma = 1 + i / 4
+        yield s.gaussian_count(sigma), sf.ApproxDP(e, gaussian_delta(e, sigma) * 1.0001), {}
+
+
+def test_a_hundred_right_functions_are_not_accused():
+    cases = list(right_functions())
+    assert len(cases) >= 100
+    verdicts = [
+        sf.audit.check(func, claim, batched=True, samples=8_000, seed=number, **options)
+        for number, (func, claim, options) in enumerate(cases)
+    ]
+    assert not [str(verdict) for verdict in verdicts if verdict.refuted]
+    assert all(verdict.confidence == 0.99 for verdict in verdicts)
+    shown = [v.epsilon_lower_bound > 0 for v in verdicts]
+    assert np.mean(shown) > 0.5  # not by being blind
+
+
+def test_the_rate_of_false_alarms_on_a_pair_that_meets_its_claim_exactly():
+    """At 50 % confidence the first look may fail once in ten runs, and does so about as often."""
+    runs = 200
+    s = Specimens(2)
+    keep = math.e / (1 + math.e)
+    verdicts = [
+        sf.audit.check(
+            s.randomized_response(keep),
+            sf.PureDP(1.0, neighbours=BOUNDED),
+            pairs=[([0], [1])],
+            batched=True,
+            samples=2_000,
+            confidence=0.5,
+            seed=seed,
+        )
+        for seed in range(runs)
+    ]
+    alarms = sum(verdict.refuted for verdict in verdicts)
+    assert {verdict.looks for verdict in verdicts} == {1}
+    assert alarms > 3  # the bound is tight, not merely careful
+    assert bounds.lower(alarms, runs, 1e-3) <= 0.1
+
+
+OURS = [
+    (sf.dp.Laplace(sensitivity=1, epsilon=1), None),
+    (sf.dp.Laplace(sensitivity=0.3, epsilon=2), None),
+    (sf.dp.Laplace(sensitivity=2, epsilon=1, size=3), None),
+    (sf.dp.Geometric(sensitivity=1, epsilon=0.5), None),
+    (sf.dp.Geometric(sensitivity=3, epsilon=1), None),
+    (sf.dp.Gaussian(sensitivity=1, epsilon=1, delta=1e-2), None),
+    (sf.dp.Gaussian(sensitivity=1, rho=0.5), None),
+    (sf.dp.DiscreteGaussian(sensitivity=1, epsilon=1, delta=1e-3), None),
+    (sf.dp.DiscreteGaussian(sensitivity=1, rho=0.125), None),
+    (sf.dp.Exponential(sensitivity=1, epsilon=1, size=3), None),
+    (sf.dp.Exponential(sensitivity=1, epsilon=1, size=3, monotone=True), None),
+    (sf.dp.ReportNoisyMax(sensitivity=1, epsilon=1, size=3), None),
+    (sf.dp.PermuteAndFlip(sensitivity=1, epsilon=1, size=3), None),
+    (sf.dp.AboveThreshold(threshold=0, sensitivity=1, epsilon=1), None),
+    (sf.dp.AboveThreshold(threshold=2, sensitivity=1, epsilon=1, positives=3), None),
+    (sf.dp.RandomizedResponse(truth=0.5), None),
+    (
+        sf.dp.ExponentialQuantile(lower=0, upper=10, step=1, epsilon=1, neighbours="bounded"),
+        [(np.array([2, 2, 8, 8]), np.array([2, 8, 8, 8]))],
+    ),
+    (
+        sf.dp.Pricing(prices=[1, 2, 3, 4], epsilon=1),
+        [(np.array([2.0, 4.0, 4.0]), np.array([2.0, 4.0]))],
+    ),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "pairs"), OURS, ids=lambda x: type(x).__name__)
+def test_our_own_mechanisms_keep_their_claims(mechanism, pairs):
+    samples = 10_000 if isinstance(mechanism, sf.dp.PermuteAndFlip) else 100_000
+    with sf.dp.noise.insecure_seeded(1):
+        verdict = sf.audit.check(mechanism, pairs=pairs, samples=samples)
+    assert not verdict.refuted, str(verdict)
+    assert verdict.epsilon_lower_bound > 0.1  # it was looked at from where it could be seen
+    assert not verdict.witness.verified
+
+
+def test_every_mechanism_of_ours_is_among_them():
+    kinds = {
+        value
+        for name in dir(sf.dp)
+        if isinstance(value := getattr(sf.dp, name), type) and issubclass(value, sf.dp.Mechanism)
+    }
+    concrete = {kind for kind in kinds if not getattr(kind, "__abstractmethods__", None)}
+    assert concrete <= {type(mechanism) for mechanism, _ in OURS}
+
+
+def test_a_broken_copy_of_a_mechanism_is_refuted():
+    class Halved(sf.dp.Laplace):
+        def steps(self, size):
+            return super().steps(size) / 2
+
+    with sf.dp.noise.insecure_seeded(2):
+        verdict = sf.audit.check(Halved(sensitivity=1, epsilon=1))
+    assert verdict.refuted
+    assert verdict.epsilon_lower_bound > 1.2
