@@ -1,0 +1,38 @@
+"""Write docs/reference/command-line.md from the help texts: python docs/command_line_reference.py"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import typer
+
+from sfumato.cli.commands import app
+
+HEAD = """# The command line
+
+Every command and option, as `--help` prints them. Exit codes: 0 all is well; 1 a promise does not hold or cannot be met;
+2 the input is at fault; 70 an error we did not foresee; 130 stopped by Ctrl-C. Results go to standard output, messages
+to standard error.
+"""
+
+
+def help_of(*words):
+    code = "from sfumato.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words, "--help"], capture_output=True, text=True, check=True,
+        env={**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"},
+    )
+    return done.stdout.rstrip()
+
+
+def sections(commands, before=(), depth=2):
+    for name, command in commands.items():
+        words = (*before, name)
+        yield f"\n{'#' * depth} `sfumato {' '.join(words)}`\n\n```text\n{help_of(*words)}\n```\n"
+        yield from sections(getattr(command, "commands", {}), words, depth + 1)
+
+
+if __name__ == "__main__":
+    target = Path(__file__).parent / "reference" / "command-line.md"
+    target.write_text(HEAD + "".join(sections(typer.main.get_command(app).commands)), "utf-8")
