@@ -125,10 +125,30 @@ def test_very_large_scales_give_python_integers_and_fine_ones_zero():
     assert max(abs(int(x)) for x in huge) > 2**64
     assert noise.discrete_gaussian(Fraction(2) ** 300, 5).dtype == object
     assert noise.rounded_gaussian(Fraction(2) ** 300, 5).dtype == object
-    fine = Fraction(1, 3 * 10**9)
     for sampler in (noise.discrete_laplace, noise.discrete_gaussian, noise.rounded_gaussian):
-        assert not noise.discrete_laplace(fine, 1000).any()
+        for fine in (Fraction(1, 3 * 10**9), Fraction(1, 7 * 10**30)):
+            drawn = sampler(fine, 1000)
+            assert drawn.shape == (1000,)
+            assert not drawn.any()
         assert sampler(Fraction(10**40 + 1, 10**40), 10).dtype == np.int64
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(1, 9), Fraction(1, 30)])
+def test_gaussians_at_fine_scales_follow_their_laws(variance):
+    """Where nearly all is 0 and the next whole number is several σ away."""
+    sigma = math.sqrt(variance)
+    points = range(-6, 7)
+    weights = [math.exp(-(x**2) / (2 * float(variance))) for x in points]
+    discrete = {x: w / sum(weights) for x, w in zip(points, weights, strict=True)}
+    edges = stats.norm.cdf([(x - 0.5) / sigma for x in range(-6, 8)])
+    rounded = dict(zip(points, np.diff(edges).tolist(), strict=True))
+    with noise.insecure_seeded(8):
+        for sampler, law in (
+            (noise.discrete_gaussian, discrete),
+            (noise.rounded_gaussian, rounded),
+        ):
+            drawn = sampler(variance, SAMPLES)
+            assert chi_square(law, counts(drawn), SAMPLES) > FALSE_ALARM
 
 
 def test_scales_with_huge_denominators_are_taken_exactly():

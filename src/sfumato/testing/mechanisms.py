@@ -6,6 +6,7 @@ with ``simulate(value, count)`` it is much faster; with ``error`` that is checke
 
 * the black-box bound on ε, at 99 % confidence, does not exceed the claim, for the outputs and for
   the place of their lowest bit alone (the precision attack);
+* neither does the bound for the types of single releases alone: class, dtype and shape;
 * outputs follow the probabilities in ``pmf``, when given, by a χ² test with false-alarm rate 10⁻⁶;
 * the stated error holds: mean, tail and interval;
 * NaN, infinities, ε ≤ 0, bad δ and bad sensitivities are refused with a `ValueError`.
@@ -43,6 +44,7 @@ LEAST_EXPECTED = 20.0
 
 _BETAS = (0.5, 0.1, 0.01)
 _DELTA = 1e-3
+_TYPED, _MOST_TYPED = 40, 2000  # releases whose types are compared, times e^ε and at most
 _BAD: Mapping[str, tuple[float, ...]] = {
     "epsilon": (0, -1, math.nan, math.inf, -math.inf),
     "delta": (0, 1, -0.1, 1.5, math.nan),
@@ -101,10 +103,12 @@ def check_mechanism(
         f"the claim ε = {claim[0]:.6g} (δ = {claim[1]:.3g}) is refuted: {samples} runs on each of "
         f"two neighbours show ε ≥ {bound:.4g} with {confidence:.0%} confidence"
     )
+    bits = _check_bits(first, second, claim, confidence)
+    _check_types(mechanism, pair, claim, confidence)
     return MechanismCheck(
         claim,
         bound,
-        _check_bits(first, second, claim, confidence),
+        bits,
         _check_pmf(first, pmf),
         _check_error(mechanism, first, pair[0], loss),
         _check_refusals(mechanism, pair[0]),
@@ -155,6 +159,33 @@ def _check_bits(
         f"where {claim[0]:.6g} is claimed; draw the noise on a fixed grid"
     )
     return bound
+
+
+def _check_types(
+    mechanism: Any, pair: tuple[Any, Any], claim: tuple[float, float], confidence: float
+) -> None:
+    """Release a few times, enough to refute ε where the types tell the neighbours apart."""
+    releases = min(_MOST_TYPED, math.ceil(_TYPED * math.exp(min(claim[0], 20.0))))
+    names = [
+        np.array([_type_of(mechanism.release(value)) for _ in range(releases)]) for value in pair
+    ]
+    bound = epsilon_lower_bound(*names, delta=claim[1], confidence=confidence)
+    assert bound <= claim[0], (
+        f"the types of the outputs tell two neighbours apart: {', '.join(sorted(set(names[0])))} "
+        f"against {', '.join(sorted(set(names[1])))} show ε ≥ {bound:.4g} where {claim[0]:.6g} is "
+        "claimed; let the type be always the same, or a function of the noisy output"
+    )
+
+
+def _type_of(output: Any) -> str:
+    """Name what can be seen of an output without its values; sequences by their elements."""
+    if isinstance(output, (list, tuple)):
+        inner = sorted({_type_of(element) for element in output})
+        return f"{type(output).__name__}[{', '.join(inner)}]" if inner else type(output).__name__
+    dtype = getattr(output, "dtype", None)
+    if dtype is None:
+        return type(output).__name__
+    return f"{type(output).__name__} of {dtype} with shape {np.shape(output)}"
 
 
 def _check_pmf(
