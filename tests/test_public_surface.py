@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +62,14 @@ def test_the_room_and_its_verb_share_a_name():
 
     assert callable(sf.anonymize)
     assert sf.anonymize.definitions is sfumato.anonymize.definitions
+
+
+def test_a_type_checker_sees_the_same_names():
+    """The imports under TYPE_CHECKING are the table of homes, no more and no less."""
+    source = Path(sf.__file__).read_text(encoding="utf-8")
+    seen = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for statement in node.body:
+                seen |= {alias.asname or alias.name for alias in statement.names}
+    assert seen == set(sf.__all__) - {"__version__"}

@@ -1,0 +1,39 @@
+"""Public names that load on first use, so that importing a room costs nothing.
+
+A room lists its names and the modules they live in; `lazy_names` makes the two functions
+that Python asks for (PEP 562).
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+def lazy_names(
+    package: str, homes: Mapping[str, str], rooms: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a package.
+
+    `homes` maps a public name to the module it lives in, relative to the package; `rooms` are
+    submodules that are public themselves.
+    """
+    inside = frozenset(rooms)
+
+    def load(name: str) -> Any:
+        if name in inside:
+            return import_module(f"{package}.{name}")
+        if name in homes:
+            value = getattr(import_module(f"{package}.{homes[name]}"), name)
+            setattr(sys.modules[package], name, value)
+            return value
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes, *inside})
+
+    return load, names
