@@ -149,6 +149,7 @@ def _witness(found: Measurement, sampler: Sampler, *, own_data: bool) -> Witness
         verified=found.pair.verified,
         own_data=own_data,
         test=found.event,
+        runner=sampler,
     )
 
 

@@ -9,14 +9,17 @@ confidence, whatever is refuted. All numbers of a verdict hold together.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.audit.claims.drawing import picture
 from sfumato.audit.claims.outputs import Raised, read_objects
-from sfumato.errors import PromiseBroken
+from sfumato.errors import ParameterError, PromiseBroken
 
 if TYPE_CHECKING:
     from sfumato.audit.claims.bounds import Masses
     from sfumato.audit.claims.events import Event
+    from sfumato.audit.claims.sampling import Sampler
     from sfumato.dp.guarantees import Guarantee
 
 _LONGEST = 120
@@ -43,6 +46,21 @@ class Witness:
     own_data: bool = False
     """Whether the data sets are the user's own, whose values are then not printed."""
     test: Event | None = field(default=None, repr=False)
+    runner: Sampler | None = field(default=None, repr=False)
+
+    def draw(self, path: str | Path, *, runs: int = 20_000) -> Path:
+        """Draw fresh outputs on both data sets with the event marked; write and return an SVG."""
+        if self.test is None or self.runner is None:
+            raise ParameterError(
+                "There is nothing to draw: the outputs of this function are always the same."
+            )
+        first, second = (self.runner.draw(data, runs) for data in (self.first, self.second))
+        self.runner.close()
+        target = Path(path)
+        target.write_text(
+            picture(first, second, self.test, f"Event: {self.show_event()}"), encoding="utf-8"
+        )
+        return target
 
     def holds(self, output: Any) -> bool:
         """Tell whether the event happened in an output."""
