@@ -6,8 +6,7 @@ first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from sfumato.lazy import lazy_names
 
 _HOME = {
     "Overlap": "overlap",
@@ -25,14 +24,4 @@ _HOME = {
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(f"sfumato.audit.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'sfumato.audit' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

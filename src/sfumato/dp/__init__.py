@@ -5,8 +5,7 @@ The public names are listed here and loaded on first use. Usable alone: ``import
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from sfumato.lazy import lazy_names
 
 _HOME = {
     "AboveThreshold": "mechanisms.above_threshold",
@@ -108,16 +107,4 @@ _ROOMS = ("accounting", "guarantees", "mechanisms", "neighbours", "noise", "quer
 
 __all__ = [*sorted(_HOME), *_ROOMS]  # noqa: PLE0604 - names of strings, computed
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"sfumato.dp.{name}")
-    if name in _HOME:
-        value = getattr(import_module(f"sfumato.dp.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'sfumato.dp' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME, _ROOMS)

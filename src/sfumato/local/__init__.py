@@ -6,8 +6,7 @@ The public names are listed here and loaded on first use. Usable alone: ``import
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from sfumato.lazy import lazy_names
 
 _HOME = {
     "Aggregate": "reports",
@@ -54,14 +53,4 @@ _HOME = {
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - names of strings, computed
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(f"sfumato.local.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'sfumato.local' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

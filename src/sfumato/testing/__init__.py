@@ -6,8 +6,7 @@ at the first broken rule. The names are loaded on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from sfumato.lazy import lazy_names
 
 _HOME = {
     "DefinitionCheck": "definitions",
@@ -21,14 +20,4 @@ _HOME = {
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(f"sfumato.testing.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'sfumato.testing' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOME)
