@@ -24,6 +24,7 @@ from sfumato.dp import (
 from sfumato.dp.normal import gaussian_delta_up
 from sfumato.errors import ParameterError, Unsatisfiable
 
+BOUNDED_PURE = sf.PureDP(1, neighbours="bounded")
 ASKS = [Ask(Count(), "people"), Ask(Sum((0, 100)), "income", weight=0.05), Ask(Histogram(5), "age")]
 
 
@@ -177,3 +178,51 @@ def test_sampled_steps_without_the_library_use_a_theorem(monkeypatch):
     assert found.accountant == "advanced"
     numerical = 5 * math.log1p(0.1 * math.expm1(1 / found.scale))
     assert numerical == pytest.approx(1, rel=0.05)
+
+
+def test_delta_0_is_never_promised_of_gaussian_noise():
+    """Laplace noise of scale Δ/ε keeps (ε, 0); Gaussian noise keeps it for no σ."""
+    found = calibrate(Sum((0, 3)), guarantee=sf.ApproxDP(0.5, 0))
+    assert (found.mechanism, found.scale) == ("laplace", 6)
+    with pytest.raises(ParameterError, match="Laplace"):
+        calibrate(Count(), error=1, delta=0)
+    with pytest.raises(ParameterError, match="promise nothing"):
+        calibrate(Count(), guarantee=sf.ApproxDP(1, 1))
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [sf.PureDP(0), sf.ApproxDP(0, 0), sf.ZCDP(0), sf.GDP(0), sf.PureDP(1e-320), sf.RDP({2: 1})],
+    ids=str,
+)
+def test_promises_no_noise_can_keep(guarantee):
+    with pytest.raises(ParameterError):
+        calibrate(Count(), guarantee=guarantee)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: calibrate("count", error=1), "Count"),
+        (lambda: calibrate(5, error=1), "query"),
+        (lambda: calibrate(Count(), guarantee=1.0), "PureDP"),
+        (lambda: calibrate(Count(), error="many"), "above 0"),
+        (lambda: calibrate(Count(), error=10**400), "float"),
+        (lambda: calibrate(Count(), error="1e-400"), "float"),
+        (lambda: calibrate(Count(), error=1e-310), "float"),
+        (lambda: calibrate(Sum((-1.7e308, 1.7e308)), guarantee=BOUNDED_PURE), "calibrated"),
+        (
+            lambda: calibrate(Step.private(sf.ApproxDP(1, 1e-3)), guarantee=sf.ApproxDP(1, 1e-6)),
+            "δ",
+        ),
+    ],
+)
+def test_calibrations_refused_with_advice(call, words):
+    with pytest.raises(ParameterError, match=words):
+        call()
+
+
+def test_a_huge_epsilon_is_calibrated():
+    """σ ≈ 1/√(2ε) where ε dwarfs everything else."""
+    found = calibrate(Count(), guarantee=sf.ApproxDP(1e300, 1e-6))
+    assert found.scale == pytest.approx(2**-0.5 * 1e-150)

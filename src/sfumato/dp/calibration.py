@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from sfumato.dp.accounting.accountants import PROVED, Account, account
 from sfumato.dp.accounting.steps import Step
 from sfumato.dp.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.normal import gaussian_epsilon_up, gaussian_sigma_up
 from sfumato.dp.queries.base import Query, Sensitivity, sensitivity
-from sfumato.dp.rounding import Stated, div_up, mul_up, sqrt_up, stated, stated_up
+from sfumato.dp.rounding import Stated, div_up, float_up, mul_up, sqrt_up, stated_up
 from sfumato.errors import MissingExtra, ParameterError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _MEAN = math.sqrt(2 / math.pi)
 _PRECISION = 1e-3
+_MOST_FACTOR = 2.0**60
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,20 @@ def calibrate(
 ) -> Calibration:
     """Find the least noise that keeps a guarantee, or the least ε that reaches an expected error.
 
-    For a query give ``guarantee`` or ``error`` (Laplace noise; Gaussian with ``delta``). For
-    accounting steps give an (ε, δ) ``guarantee``: the multipliers are scaled together, and
-    ``scale`` is the multiplier of the first step.
+    For a query give ``guarantee`` or ``error`` (Laplace noise; Gaussian with ``delta``, which no
+    Gaussian noise brings to 0: a guarantee with δ = 0 gets Laplace noise). For accounting steps
+    give an (ε, δ) ``guarantee``: the multipliers are scaled together, and ``scale`` is the
+    multiplier of the first step.
     """
     if (guarantee is None) == (error is None):
         raise ParameterError("Give either the guarantee to keep or the error to reach.")
+    if guarantee is not None and not isinstance(guarantee, Guarantee):
+        raise ParameterError(
+            f"guarantee= is a promise such as PureDP(1) or ApproxDP(1, 1e-6), and a "
+            f"{type(guarantee).__name__} was given."
+        )
     if not isinstance(what, (Query, Sensitivity)):
-        steps = [what] if isinstance(what, Step) else list(what)
+        steps = _listed(what)
         if not isinstance(guarantee, ApproxDP):
             raise ParameterError("Accounting steps are calibrated to a guarantee ApproxDP(ε, δ).")
         if guarantee.epsilon <= 0:
@@ -78,37 +86,79 @@ def calibrate(
     if guarantee is not None:
         return _noise_for(_finite(what, guarantee.neighbours), guarantee)
     assert error is not None
-    return _promise_for(_finite(what, Neighbours.of(neighbours)), stated(error), delta)
+    return _promise_for(_finite(what, Neighbours.of(neighbours)), error, delta)
 
 
 def _noise_for(size: Sensitivity, guarantee: Guarantee) -> Calibration:
-    if isinstance(guarantee, PureDP):
-        scale = div_up(Fraction(size.l1), guarantee.exact_epsilon)
+    if isinstance(guarantee, PureDP) or (isinstance(guarantee, ApproxDP) and not guarantee.delta):
+        if guarantee.epsilon <= 0:
+            raise ParameterError(f"No noise reaches ε = 0; give a larger ε.{_NOTHING}")
+        scale = _held(div_up(_norm(size.l1, size), guarantee.exact_epsilon))
         return Calibration("laplace", scale, guarantee, scale)
     if isinstance(guarantee, ApproxDP):
-        sigma = gaussian_sigma_up(guarantee.exact_epsilon, guarantee.exact_delta, size.l2)
+        sigma = gaussian_sigma_up(guarantee.exact_epsilon, guarantee.exact_delta, _l2(size))
     elif isinstance(guarantee, ZCDP):
-        sigma = mul_up(size.l2, sqrt_up(1 / (2 * guarantee.exact_rho)))
+        if guarantee.rho <= 0:
+            raise ParameterError(f"No noise reaches ρ = 0; give a larger ρ.{_NOTHING}")
+        sigma = mul_up(_l2(size), sqrt_up(1 / (2 * guarantee.exact_rho)))
     elif isinstance(guarantee, GDP):
-        sigma = div_up(size.l2, guarantee.exact_mu)
+        if guarantee.mu <= 0:
+            raise ParameterError(f"No noise reaches μ = 0; give a larger μ.{_NOTHING}")
+        sigma = div_up(_l2(size), guarantee.exact_mu)
     else:
-        raise ParameterError(f"Noise is not calibrated to {guarantee.kind}.")
-    return Calibration("gaussian", sigma, guarantee, _MEAN * sigma)
+        raise ParameterError(
+            f"Noise is not calibrated to {guarantee.kind}; use PureDP, ApproxDP, ZCDP or GDP."
+        )
+    return Calibration("gaussian", _held(sigma), guarantee, _MEAN * sigma)
 
 
-def _promise_for(size: Sensitivity, error: Fraction, delta: Stated | None) -> Calibration:
-    if error <= 0:
-        raise ParameterError(f"A wanted error is above 0, and {float(error):g} was given.")
+_NOTHING = " For no loss of privacy at all release nothing, or a constant."
+
+
+def _promise_for(size: Sensitivity, error: Stated, delta: Stated | None) -> Calibration:
+    exact = parameters.positive(error, "A wanted error")
+    wanted = _held(float(exact) if float_up(exact) < math.inf else math.inf)
     if delta is None:
-        scale = float(error)
-        pure = PureDP(stated_up(Fraction(size.l1) / Fraction(scale)), neighbours=size.neighbours)
-        return Calibration("laplace", scale, pure, scale)
-    sigma = float(error) / _MEAN
-    epsilon = gaussian_epsilon_up(Fraction(size.l2) / Fraction(sigma), stated(delta))
+        epsilon = stated_up(_norm(size.l1, size) / Fraction(wanted))
+        pure = PureDP(_held(epsilon), neighbours=size.neighbours)
+        return Calibration("laplace", wanted, pure, wanted)
+    failure = parameters.failure(delta)
+    sigma = _held(wanted / _MEAN)
     promise = ApproxDP(
-        stated_up(Fraction(epsilon)), stated_up(stated(delta)), neighbours=size.neighbours
+        stated_up(Fraction(gaussian_epsilon_up(_l2(size) / Fraction(sigma), failure))),
+        stated_up(failure),
+        neighbours=size.neighbours,
     )
-    return Calibration("gaussian", sigma, promise, float(error))
+    return Calibration("gaussian", sigma, promise, wanted)
+
+
+def _norm(bound: float, size: Sensitivity) -> Fraction:
+    if not math.isfinite(bound):
+        raise ParameterError(f"Noise cannot be calibrated here: {size.why}. {size.advice}".strip())
+    return Fraction(bound)
+
+
+def _l2(size: Sensitivity) -> Fraction:
+    return _norm(size.l2, size)
+
+
+def _held(number: float) -> float:
+    if not 0 < number < math.inf:
+        raise ParameterError(
+            "The noise or the ε that this needs is beyond what a float holds; state less extreme "
+            "parameters."
+        )
+    return number
+
+
+def _listed(what: object) -> list[Step]:
+    steps = [what] if isinstance(what, Step) else what
+    if not isinstance(steps, (list, tuple)) or not all(isinstance(one, Step) for one in steps):
+        raise ParameterError(
+            "Noise is calibrated for a query such as Count(), its sensitivity(…), or a list of "
+            f"accounting steps such as Step.gaussian(1), and a {type(what).__name__} was given."
+        )
+    return list(steps)
 
 
 def _steps(steps: list[Step], guarantee: ApproxDP, accountant: str | None) -> Calibration:
@@ -126,6 +176,10 @@ def _steps(steps: list[Step], guarantee: ApproxDP, accountant: str | None) -> Ca
     low, high = 1.0, 1.0
     while epsilon(high) > guarantee.epsilon:
         low, high = high, 2 * high
+        if high > _MOST_FACTOR:
+            raise ParameterError(
+                "No noise up to 2⁶⁰ times as large keeps this guarantee; give a larger ε or δ."
+            )
     while low == high and high > 2.0**-30:
         half = high / 2
         if epsilon(half) > guarantee.epsilon:
