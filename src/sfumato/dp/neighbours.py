@@ -201,19 +201,34 @@ class Person(PrivacyUnit):
 
 @dataclass(frozen=True)
 class Group(PrivacyUnit):
-    """``size`` units whose data may all change together: a family, a set of correlated rows."""
+    """``size`` units whose data may all change together: a family, a set of correlated rows.
+
+    The limits of the unit hold for each member; the ``vertices`` of a group of nodes are those
+    before the first of them is added.
+    """
 
     unit: PrivacyUnit
     size: int
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ParameterError(f"A group has at least 1 member, and {self.size} was given.")
+        object.__setattr__(self, "unit", unit_of(self.unit))
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
+            raise ParameterError(
+                f"A group has a whole number of members, at least 1, and {self.size!r} was given."
+            )
 
     @property
     def noun(self) -> str:
         """The group and its members."""
         return f"group of {self.size}, each {self.unit}"
+
+    @property
+    def members(self) -> tuple[PrivacyUnit, int]:
+        """The unit that is no group itself, and how many of it there are."""
+        if not isinstance(self.unit, Group):
+            return self.unit, self.size
+        unit, size = self.unit.members
+        return unit, size * self.size
 
     @property
     def parts(self) -> int | None:

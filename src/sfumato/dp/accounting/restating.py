@@ -24,7 +24,11 @@ Other neighbours. Let "k steps" mean that new neighbours are joined by a chain o
 * edge ⇒ node of degree at most d, bounded (the vertices stay): 2d steps: take its edges out, put
   the new ones in. Nothing follows for unbounded nodes, since edge privacy may publish
   the set of vertices.
-* a group of k units: k steps.
+* a group of k units: k steps, each within the limits the guarantee was proved for. Adding k nodes
+  to V vertices meets V + k − 1 of them at the last step, so a guarantee for Node(vertices=V) is one
+  for k nodes added to V − k + 1 vertices. Nodes re-wired one by one (bounded) may exceed a declared
+  degree on the way: 2k steps, which take all edges away first. Edges replaced one by one may
+  too, and no chain of replacements avoids it: refused.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from sfumato.dp.neighbours import (
     Neighbours,
     Node,
     PrivacyUnit,
+    Relation,
     Row,
     Transaction,
     Tree,
@@ -65,9 +70,34 @@ def group(guarantee: G, size: int) -> G:
     if size == 1:
         return guarantee
     old = guarantee.neighbours
-    unit = old.unit
-    whole = Group(unit.unit, unit.size * size) if isinstance(unit, Group) else Group(unit, size)
-    return replace(_far(guarantee, size), neighbours=Neighbours(old.relation, whole))
+    unit, before = old.unit.members if isinstance(old.unit, Group) else (old.unit, 1)
+    whole = Group(_smaller(unit, before * (size - 1), old), before * size)
+    steps = size * _detour(old.relation, unit)
+    return replace(_far(guarantee, steps), neighbours=Neighbours(old.relation, whole))
+
+
+def _smaller(unit: PrivacyUnit, added: int, old: Neighbours) -> PrivacyUnit:
+    """Lower the limit on vertices by the nodes that a chain adds before its last step."""
+    if old.bounded or not isinstance(unit, Node) or unit.vertices is None:
+        return unit
+    if unit.vertices <= added:
+        raise ParameterError(
+            f"The guarantee was proved for nodes added to at most {unit.vertices} vertices, and so "
+            f"many nodes together leave that limit; prove it for more than {added} vertices."
+        )
+    return replace(unit, vertices=unit.vertices - added)
+
+
+def _detour(relation: str, unit: PrivacyUnit) -> int:
+    """Count the steps per member of a group whose chain keeps a declared limit on degrees."""
+    if relation == "unbounded" or not isinstance(unit, (Node, Edge)) or unit.degree is None:
+        return 1
+    if isinstance(unit, Node):
+        return 2
+    raise ParameterError(
+        "Edges replaced one by one may exceed the declared degree on the way, so nothing follows "
+        "for a group of them; ask for an unbounded guarantee at the start."
+    )
 
 
 def restate(guarantee: G, neighbours: Neighbours) -> G:
@@ -80,13 +110,12 @@ def restate(guarantee: G, neighbours: Neighbours) -> G:
 
 def steps_between(old: Neighbours, new: Neighbours) -> int:
     """Count the old neighbours in a chain that joins any two new ones."""
+    if isinstance(new.unit, Group) and new.unit.members[1] > 1:
+        return _steps_to_group(old, new.relation, *new.unit.members)
     if isinstance(new.unit, Group):
-        if isinstance(old.unit, Group) and old.unit.unit == new.unit.unit:
-            whole = steps_between(Neighbours(old.relation), Neighbours(new.relation))
-            return whole * -(-new.unit.size // old.unit.size)
-        return new.unit.size * steps_between(old, Neighbours(new.relation, new.unit.unit))
+        return steps_between(old, Neighbours(new.relation, new.unit.members[0]))
     if isinstance(old.unit, Group):  # a member alone is a group whose others stay as they are
-        return steps_between(Neighbours(old.relation, old.unit.unit), new)
+        return steps_between(Neighbours(old.relation, old.unit.members[0]), new)
     _check_limits(old.unit, new.unit)
     if isinstance(old.unit, Edge) and isinstance(new.unit, Node):
         return _edges_to_node(old, new)
@@ -103,6 +132,18 @@ def steps_between(old: Neighbours, new: Neighbours) -> int:
             "the number of parts of a unit may change. Ask for an unbounded guarantee at the start."
         )
     return _between_units(old.unit, new.unit) * (2 if new.bounded else 1)
+
+
+def _steps_to_group(old: Neighbours, relation: Relation, unit: PrivacyUnit, size: int) -> int:
+    held, proved = old.unit.members if isinstance(old.unit, Group) else (old.unit, 1)
+    if held == unit and proved >= size:
+        return steps_between(Neighbours(old.relation, unit), Neighbours(relation, unit))
+    widest = unit
+    if relation == "unbounded" and isinstance(unit, Node) and unit.vertices is not None:
+        widest = replace(unit, vertices=unit.vertices + size - 1)
+    single = steps_between(Neighbours(old.relation, held), Neighbours(relation, widest))
+    runs = -(-size // proved) if held == unit else size
+    return single * runs * (_detour(relation, unit) if old.bounded else 1)
 
 
 def _between_units(old: PrivacyUnit, new: PrivacyUnit) -> int:

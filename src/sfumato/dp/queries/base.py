@@ -7,22 +7,34 @@ the data. Where it is infinite, ``why`` says what moves without limit and ``advi
 (truncated contributions, declared bounds) makes it finite.
 
 A query is a frozen value with one method, ``derive``; a user's own subclass works wherever ours
-do. Each derivation stands, with its proof, beside its query. A group of k units (a family) costs
-at most k times its unit, by the triangle inequality along a chain of k neighbours.
+do. Each derivation stands, with its proof, beside its query.
+
+A group of k units (a family) costs at most what a chain of k neighbours costs, by the triangle
+inequality: k times its unit, where every step keeps the declared limits. Two limits need care.
+``Node(vertices=V)`` counts the vertices before one is added, so the i-th added node of a group
+meets V + i − 1 of them, and the chain costs Δ(V) + Δ(V + 1) + … + Δ(V + k − 1); when i nodes
+leave and k − i enter, let those leave first. And nodes re-wired one by one (bounded) may exceed
+a declared ``degree`` on the way: a chain that first takes the edges of all k away and then puts the
+new ones in keeps it, and has 2k steps. Queries with a direct proof for k say so (``adds_up``).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from numbers import Rational
+from numbers import Real as AnyReal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.dp.neighbours import (
     UNBOUNDED,
     Customer,
+    Edge,
     Group,
     Neighbours,
+    Node,
     Person,
     PrivacyUnit,
     Row,
@@ -30,11 +42,13 @@ from sfumato.dp.neighbours import (
     Tree,
     Unit,
 )
-from sfumato.dp.rounding import Real, parameter_up, sqrt_up
+from sfumato.dp.rounding import Real, float_up, parameter_up, sqrt_up
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_MOST_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,8 @@ class Sensitivity:
 class Query:
     """A question with a known sensitivity; subclasses say which."""
 
+    adds_up: ClassVar[bool] = False  # k·Δ is proved for k re-wired nodes or edges of limited degree
+
     def derive(self, neighbours: Neighbours) -> Sensitivity:
         """Derive the global sensitivity for one unit that is not a group."""
         raise NotImplementedError
@@ -79,15 +95,56 @@ def sensitivity(
     wanted = Neighbours.of(neighbours)
     if not isinstance(wanted.unit, Group):
         return replace(query.derive(wanted), neighbours=wanted)
-    size, unit = wanted.unit.size, wanted.unit.unit
-    one = sensitivity(query, Neighbours(wanted.relation, unit))
-    return replace(
-        one,
-        l1=_times(size, one.l1),
-        l2=_times(size, one.l2),
-        why=f"{size} units, and for each: {one.why}",
-        neighbours=wanted,
+    unit, size = wanted.unit.members
+    if isinstance(unit, Node) and unit.vertices is not None and not wanted.bounded:
+        found = _added_nodes(query, unit, unit.vertices, size)
+    else:
+        found = _along(query.derive(Neighbours(wanted.relation, unit)), _steps(query, wanted))
+    return replace(found, why=f"{size} units, and for each: {found.why}", neighbours=wanted)
+
+
+def _steps(query: Query, wanted: Neighbours) -> int:
+    """Count the steps of a chain that keeps the declared limits all the way."""
+    assert isinstance(wanted.unit, Group)
+    unit, size = wanted.unit.members
+    limited = isinstance(unit, (Node, Edge)) and unit.degree is not None
+    if size == 1 or query.adds_up or not (limited and wanted.bounded):
+        return size
+    if isinstance(unit, Node):
+        return 2 * size
+    raise ParameterError(
+        "Edges replaced one by one may exceed the declared degree on the way, so nothing follows "
+        "for a group of them; leave the degree out, or ask for unbounded neighbours."
     )
+
+
+def _added_nodes(query: Query, unit: Node, vertices: int, size: int) -> Sensitivity:
+    """Add up Δ(V) + … + Δ(V + k − 1); for a large group k·Δ(V + k − 1), which is no smaller."""
+    each = range(vertices, vertices + size)
+    if size > _MOST_STEPS:
+        each = range(each[-1], each[-1] + 1)
+    steps = [query.derive(Neighbours("unbounded", replace(unit, vertices=n))) for n in each]
+    last = steps[-1]
+    if len(steps) == 1:
+        return _along(last, size)
+    l1 = _rising(step.l1 for step in steps)
+    l2 = _rising(step.l2 for step in steps)
+    return replace(last, l1=l1, l2=l2)
+
+
+def _rising(bounds: Iterable[float]) -> float:
+    """Add bounds up, each raised to the largest so far: Δ grows with the limit."""
+    highest = whole = Fraction(0)
+    for bound in bounds:
+        if math.isinf(bound):
+            return bound
+        highest = max(highest, Fraction(bound))
+        whole += highest
+    return up(whole)
+
+
+def _along(one: Sensitivity, steps: int) -> Sensitivity:
+    return replace(one, l1=_times(steps, one.l1), l2=_times(steps, one.l2))
 
 
 def scalar(size: Real, why: str, *, advice: str = "", mechanism: str = "noise") -> Sensitivity:
@@ -157,13 +214,35 @@ def read_bounds(bounds: tuple[Real, Real] | None) -> tuple[Fraction, Fraction] |
     """Check declared bounds and read them as the binary numbers data are clamped to."""
     if bounds is None:
         return None
-    low, high = bounds
-    if not all(math.isfinite(end) for end in (low, high)) or low > high:
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise ParameterError(
-            f"Bounds are two finite numbers (low, high) with low ≤ high, and ({low}, {high}) was "
-            "given."
+            "Bounds are two finite numbers (low, high) with low ≤ high, as in bounds=(0, 100); a "
+            f"{type(bounds).__name__} was given."
         )
-    return Fraction(low), Fraction(high)
+    low, high = (read_number(end, "A bound") for end in bounds)
+    if low > high:
+        raise ParameterError(
+            f"Bounds are two finite numbers (low, high) with low ≤ high, and ({bounds[0]}, "
+            f"{bounds[1]}) was given."
+        )
+    return low, high
+
+
+def read_number(value: Any, name: str) -> Fraction:
+    """Read a number that a float can hold as the binary number it is."""
+    if isinstance(value, (Rational, Decimal)) and (
+        not isinstance(value, Decimal) or value.is_finite()
+    ):
+        exact = Fraction(value)
+        if math.isfinite(float_up(abs(exact))):
+            return exact
+        raise ParameterError(f"{name} is a number that a float can hold; give a smaller one.")
+    if isinstance(value, AnyReal) and math.isfinite(float(value)):
+        return Fraction(float(value))
+    raise ParameterError(
+        f"{name} is a finite number, such as 0 or 99.5, and {value!r} was given; convert texts "
+        "with float(…)."
+    )
 
 
 def refuse(query: Query, unit: PrivacyUnit, wanted: str) -> ParameterError:

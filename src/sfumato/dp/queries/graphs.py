@@ -4,13 +4,20 @@ Contract: data are a pair (vertices, edges), the edges as pairs of vertices; und
 V is the declared number of vertices (before a node is added), D the declared largest degree. One
 edge more or less (edge privacy) or one vertex with all its edges (node privacy); a new vertex is
 joined to at most E = min(D, V) others, a re-wired one (bounded) to at most E = min(D, V − 1).
+
+Groups under bounded neighbours cost k times one unit, also where a chain of single steps would
+leave the limit D. Let k nodes be re-wired, or k edges replaced. Take all their old edges away, then
+put the new ones in: both graphs contain the one in between, which keeps D. The count falls by
+at most k·Δ and then rises by at most k·Δ, where Δ is the most that the edges of one node (or one
+edge) add to the count of a graph within the limits: E or 1 edges, E·(E−1)/2 or min(V − 2, D − 1)
+triangles, E + 1 or 2 vertices of the degree. A fall and a rise partly cancel: at most k·Δ is left.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from sfumato.dp.neighbours import Edge, Node
 from sfumato.dp.queries.base import (
@@ -33,6 +40,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class EdgeCount(Query):
     """How many edges: Δ = 1 per edge; per node E, its edges."""
+
+    adds_up: ClassVar[bool] = True
 
     def derive(self, neighbours: Neighbours) -> Sensitivity:
         """Derive 1 for edges, E for nodes."""
@@ -59,6 +68,7 @@ class DegreeCount(Query):
     """
 
     at_least: int
+    adds_up: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_count("The degree", self.at_least, least=0)
@@ -92,6 +102,8 @@ class TriangleCount(Query):
     An edge closes a triangle with each common neighbour of its ends: at most V − 2, or D − 1 under
     a limit on degrees. A node closes one with each edge among the E it is joined to: E·(E−1)/2.
     """
+
+    adds_up: ClassVar[bool] = True
 
     def derive(self, neighbours: Neighbours) -> Sensitivity:
         """Derive min(V − 2, D − 1) for edges, E·(E − 1)/2 for nodes."""

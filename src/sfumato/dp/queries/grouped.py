@@ -12,7 +12,7 @@ since both are non-negative ‖h − h′‖₁ ≤ 2m and ‖h − h′‖₂²
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,13 @@ from sfumato.dp.queries.base import (
     bounds_needed,
     check_count,
     read_bounds,
+    read_number,
     sensitivity,
     total,
     truncation_needed,
     vector,
 )
+from sfumato.dp.rounding import float_up
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -95,9 +97,7 @@ class GroupedSum(Query):
             return truncation_needed(neighbours)
         low, high = bounds
         size = max(abs(low), abs(high))
-        why = (
-            f"one unit has at most {shape.most} values of size at most {float(size):g} in the bars"
-        )
+        why = f"one unit has at most {shape.most} values of size {float_up(size):g} in the bars"
         if not neighbours.bounded:
             return vector(shape.most * size, shape.squares * size**2, why)
         square = 2 * shape.squares * size**2
@@ -161,8 +161,8 @@ class VectorSum(Query):
         most = Records.of(neighbours, self).most
         if most is None:
             return truncation_needed(neighbours)
-        size = most * Fraction(self.norm) * (2 if neighbours.bounded else 1)
-        return _of_norm(size, self.dimension, f"{most} vectors of length {float(self.norm):g}")
+        size = most * read_number(self.norm, "The norm") * (2 if neighbours.bounded else 1)
+        return _of_norm(size, self.dimension, f"{most} vectors of length {self.norm}")
 
     def evaluate(self, data: Sequence[Sequence[float]]) -> list[Fraction]:
         """Add vectors exactly; the caller has clipped them."""
@@ -190,7 +190,7 @@ class VectorMean(Query):
     def derive(self, neighbours: Neighbours) -> Sensitivity:
         """Derive Δ₂ = 2·min(m, n)·norm/n for public n, else 2·norm."""
         most = Records.of(neighbours, self).most
-        size = 2 * Fraction(self.norm)
+        size = 2 * read_number(self.norm, "The norm")
         if self.n is None or not neighbours.bounded:
             return _of_norm(size, self.dimension, "the mean moves within the ball")
         moved = self.n if most is None else min(most, self.n)
@@ -218,7 +218,11 @@ class Several(Query):
                 return part
         l1 = sum((Fraction(part.l1) for part in parts), Fraction(0))
         squares = sum((Fraction(part.l2) ** 2 for part in parts), Fraction(0))
-        return vector(l1, squares, f"{len(parts)} queries, each moved by the same unit")
+        whole = vector(l1, squares, f"{len(parts)} queries, each moved by the same unit")
+        for part in parts:
+            if part.mechanism != "noise":  # one answer that noise would drown spoils them all
+                return replace(whole, mechanism=part.mechanism, advice=part.advice)
+        return whole
 
     def evaluate(self, data: Any) -> list[Any]:
         """Answer all of them on the same data."""
@@ -253,5 +257,5 @@ def _of_norm(size: Fraction, dimension: int, why: str) -> Sensitivity:
 
 
 def _check_norm(norm: Real) -> None:
-    if not math.isfinite(norm) or norm <= 0:
+    if read_number(norm, "The norm of clipped vectors") <= 0:
         raise ParameterError(f"The norm of clipped vectors is above 0, and {norm} was given.")

@@ -26,6 +26,7 @@ from sfumato.dp.queries.base import (
     total,
     truncation_needed,
 )
+from sfumato.dp.rounding import float_up
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -113,10 +114,10 @@ class Sum(Query):
         low, high = bounds
         if not neighbours.bounded:
             size = max(abs(low), abs(high))
-            why = f"one unit adds at most {records.most} values of size at most {float(size):g}"
+            why = f"one unit adds at most {records.most} values of size at most {float_up(size):g}"
         elif records.fixed and not _leaves_out(self):
             size = high - low
-            why = f"one value moves by at most {float(size):g}"
+            why = f"one value moves by at most {float_up(size):g}"
         else:
             size = max(high, Fraction(0)) - min(low, Fraction(0))
             why = f"the total of one unit's {records.most} values moves within its range"
