@@ -5,24 +5,34 @@ from __future__ import annotations
 import math
 import random
 import sys
+from decimal import Decimal
 from fractions import Fraction as F
 from itertools import product
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import sfumato as sf
 from sfumato.dp import (
+    Customer,
+    Group,
+    Neighbours,
+    Node,
     Pair,
     Part,
+    Row,
     Step,
     Unit,
     account,
     amplify,
+    calibrate,
     compose_advanced,
     compose_parts,
     geometric_pair,
 )
 from sfumato.dp.accounting.advanced import optimal_epsilon
+from sfumato.dp.accounting.composition import parallel
 from sfumato.errors import MissingExtra, ParameterError
 
 
@@ -274,3 +284,85 @@ def test_too_many_overlaps_are_all_charged(monkeypatch):
     monkeypatch.setattr(module, "_SEARCH_LIMIT", 3)
     parts = [(Part(a=k), sf.PureDP(1)) for k in range(10)]
     assert compose_parts(parts).epsilon == 10
+
+
+def test_sampling_does_not_amplify_the_guarantee_of_a_group():
+    """Randomised response on "some record of this kind is there": ten records, q = 0.1.
+
+    The group is seen with probability 1 − 0.9¹⁰, so its true ε is ln(1 + 0.651·(e¹⁰ − 1)) = 9.57,
+    and the formula for one record, 7.70, would be false. Amplified first it is right.
+    """
+    true = math.log1p((1 - 0.9**10) * math.expm1(10))
+    assert amplify(sf.PureDP(10), rate=0.1).epsilon < true
+    assert amplify(sf.PureDP(10), rate=0.1).group(10).epsilon >= true
+    many = [
+        Group(Row(), 10),
+        Unit("user", rows=10),
+        Unit("user"),
+        Customer(transactions=3),
+        Node(degree=3),
+    ]
+    for unit in many:
+        with pytest.raises(ParameterError, match="first"):
+            amplify(sf.PureDP(10, neighbours=unit), rate=0.1)
+        with pytest.raises(ParameterError, match="first"):
+            account(Step.laplace(0.1, rate=0.1), delta=1e-6, neighbours=unit)
+        with pytest.raises(ParameterError, match="first"):
+            calibrate(Step.laplace(1, rate=0.1), guarantee=sf.ApproxDP(1, 1e-6, neighbours=unit))
+        assert account(Step.laplace(0.1), delta=1e-6, neighbours=unit).neighbours.unit == unit
+    single = sf.PureDP(1, neighbours=Unit("user", rows=1))
+    assert amplify(single, rate=0.1).epsilon == amplify(sf.PureDP(1), rate=0.1).epsilon
+    families = sf.PureDP(1, neighbours=Neighbours("bounded", Group(Row(), 2)))
+    with pytest.raises(ParameterError, match="first"):
+        amplify(families, rate=0.1, sampling="without replacement")
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_members_of_a_group_may_be_in_different_public_parts(size):
+    """Enumerate which of three parts the members are in: each part touched costs its ε."""
+    epsilons = (1, 0.5, 0.25)
+    group = Neighbours("bounded", Group(Row(), size))
+    parts = [sf.PureDP(epsilon, neighbours=group) for epsilon in epsilons]
+    worst = max(sum(epsilons[k] for k in set(places)) for places in product(range(3), repeat=size))
+    assert parallel(*parts, assignment="public").epsilon == worst
+    nested = Neighbours("bounded", Group(Group(Row(), size), 1))
+    again = [sf.PureDP(epsilon, neighbours=nested) for epsilon in epsilons]
+    assert parallel(*again, assignment="public").epsilon == worst
+    people = Neighbours("bounded", Unit("user", rows=5))
+    one = [sf.PureDP(epsilon, neighbours=people) for epsilon in epsilons]
+    assert parallel(*one, assignment="public").epsilon == 1
+
+
+def test_parts_that_are_not_a_number_are_refused():
+    """Two conditions "is NaN" select the same records, although NaN is unequal to NaN."""
+    for value in (
+        float("nan"),
+        Decimal("nan"),
+        {1.0, float("nan")},
+        [float("nan")],
+        {(1, float("nan"))},
+        np.datetime64("NaT"),
+        pd.NA,
+        (0.0, float("nan")),
+    ):
+        with pytest.raises(ParameterError):
+            Part(x=value)
+    with pytest.raises(ParameterError, match="numbers, texts"):
+        Part(x={"a": 1})
+    both = [(Part(x=None), sf.PureDP(1)), (Part(x=None), sf.PureDP(1))]
+    assert compose_parts(both).epsilon == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: account(Step.gaussian(1), delta=1e-6, accountants=["pld"]).proved, "zcdp"),
+        (lambda: account("gaussian", delta=1e-6), "Step"),
+        (lambda: account([1.0], delta=1e-6), "Step"),
+        (lambda: account(Step.gaussian(1), delta=None), "number"),
+        (lambda: account(Step.private(sf.ApproxDP(1, 0.5)), delta=1e-14), "No accountant"),
+    ],
+)
+def test_accounts_refused_with_advice(call, words):
+    with pytest.raises(ParameterError, match=words):
+        call()

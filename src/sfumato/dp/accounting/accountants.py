@@ -9,8 +9,8 @@ Contract: ``account(steps, delta=…)`` gives the total ε at δ by each account
   by a guard against rounding (one part in 10⁹ of ε; 10⁻¹³ plus one part in 10⁶ of δ for ``pld``),
   which is prudence, not proof; ``Account.proved`` therefore looks at the first four only.
 
-Sampled steps are Poisson sampled under unbounded neighbours; unsampled steps hold for whichever
-neighbours their multipliers were computed for.
+Sampled steps are Poisson sampled under unbounded neighbours whose unit has one record; unsampled
+steps hold for whichever neighbours their multipliers were computed for.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.accounting.advanced import compose_advanced
 from sfumato.dp.accounting.composition import compose
 from sfumato.dp.accounting.steps import Step
+from sfumato.dp.accounting.subsampling import check_sampled_unit
 from sfumato.dp.guarantees import ApproxDP, Guarantee
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.rounding import Stated, stated, stated_up
@@ -45,6 +46,11 @@ class Account:
     unavailable: Mapping[str, str]
     neighbours: Neighbours
 
+    def __post_init__(self) -> None:
+        if not self.epsilons:
+            reasons = " ".join(f"{name}: {why}" for name, why in sorted(self.unavailable.items()))
+            raise ParameterError(f"No accountant applies to these steps. {reasons}".strip())
+
     @property
     def best(self) -> str:
         """The accountant with the smallest ε."""
@@ -63,8 +69,13 @@ class Account:
     @property
     def proved(self) -> ApproxDP:
         """The best guarantee that rests on theorems and directed rounding alone."""
-        epsilon = min(self.epsilons[name] for name in PROVED if name in self.epsilons)
-        return ApproxDP(epsilon, self.delta, neighbours=self.neighbours)
+        proved = [self.epsilons[name] for name in PROVED if name in self.epsilons]
+        if not proved:
+            raise ParameterError(
+                f"This account has numerical accountants only ({', '.join(self.epsilons)}); "
+                f"account with one of {', '.join(PROVED)} too, or use .guarantee."
+            )
+        return ApproxDP(min(proved), self.delta, neighbours=self.neighbours)
 
     def __str__(self) -> str:
         lines = [f"total ε at δ = {self.delta:.3g}, for {self.neighbours}"]
@@ -83,8 +94,13 @@ def account(
     accountants: Sequence[str] | None = None,
 ) -> Account:
     """Account for steps by several methods; by all that apply when none are named."""
-    listed = [steps] if isinstance(steps, Step) else list(steps)
-    target, relation = stated(delta), Neighbours.of(neighbours)
+    listed = [steps] if isinstance(steps, Step) else steps
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(one, Step) for one in listed):
+        raise ParameterError(
+            "An account is about steps such as Step.gaussian(1) or Step.private(PureDP(1)), one "
+            "or a list of them."
+        )
+    listed, target, relation = list(listed), stated(delta), Neighbours.of(neighbours)
     _check(listed, target, relation, accountants)
     methods: dict[str, Callable[[list[Step], Fraction], Fraction]] = {
         "basic": _basic,
@@ -251,6 +267,8 @@ def _check(
             "Poisson sampling is accounted for unbounded neighbours; restate the result with "
             ".under('bounded')."
         )
+    if any(step.rate < 1 for step in steps):
+        check_sampled_unit(neighbours.unit)
     unknown = set(names or ()) - {*PROVED, *NUMERICAL}
     if unknown:
         raise ParameterError(

@@ -12,7 +12,8 @@ Parallel composition (McSherry, SIGMOD 2009). Unbounded: one unit touches at mos
 a row; a person with five rows may touch five), so only the p costliest releases add up.
 Bounded: a replaced record may move from one part to another and change the *size* of both, on
 which a bounded guarantee is silent, so ``parallel`` refuses, unless the assignment of units to
-parts is public and fixed; then a replaced unit stays in its part.
+parts is public and fixed; then a replaced unit stays in its part. The k members of a group may
+be in k parts, so for a group the k costliest releases add up even then.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from sfumato.dp.accounting.conversions import convert, to_rdp
 from sfumato.dp.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
+from sfumato.dp.neighbours import Group
 from sfumato.dp.rounding import sqrt_up, stated, stated_down, stated_up
 from sfumato.errors import BudgetExceeded, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sfumato.dp.neighbours import PrivacyUnit
 
 G = TypeVar("G", bound=Guarantee)
 
@@ -51,10 +55,14 @@ def parallel(*guarantees: Guarantee, assignment: Literal["data", "public"] = "da
             "parallel composition does not follow. State the guarantees for unbounded "
             "neighbours, compose them in parallel, and restate the result with .under('bounded')."
         )
-    touched = 1 if assignment == "public" else neighbours.unit.parts
+    touched = _members(neighbours.unit) if assignment == "public" else neighbours.unit.parts
     alike = _alike(guarantees)
     count = len(alike) if touched is None else min(touched, len(alike))
     return _costliest(alike, count)
+
+
+def _members(unit: PrivacyUnit) -> int:
+    return unit.members[1] if isinstance(unit, Group) else 1
 
 
 def remaining(budget: G, spent: Guarantee) -> G:

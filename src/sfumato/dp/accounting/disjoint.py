@@ -2,7 +2,8 @@
 
 Contract: a :class:`Part` is a conjunction of conditions, one per attribute. Two parts are
 *provably* disjoint when some attribute has no value that both allow, all values being of one
-kind; anything less, and they are taken to overlap. ``compose_parts`` then charges the worst
+kind; anything less, and they are taken to overlap. NaN is refused: it is unequal to itself, and
+two parts of the same records would seem disjoint. ``compose_parts`` then charges the worst
 record: parallel composition where disjointness is proved, sequential composition elsewhere.
 
 ``Part(hiv=True)`` and ``Part(hiv=False)`` are disjoint; ``Part(hiv=True, hair="blonde")`` and
@@ -113,9 +114,28 @@ def _allowed(value: object) -> frozenset[Any] | tuple[float, float]:
         if not value[0] < value[1]:
             raise ParameterError(f"The interval [{value[0]}, {value[1]}) is empty.")
         return value
-    if isinstance(value, (set, frozenset, list)):
-        return frozenset(value)
-    return frozenset((value,))
+    values = list(value) if isinstance(value, (set, frozenset, list)) else [value]
+    if any(_unequal_to_itself(one) for one in values):
+        raise ParameterError(
+            "A condition cannot be NaN or another missing value that is unequal to itself, since "
+            "engines disagree on which records it selects; use None, or leave the condition out."
+        )
+    try:
+        return frozenset(values)
+    except TypeError:
+        raise ParameterError(
+            "A condition is one value, a set of values or an interval (low, high); values are "
+            "numbers, texts or truth values."
+        ) from None
+
+
+def _unequal_to_itself(value: object) -> bool:
+    if isinstance(value, (tuple, frozenset)):
+        return any(_unequal_to_itself(one) for one in value)
+    try:
+        return bool(value != value)  # noqa: PLR0124 - NaN, NaT and their like
+    except (TypeError, ValueError, ArithmeticError):
+        return True  # not even that can be told, as of pandas.NA
 
 
 def _apart(one: object, other: object) -> bool:

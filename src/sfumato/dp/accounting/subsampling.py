@@ -8,19 +8,26 @@ sampling rate q,
 for Poisson sampling (each unit kept independently with probability q) under unbounded neighbours,
 and for samples of fixed size m = q·n without replacement under bounded neighbours (Balle, Barthe
 and Gaboardi, NeurIPS 2018, Theorems 8 and 9). Any other pairing of sampling and neighbours has
-another theorem, so it is refused. Nothing of this kind holds for zCDP, and Rényi and Gaussian
-curves need the mechanism itself: use :func:`sfumato.dp.accounting.account` for those.
+another theorem, so it is refused. A unit with several records may keep some of them in a sample
+of records with a probability far above q (ten records at q = 0.1: 1 − 0.9¹⁰ = 0.65), so groups and
+such units are refused too: amplify the guarantee of one record, then restate it.
+
+Nothing of this kind holds for zCDP, and Rényi and Gaussian curves need the mechanism itself: use
+:func:`sfumato.dp.accounting.account` for those.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sfumato.dp.guarantees import ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, exp_bounds, log_bounds, stated, stated_up
 from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.dp.neighbours import PrivacyUnit
 
 G = TypeVar("G", bound=Guarantee)
 
@@ -73,4 +80,15 @@ def _check_pairing(guarantee: Guarantee, sampling: str) -> None:
         raise ParameterError(
             f"Amplification by {sampling} sampling is proved for {wanted[sampling]} neighbours, "
             f"and this guarantee is for {guarantee.neighbours.relation} ones."
+        )
+    check_sampled_unit(guarantee.unit)
+
+
+def check_sampled_unit(unit: PrivacyUnit) -> None:
+    """Refuse sampling where a unit may have several records, of which some may be drawn."""
+    if unit.parts != 1:
+        raise ParameterError(
+            f"Sampling amplifies the guarantee of a unit with a single record, and {unit} may have "
+            "several, some of which are drawn more often; amplify the guarantee of one record "
+            "first, then restate it with .group(…) or .under(…)."
         )
