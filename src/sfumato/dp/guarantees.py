@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Person, PrivacyUnit
-from sfumato.dp.rounding import Stated, stated, stated_up
+from sfumato.dp.rounding import Stated, float_up, stated, stated_up
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -305,15 +305,20 @@ def _at_least_zero(value: Stated, name: str) -> float:
             f"{name} is a finite number of at least 0, and {value!r} was given."
         ) from None
     if exact < 0:
-        raise ParameterError(f"{name} is at least 0, and {float(exact):g} was given.")
-    return stated_up(exact)
+        raise ParameterError(f"{name} is at least 0, and {float_up(exact):g} was given.")
+    number = stated_up(exact)
+    if math.isinf(number):
+        raise ParameterError(f"{name} is a number that a float can hold; give a smaller one.")
+    return number
 
 
 def _order(value: Stated) -> float:
     exact = stated(value)
     if exact <= 1:
-        raise ParameterError(f"A Rényi order α is above 1, and {float(exact):g} was given.")
-    order = float(exact)
+        raise ParameterError(f"A Rényi order α is above 1, and {float_up(exact):g} was given.")
+    order = float(exact) if float_up(exact) < math.inf else math.inf
+    if math.isinf(order):
+        raise ParameterError("A Rényi order α is a number that a float can hold.")
     if stated(order) != exact:
         raise ParameterError(
             f"A Rényi order α must be a number a float can hold exactly; {value!r} is not."

@@ -54,7 +54,12 @@ def stated(value: Stated) -> Fraction:
         return Fraction(int(value))
     if isinstance(value, Decimal | Fraction) and _is_finite(value):
         return Fraction(value)
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"A number is needed here, and a {type(value).__name__} was given."
+        ) from None
     if not math.isfinite(number):
         raise ParameterError(f"A finite number is needed here, and {number} was given.")
     return Fraction(repr(number))
