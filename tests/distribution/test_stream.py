@@ -1,5 +1,6 @@
 """The stream: never shared, never repeated, new after a fork, reproducible only on request."""
 
+import asyncio
 import multiprocessing
 import os
 import threading
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.dp import noise
+from sfumato.dp.noise.stream import Stream, keyed
 
 
 def test_threads_draw_from_different_streams():
@@ -110,6 +112,77 @@ def test_the_seeded_stream_is_named_and_reproducible_and_ends_with_its_block():
     assert not np.array_equal(first, other)
     assert noise.stream().secure
     assert not np.array_equal(noise.discrete_laplace(3, 50), first)
+
+
+@pytest.mark.parametrize(
+    "replaced",
+    [lambda: noise.insecure_seeded(1), lambda: keyed(bytes(32))],
+    ids=["seeded", "keyed"],
+)
+def test_a_replaced_stream_does_not_reach_other_coroutines(replaced):
+    seen = {}
+
+    async def waits_inside(name, entered, leave):
+        with replaced() as source:
+            seen[name] = noise.stream() is source
+            entered.set()
+            await leave.wait()
+            seen[f"{name} still"] = noise.stream() is source
+        seen[f"{name} after"] = type(noise.stream()) is Stream
+
+    async def main():
+        entered = [asyncio.Event(), asyncio.Event()]
+        leave = [asyncio.Event(), asyncio.Event()]
+        tasks = [asyncio.create_task(waits_inside(i, entered[i], leave[i])) for i in range(2)]
+        for event in entered:
+            await event.wait()
+        seen["victim"] = type(noise.stream()) is Stream
+        leave[0].set()  # the first to enter leaves first: not the order of a stack
+        await tasks[0]
+        leave[1].set()
+        await tasks[1]
+        seen["victim after"] = type(noise.stream()) is Stream
+
+    asyncio.run(main())
+    assert len(seen) == 8
+    assert all(seen.values())
+
+
+def test_a_task_or_thread_started_inside_a_block_does_not_keep_its_seed():
+    kinds = []
+
+    async def outlives(leave):
+        kinds.append(type(noise.stream()))
+        await leave.wait()
+        kinds.append(type(noise.stream()))
+
+    async def main():
+        leave = asyncio.Event()
+        with noise.insecure_seeded(1):
+            task = asyncio.create_task(outlives(leave))
+            await asyncio.sleep(0)
+            kinds.append(await asyncio.to_thread(lambda: type(noise.stream())))
+        leave.set()
+        await task
+
+    asyncio.run(main())
+    inside, other_thread, after = kinds
+    assert not inside.secure  # it was started to be reproducible
+    assert other_thread is after is Stream
+
+
+def test_blocks_nest_and_serve_as_decorators():
+    with noise.insecure_seeded(1) as outer:
+        with noise.insecure_seeded(2) as inner:
+            assert noise.stream() is inner
+        assert noise.stream() is outer
+
+    @noise.insecure_seeded(3)
+    def drawn():
+        return noise.stream().bytes(16)
+
+    assert drawn() == drawn()
+    assert noise.stream().secure
 
 
 def test_bits_of_any_length_are_uniform():

@@ -10,7 +10,8 @@ AES in counter mode (NIST SP 800-38A) is a pseudo-random generator: to tell its 
 fair coins is to break AES. All exactness statements of this package are about fair coins.
 
 ``insecure_seeded`` replaces the stream of one thread by a reproducible one, for tests only;
-``keyed`` by one that a secret determines, for memory on a person's own device.
+``keyed`` by one that a secret determines, for memory on a person's own device. Both hold for one
+context: what other coroutines of the thread draw is as secure as before.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import hashlib
 import os
 import threading
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,6 +108,11 @@ class _SeededStream(Stream):
     """A reproducible stream: same seed, same bytes. Never private."""
 
     secure = False
+    over = False
+
+    def lent_to(self, thread: int) -> bool:
+        """Tell whether this stream now replaces that of a thread."""
+        return not self.over and self._thread == thread
 
     def __init__(self, seed: int) -> None:
         self._seed = hashlib.sha512(f"sfumato insecure seed {seed}".encode()).digest()
@@ -134,32 +141,47 @@ def _encryptor(key: bytes, nonce: bytes) -> CipherContext:
 
 class _PerThread(threading.local):
     def __init__(self) -> None:
-        self.stack: list[Stream] = []
+        self.own = Stream()
 
 
 _streams = _PerThread()
 
+# What replaces a thread's stream, innermost last. A context variable, so that a coroutine that
+# waits inside a ``with`` block does not hand its known seed to the others of its thread.
+_replaced: ContextVar[tuple[_SeededStream, ...]] = ContextVar("replaced", default=())
+
 
 def stream() -> Stream:
     """Return the calling thread's stream."""
-    if not _streams.stack:
-        _streams.stack.append(Stream())
-    return _streams.stack[-1]
+    for replacement in reversed(_replaced.get()):
+        # A task or thread started inside the block copies its context, and may outlive it.
+        if replacement.lent_to(threading.get_ident()):
+            return replacement
+    return _streams.own
+
+
+@contextmanager
+def _instead(replacement: _SeededStream) -> Iterator[Stream]:
+    """Replace the stream of this thread and context until the block ends."""
+    _replaced.set((*_replaced.get(), replacement))
+    try:
+        yield replacement
+    finally:
+        replacement.over = True
+        _replaced.set(tuple(kept for kept in _replaced.get() if kept is not replacement))
 
 
 @contextmanager
 def insecure_seeded(seed: int) -> Iterator[Stream]:
     """Make this thread's noise reproducible inside a ``with`` block. For tests: NOT private.
 
-    Whoever knows the seed can subtract the noise.
+    Whoever knows the seed can subtract the noise. Other threads, and coroutines that were not
+    started inside the block, keep their secure streams; those that were lose the seed when it
+    ends. A generator runs in its caller's context: one that yields inside the block seeds its
+    caller until it goes on, so do not yield there.
     """
-    if not _streams.stack:
-        _streams.stack.append(Stream())
-    _streams.stack.append(_SeededStream(seed))
-    try:
-        yield _streams.stack[-1]
-    finally:
-        _streams.stack.pop()
+    with _instead(_SeededStream(seed)) as source:
+        yield source
 
 
 @contextmanager
@@ -171,10 +193,5 @@ def keyed(secret: bytes) -> Iterator[Stream]:
     """
     if len(secret) != _SECRET:
         raise ValueError("a secret has 32 bytes")
-    if not _streams.stack:
-        _streams.stack.append(Stream())
-    _streams.stack.append(_KeyedStream(secret))
-    try:
-        yield _streams.stack[-1]
-    finally:
-        _streams.stack.pop()
+    with _instead(_KeyedStream(secret)) as source:
+        yield source
