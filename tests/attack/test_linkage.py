@@ -260,7 +260,28 @@ def test_groups_of_agrees_with_the_walk(patients, four_anonymous, schema):
         assert walked.total[kind] == fitting.sizes[groups].sum()
 
 
+def test_a_group_too_long_to_be_written_out_may_hold_anybody():
+    jobs = [f"job number {i}" for i in range(40)]
+    people = {"job": jobs, "x": ["a", "b"] * 20}
+    schema = sf.Schema(quasi={"job": sf.Hierarchy.frequency(groups=[2])}, sensitive=["x"])
+    release = sf.anonymize(people, sf.KAnonymity(5), schema=schema)
+    found = sf.attack.linkage(release, {"job": jobs[:3]}, adversary="prosecutor")
+    assert (found.records == 40).all()
+    assert "cannot be read" in found.notes[0]
+
+
+def test_outcomes_are_values(patients, schema):
+    twice = [sf.attack.linkage(patients, patients, schema=schema) for _ in range(2)]
+    assert twice[0] == twice[1]
+    assert len(set(twice)) == 1
+    assert twice[0] != sf.attack.linkage(patients[:5], patients, schema=schema)
+    with pytest.raises(AttributeError):
+        twice[0].findings[0].posterior = 0.0
+
+
 def test_refusals(patients, schema):
+    with pytest.raises(SchemaError, match="not a quasi-identifier of both"):
+        sf.attack.linkage(patients, patients, schema=schema, on=("zip", "shoe size"))
     with pytest.raises(SchemaError, match="shares none"):
         sf.attack.linkage(patients, {"name": ["x"]}, schema=schema)
     with pytest.raises(ParameterError, match="adversary"):

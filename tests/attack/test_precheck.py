@@ -130,6 +130,16 @@ def test_a_hostile_name_is_escaped():
     assert "&lt;i&gt;20s" in text
 
 
+def test_operations_that_hurt_truth_are_told(people, tmp_path):
+    swapped = sf.perturb(
+        sf.read(people.columns, schema=people.schema), sf.Swap("diagnosis", share=0.1)
+    )
+    release = sf.anonymize(swapped, sf.KAnonymity(4))
+    assert "no longer facts" in str(sf.audit.precheck(release))
+    release.save(tmp_path / "out", report=False)
+    assert "no longer facts" in str(sf.audit.precheck(tmp_path / "out", schema=people.schema))
+
+
 def test_two_releases_are_intersected(release, people):
     other = sf.anonymize(people.columns, sf.KAnonymity(3), schema=people.schema, algorithm="local")
     checked = sf.audit.precheck(release, other=other, public=people.columns)

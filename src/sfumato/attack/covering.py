@@ -85,6 +85,7 @@ class _Reader:
         self.everything = np.arange(len(values), dtype=np.int64)
         self.unread = 0
         rule = schema.attribute(name).hierarchy
+        self.declared = isinstance(rule, Hierarchy)
         self.tree = _bound(rule, values, name)
         if self.tree is not None:
             self.labels = Labels(self.tree)
@@ -97,6 +98,10 @@ class _Reader:
     def values_of(self, label: str) -> NDArray[np.int64]:
         """Return the numbers of the values a label may stand for."""
         if label == ROOT:
+            return self.everything
+        if is_open_group(label) and not self.declared:
+            # A rule may give other people a group of the same name with other members.
+            self.unread += 1
             return self.everything
         if self.tree is not None:
             leaves = self._leaves(label)
@@ -118,7 +123,7 @@ class _Reader:
 
     def _read(self, label: str) -> NDArray[np.int64]:
         readable = ROOT in label or _WRITTEN_BY_RULES.fullmatch(label) is not None
-        if is_open_group(label) or (self.blind and label != MISSING and not readable):
+        if self.blind and label != MISSING and not readable:
             self.unread += 1
             return self.everything
         fits = [i for i, value in enumerate(self.values) if may_meet(label, value)]

@@ -34,6 +34,7 @@ from sfumato.attack.finding import (
 )
 from sfumato.attack.fitting import fit
 from sfumato.attack.sight import see
+from sfumato.attack.walking import sum_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,8 +185,7 @@ def _explained(
     prediction: NDArray[np.float64], people: _People, shares: NDArray[np.float64]
 ) -> float:
     """Return the log-likelihood of the histograms of classes under predictions for members."""
-    mean = np.zeros_like(shares)
-    np.add.at(mean, people.class_, prediction * people.count[:, None])
+    mean = sum_rows(people.class_, prediction, people.count, len(shares))
     members = np.bincount(people.class_, weights=people.count, minlength=len(shares))
     inside = members > 0
     mean = mean[inside] / members[inside, None]
@@ -197,11 +197,9 @@ def _model(
     people: _People, belief: NDArray[np.float64], base: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Count beliefs; return per attribute log p(v | x)/p(v), shrunk to 0 where people are few."""
-    weight = belief * people.count[:, None]
     tables = []
     for value, width in zip(people.values, people.widths, strict=True):
-        table = np.zeros((width, belief.shape[1]))
-        np.add.at(table, value, weight)
+        table = sum_rows(value, belief, people.count, width)
         have = table.sum(axis=1, keepdims=True)
         likely = (table + SHRUNK * base) / (have + SHRUNK)
         tables.append(np.log(np.maximum(likely, 1e-300)) - np.log(np.maximum(base, 1e-300)))
@@ -228,8 +226,7 @@ def _scaled(
     wanted = shares * members[:, None]
     belief = np.maximum(likely, 1e-12)
     for _ in range(SCALINGS):
-        held = np.zeros_like(wanted)
-        np.add.at(held, people.class_, belief * people.count[:, None])
+        held = sum_rows(people.class_, belief, people.count, len(wanted))
         belief = belief * (wanted / np.maximum(held, 1e-300))[people.class_]
         belief = belief / np.maximum(belief.sum(axis=1, keepdims=True), 1e-300)
     return belief

@@ -31,7 +31,7 @@ ENOUGH = 1e-7
 """Steps of the solver, and the change per step from which on it stops."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reconstruction:
     """The column that explains the answers best: as bits, and before rounding."""
 

@@ -175,6 +175,12 @@ def fit(sight: Sight, public: Any, *, on: Sequence[str] | None = None) -> Fittin
     table = read(public)
     wanted = evidence.quasi if on is None else tuple(on)
     names = tuple(name for name in wanted if name in table.columns and name in evidence.quasi)
+    if on is not None and len(names) < len(wanted):
+        lacking = ", ".join(name for name in wanted if name not in names)
+        raise SchemaError(
+            f"{lacking} is not a quasi-identifier of both tables; compare on attributes that "
+            f"the release and {table.source} have."
+        )
     if not names:
         raise SchemaError(
             f"{table.source} shares none of the quasi-identifiers of the release "

@@ -67,9 +67,13 @@ class Linkage(Outcome):
 
     expected: float = 0.0
     certain: int = 0
-    confidence: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
-    records: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
-    fitting: Fitting | None = field(default=None, repr=False, hash=False, compare=False)
+    confidence: NDArray[np.float64] = field(
+        default_factory=lambda: np.zeros(0), repr=False, compare=False
+    )
+    records: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(0, np.int64), repr=False, compare=False
+    )
+    fitting: Fitting | None = field(default=None, repr=False, compare=False)
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ every way breaks the promise, and the belief stays what it was.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,8 @@ def _beliefs(sight: Sight, fitting: Fitting, name: str, stated: Definition) -> l
         people = members[c]
         inside = slice(starts[c], starts[c + 1])
         values, held = spread.value[inside], tuple(spread.count[inside].tolist())
+        if math.prod(count + 1 for count in held) > MOST:
+            continue
         for split in splits:
             keys, sizes = _groups(fitting, people, split)
             effort = steps(sizes, held) if len(held) > 1 else 0

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Sight:
     """The classes of a release, the meaning of its columns, and what it says it keeps.
 
-    `blind` says that the roles are known but not the hierarchies.
+    `blind` says that the roles are known but not the hierarchies; `untruthful` lists
+    operations after which single records are no longer facts.
     """
 
     evidence: Evidence
@@ -38,6 +39,7 @@ class Sight:
     promise: Definition | None = None
     suppressed: int = 0
     blind: bool = False
+    untruthful: tuple[str, ...] = ()
 
     @property
     def records(self) -> int:
@@ -88,7 +90,7 @@ def _of_release(release: Release, schema: str | Path | Schema | None) -> Sight:
         release.rows.write_csv(path, release.delimiter)
         evidence, _ = gather(read(path, delimiter=release.delimiter), rules)
     named = replace(evidence, source=f"the release of {release.name}")
-    return Sight(named, rules, release.promise, release.suppressed)
+    return Sight(named, rules, release.promise, release.suppressed, untruthful=release.untruthful)
 
 
 def _of_path(path: Path, schema: str | Path | Schema | None) -> Sight:
@@ -98,7 +100,8 @@ def _of_path(path: Path, schema: str | Path | Schema | None) -> Sight:
     stated = read_promise(facts["promise"]).definition if facts.get("promise") else None
     evidence, _ = gather(file, rules)
     suppressed = int(facts.get("records_suppressed") or 0)
-    return Sight(evidence, rules, stated, suppressed, blind=schema is None)
+    changed = tuple(str(text) for text in facts.get("untruthful_operations") or ())
+    return Sight(evidence, rules, stated, suppressed, schema is None, changed)
 
 
 def _data_file(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Compiled walk of people down a tree of classes.
+"""Compiled walk of people down a tree of classes, and sums over them.
 
 Contract: nodes of depth d have their children at `begin[begin_at[d] + node]` up to the next
 entry, the label of a node of depth d is `label[label_at[d] + node]`, and children stand in
@@ -96,3 +96,13 @@ def _children(
                     deeper[width] = child
                     width += 1
     return width
+
+
+@njit(cache=True)
+def sum_rows(group: Integers, rows: Numbers, weights: Numbers, groups: int) -> Numbers:
+    """Return the weighted sum of the rows of each group."""
+    total = np.zeros((groups, rows.shape[1]), dtype=np.float64)
+    for i in range(len(group)):
+        for v in range(rows.shape[1]):
+            total[group[i], v] += weights[i] * rows[i, v]
+    return total

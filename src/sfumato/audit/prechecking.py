@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
     from sfumato.data.table import Table
 
-LARGEST_MODEL = 20_000_000
+LARGEST_MODEL = 10_000_000
 """Beliefs (people times values) up to which a model over all classes is learnt."""
 
 
@@ -106,7 +106,8 @@ class Precheck:
 
     def told(self, *, reveal: bool = False) -> str:
         """Return the table and the worst findings as text."""
-        lines = [f"{self.source}: {len(self.succeeding)} of {len(self.tried)} attacks succeed"]
+        count = f"{len(self.succeeding)} of {len(self.tried)} attacks succeed"
+        lines = [f"{self.source}, which promises {self.promise}: {count}"]
         for name, before, after, verdict, remedy in self.table:
             lines.append(f"  {name}: {verdict}; exposed before {before}, after {after}")
             if verdict == "succeeds":
@@ -162,6 +163,8 @@ def precheck(
     else:
         skipped.append(("composition", "no other release was given"))
     words = "nothing" if after.promise is None else str(after.promise)
+    if after.untruthful:
+        words += f" (single records are no longer facts: {', '.join(after.untruthful)})"
     return Precheck(after.evidence.source, after.records, words, tuple(tried), tuple(skipped))
 
 
