@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.explain import explain as command
 from sfumato.dp import explain
-from sfumato.dp.explanation import belief, promise_in_words
+from sfumato.dp.explanation import belief, limits_in_words, promise_in_words
 from sfumato.dp.tradeoff import interpolate
 from sfumato.errors import ParameterError
 from sfumato.report.explain import page
@@ -165,3 +165,60 @@ def test_wrong_parameters_are_refused(noise, parameters, tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ["explain", noise, *arguments])
     assert isinstance(result.exception, ParameterError)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_words_state_what_the_noise_rests_on():
+    """The noise comes from a cipher, so nothing is promised against whoever breaks it."""
+    words = " ".join(promise_in_words(sf.PureDP(1)))
+    assert "AES" in words
+    assert "however long they compute" not in words
+
+
+def test_repeated_gaussian_releases_add_up_in_delta_too():
+    repeats = limits_in_words(sf.ApproxDP(0.5, 1e-6))[-1]
+    assert "ε of up to 50 and δ of up to 0.0001." in repeats
+    assert "δ" not in limits_in_words(sf.PureDP(0.5))[-1]
+    assert "δ of up to 1." in limits_in_words(sf.ApproxDP(0.5, 0.5))[-1]
+
+
+def test_the_factor_of_a_huge_epsilon_is_not_understated():
+    assert "e^1000 times" in promise_in_words(sf.PureDP(1000))[0]
+
+
+@pytest.mark.parametrize(
+    ("noise", "parameters"),
+    [
+        ("geometric", {"epsilon": 1e4}),
+        ("geometric", {"epsilon": 1e50}),
+        ("geometric", {"epsilon": 1e-50}),
+        ("geometric", {"epsilon": 1, "sensitivity": 10**9}),
+        ("laplace", {"epsilon": 1e50, "sensitivity": 1e-50}),
+        ("laplace", {"epsilon": 1e-50, "sensitivity": 1e50}),
+        ("gaussian", {"epsilon": 1e50, "delta": 1e-300}),
+        ("gaussian", {"epsilon": 1e-50, "delta": 1e-6}),
+    ],
+)
+def test_extreme_parameters_are_explained(noise, parameters):
+    found = explain(noise, **parameters)
+    assert all(math.isfinite(y) for _, y in (*found.here, *found.there, *found.curve))
+    assert len(found.here) < 5000
+    assert page(found).startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"epsilon": 1e-320},
+        {"epsilon": 0},
+        {"epsilon": None},
+        {"epsilon": "much"},
+        {"epsilon": 10**400},
+        {"epsilon": 1, "sensitivity": 10**400},
+        {"epsilon": 1, "sensitivity": 0},
+        {"epsilon": 1, "sensitivity": None},
+    ],
+)
+@pytest.mark.parametrize("noise", ["laplace", "geometric"])
+def test_parameters_that_cannot_be_explained(noise, parameters):
+    with pytest.raises(ParameterError):
+        explain(noise, **parameters)

@@ -3,17 +3,20 @@
 Contract: ``explain`` runs nothing and reads no data; everything follows from public parameters.
 The words state consequences of the guarantee that hold whoever looks at the result and whatever
 else they know: how far a belief can move (Bayes' rule with likelihood ratio at most e^ε), and how
-often a test can be right (the trade-off curve). They also say what is not promised.
+often a test can be right (the trade-off curve). They also say what is not promised, and on what the
+noise rests: it is drawn with a cipher, so the promise assumes that nobody can break that.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeAlias
 
 from sfumato.dp.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
+from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Row
 from sfumato.dp.rounding import Stated, stated
 from sfumato.dp.tradeoff import geometric_pair, interpolate, trade_off_of
@@ -29,6 +32,9 @@ Points: TypeAlias = tuple[tuple[float, float], ...]
 
 _POINTS = 240
 _STEMS = 60
+_MOST_PLACES = 2000
+_MOST_EXPONENT = 700.0  # e to a larger power is no float
+_DRAWN = Fraction(1, 10**60), Fraction(10**60)  # what a picture can show
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ def explain(
 def promise_in_words(guarantee: Guarantee) -> tuple[str, ...]:
     """Say what follows for one person, with numbers."""
     epsilon, delta = _epsilon_delta(guarantee)
-    factor = _number(math.exp(min(epsilon, 700.0)))
+    factor = _number(math.exp(epsilon)) if epsilon <= _MOST_EXPONENT else f"e^{epsilon:.6g}"
     plus = f" (plus {_number(delta)})" if delta else ""
     sure, unless = _likely_loss(epsilon, delta)
     unit = "one row, the data of one person," if guarantee.unit == Row() else str(guarantee.unit)
@@ -90,8 +96,9 @@ def promise_in_words(guarantee: Guarantee) -> tuple[str, ...]:
         f"is more than {factor} times as likely{plus} in one world as in the other."
     )
     anyone = (
-        "This holds whoever looks at the result, whatever else they know, and however long they "
-        "compute, now or in the future."
+        "This holds whoever looks at the result and whatever else they know, now or in the "
+        "future, as long as nobody breaks the cipher AES, from which the noise is drawn, or learns "
+        "its key: a computation that could tell the noise from true chance is not known to exist."
     )
     beliefs = (
         f"Somebody who is unsure beforehand, at even odds, which world is real, is at most "
@@ -107,7 +114,8 @@ def promise_in_words(guarantee: Guarantee) -> tuple[str, ...]:
 
 def limits_in_words(guarantee: Guarantee) -> tuple[str, ...]:
     """Say what is not promised."""
-    hundred = _epsilon_delta(guarantee)[0] * 100
+    epsilon, delta = _epsilon_delta(guarantee)
+    many = f" and δ of up to {_number(min(1.0, 100 * delta))}" if delta else ""
     ten, failure = _epsilon_delta(guarantee.group(10))
     also = f" and δ is {_number(failure)}" if failure else ""
     general = (
@@ -118,13 +126,16 @@ def limits_in_words(guarantee: Guarantee) -> tuple[str, ...]:
         "Groups are protected less: for ten units whose data hang together, such as a family, ε "
         f"is {ten:.4g}{also}."
     )
-    repeats = f"Releases add up: a hundred of this kind together have ε of up to {hundred:.4g}."
+    repeats = (
+        f"Releases add up: a hundred of this kind together have ε of up to "
+        f"{_number(100 * epsilon)}{many}."
+    )
     return general, groups, repeats
 
 
 def belief(prior: float, epsilon: float) -> float:
     """Bound a belief after the release, from the belief before it and ε."""
-    odds = prior / (1 - prior) * math.exp(min(epsilon, 700.0))
+    odds = prior / (1 - prior) * math.exp(min(epsilon, _MOST_EXPONENT))
     return odds / (1 + odds)
 
 
@@ -141,6 +152,12 @@ def _study(
 ) -> _Study:
     if noise not in NOISES:
         raise ParameterError(f"{noise!r} cannot be explained; choose one of {', '.join(NOISES)}.")
+    for value, name in (
+        (parameters.budget(epsilon), "ε (epsilon)"),
+        (parameters.bound(sensitivity), "The sensitivity"),
+    ):
+        if not _DRAWN[0] <= value <= _DRAWN[1]:
+            raise ParameterError(f"{name} is explained for numbers between 10⁻⁶⁰ and 10⁶⁰.")
     if noise == "gaussian":
         if delta is None:
             raise ParameterError("Gaussian noise needs delta=, far below 1 / number of people.")
@@ -183,15 +200,19 @@ def _geometric(epsilon: Stated, sensitivity: Stated, relation: Neighbours) -> _S
             f"{float(exact):g} was given. Use laplace."
         )
     size = int(exact)
-    ratio = math.exp(-float(stated(epsilon)) / size)
-    mass = (1 - ratio) / (1 + ratio)
-    reach = max(3, min(_STEMS, math.ceil(-6 / math.log(ratio))))
-    places = range(-reach, size + reach + 1)
+    loss = stated(epsilon) / exact
+    ratio = math.exp(-min(float(loss), _MOST_EXPONENT))
+    mass = -math.expm1(-float(loss)) / (1 + ratio)
+    reach = max(3, min(_STEMS, math.ceil(6 / loss)))
+    every = 1 + (size + 2 * reach) // _MOST_PLACES  # of a long picture not every stem is drawn
+    places = sorted({*range(-reach, size + reach + 1, every), 0, size})
     return _Study(
         mechanism,
         tuple((float(x), mass * ratio ** abs(x)) for x in places),
         tuple((float(x), mass * ratio ** abs(x - size)) for x in places),
-        geometric_pair(epsilon, size).trade_off() if size <= _STEMS else (),
+        geometric_pair(min(stated(epsilon), Fraction(_MOST_EXPONENT)), size).trade_off()
+        if size <= _STEMS
+        else (),
     )
 
 
@@ -204,9 +225,9 @@ def _sampled(law: Callable[[float], float], spread: float, size: float) -> tuple
 
 def laplace_missed(alarm: float, epsilon: float) -> float:
     """Give the trade-off of continuous Laplace noise (Dong, Roth and Su 2022, Lemma A.6)."""
-    half = math.exp(-min(epsilon, 700.0)) / 2
+    half = math.exp(-min(epsilon, _MOST_EXPONENT)) / 2
     if alarm < half:
-        return 1 - alarm * math.exp(epsilon)
+        return 1 - alarm * math.exp(min(epsilon, _MOST_EXPONENT))
     return half / (2 * alarm) if alarm <= 0.5 else 2 * half * (1 - alarm)
 
 

@@ -164,6 +164,8 @@ def geometric_pair(epsilon: Stated, sensitivity: int = 1) -> Pair:
     exact = stated(epsilon)
     if sensitivity < 1 or exact <= 0:
         raise ParameterError("A geometric mechanism has ε above 0 and a sensitivity of at least 1.")
+    if exact > _GREAT_EPSILON:
+        raise ParameterError("The exact pair of the geometric mechanism is for ε of up to 1000.")
     powers = [Fraction(exp_bounds(-exact * k / sensitivity, 40)[0]) for k in range(sensitivity + 1)]
     ratio = powers[1]
     low, high = _short(1 / (1 + ratio)), _short(powers[-1] / (1 + ratio))
