@@ -13,6 +13,7 @@ from sfumato.dp import (
     Count,
     Histogram,
     Median,
+    Several,
     Step,
     Sum,
     Unit,
@@ -226,3 +227,45 @@ def test_a_huge_epsilon_is_calibrated():
     """σ ≈ 1/√(2ε) where ε dwarfs everything else."""
     found = calibrate(Count(), guarantee=sf.ApproxDP(1e300, 1e-6))
     assert found.scale == pytest.approx(2**-0.5 * 1e-150)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: plan(1.0, [Count()]), "PureDP"),
+        (lambda: plan(sf.PureDP(1), Count()), "list"),
+        (lambda: plan(sf.PureDP(1), ["count"]), "Count"),
+        (lambda: Ask(Count(), weight=10**400), "float"),
+        (lambda: Ask(Count(), error="1e-400"), "float"),
+        (lambda: Ask(Count(), error="little"), "above 0"),
+        (lambda: plan(BOUNDED_PURE, [Sum((-1.7e308, 1.7e308))]), "planned"),
+        (lambda: plan(sf.PureDP(1), [Several((Count(), Median((0, 1))))]), "quantile"),
+    ],
+)
+def test_plans_refused_with_advice(call, words):
+    with pytest.raises(ParameterError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("total", "asks"),
+    [
+        (sf.PureDP(1e-320), [Count()]),
+        (sf.ZCDP(0), [Count()]),
+        (sf.GDP(0), [Count()]),
+        (sf.PureDP(0), [Count()]),
+        (sf.PureDP(1), [Ask(Sum((0, 1e-300)), error=1e300)]),
+        (sf.ZCDP(1), [Ask(Sum((0, 1e200)), error=1e-200)]),
+    ],
+)
+def test_totals_that_serve_nothing(total, asks):
+    with pytest.raises(Unsatisfiable, match="No split"):
+        plan(total, asks)
+
+
+def test_ratios_are_read_exactly_and_huge_totals_are_planned():
+    """A weight or an error may be stated as text; ε = 10³⁰⁰ is no promise, yet no failure."""
+    found = plan(sf.PureDP(1), [Ask(Count(), weight="1/3"), Ask(Count(), error="5/2")])
+    assert found.best.shares[1].error == pytest.approx(2.5)
+    huge = plan(sf.ApproxDP(1e300, 1e-6), [Count()])
+    assert huge.best.guarantee.implies(huge.total)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction as F
 
+import numpy as np
 import pytest
 
 from sfumato.dp import (
@@ -40,6 +42,7 @@ from sfumato.dp import (
     Unit,
     Variance,
     VectorMean,
+    VectorSum,
     sensitivity,
 )
 from sfumato.errors import ParameterError
@@ -200,3 +203,23 @@ def test_sensitivities_of_binary_bounds_are_not_below_the_binary_value():
     found = sensitivity(Sum((0, 0.1)), Unit("u", rows=3)).l1
     assert Fraction(found) >= 3 * Fraction(0.1)
     assert Fraction(repr(found)) >= 3 * Fraction(0.1)
+
+
+@pytest.mark.parametrize("query", [Sum, Mean, Median, Variance])
+@pytest.mark.parametrize(
+    "bounds",
+    [5, "01", ("0", "1"), (0,), (0, 1, 2), (0, None), (0, 10**400), (0, float("nan")), (1, 0)],
+)
+def test_bounds_are_two_finite_numbers(query, bounds):
+    with pytest.raises(ParameterError, match=r"[Bb]ound"):
+        query(bounds)
+
+
+def test_bounds_of_every_kind_of_number():
+    for bounds in ((0, 2), (0.0, 2.0), (F(0), F(2)), [0, 2], (np.int8(0), np.float32(2))):
+        assert sensitivity(Sum(bounds)).l1 == 2
+    wide = sensitivity(Sum((-1.7e308, 1.7e308)), "bounded")
+    assert not wide.finite
+    for norm in ("1", None, 10**400, 0, float("inf")):
+        with pytest.raises(ParameterError, match="norm"):
+            VectorSum(norm, 3)

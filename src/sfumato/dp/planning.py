@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING
 from sfumato.dp.accounting.advanced import compose_advanced
 from sfumato.dp.accounting.composition import compose
 from sfumato.dp.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from sfumato.dp.mechanisms import parameters
 from sfumato.dp.queries.base import Query, Sensitivity, sensitivity
-from sfumato.dp.rounding import Stated, div_up, mul_up, sqrt_up, stated, stated_down
+from sfumato.dp.rounding import Stated, div_up, float_up, mul_up, sqrt_up, stated, stated_down
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
@@ -51,10 +52,14 @@ class Ask:
     times: int = 1
 
     def __post_init__(self) -> None:
-        if stated(self.weight) <= 0:
-            raise ParameterError(f"A weight is above 0, and {self.weight} was given.")
-        if self.error is not None and stated(self.error) <= 0:
-            raise ParameterError(f"A wanted error is above 0, and {self.error} was given.")
+        if not isinstance(self.query, (Query, Sensitivity)):
+            raise ParameterError(
+                "An intended release is a query such as Count(), or its sensitivity(…), and a "
+                f"{type(self.query).__name__} was given."
+            )
+        _number(self.weight, "A weight")
+        if self.error is not None:
+            _number(self.error, "A wanted error")
         if isinstance(self.times, bool) or not isinstance(self.times, int) or self.times < 1:
             raise ParameterError(f"times is a whole number, and {self.times!r} was given.")
 
@@ -114,6 +119,16 @@ class Plan:
 
 def plan(total: Guarantee, asks: Sequence[Ask | Query]) -> Plan:
     """Split a total guarantee among intended releases; the best strategy comes first."""
+    if not isinstance(total, Guarantee):
+        raise ParameterError(
+            "The total of a plan is a promise such as PureDP(1) or ApproxDP(1, 1e-6), and a "
+            f"{type(total).__name__} was given."
+        )
+    if not isinstance(asks, (list, tuple)):
+        raise ParameterError(
+            "The intended releases of a plan come as a list, as in plan(PureDP(1), [Count()]), and "
+            f"a {type(asks).__name__} was given."
+        )
     wanted = [_named(ask, k) for k, ask in enumerate(asks)]
     if not wanted:
         raise ParameterError("A plan needs at least one intended release.")
@@ -125,6 +140,9 @@ def plan(total: Guarantee, asks: Sequence[Ask | Query]) -> Plan:
             strategy = build(total, wanted, sizes)
         except (ParameterError, Unsatisfiable) as reason:
             unavailable.append((method, str(reason)))
+            continue
+        except (OverflowError, ZeroDivisionError):
+            unavailable.append((method, "its numbers leave the range of floats."))
             continue
         if not strategy.guarantee.implies(total):
             unavailable.append((method, "its parts do not add up to the total"))
@@ -187,10 +205,12 @@ def _laplace(
     join: Callable[[list[Guarantee]], Guarantee],
 ) -> Strategy:
     needed = [
-        None if a.error is None else size.l1 / float(a.error)
+        None if a.error is None else size.l1 / _number(a.error, "A wanted error")
         for a, size in zip(asks, sizes, strict=True)
     ]
-    pulls = [math.sqrt(float(a.weight) * s.l1) for a, s in zip(asks, sizes, strict=True)]
+    pulls = [
+        math.sqrt(_number(a.weight, "A weight") * s.l1) for a, s in zip(asks, sizes, strict=True)
+    ]
     shares = []
     for ask, size, epsilon in zip(
         asks, sizes, _split(asks, pulls, needed, budget, "ε"), strict=True
@@ -224,10 +244,12 @@ def _gdp(total: Guarantee, asks: list[Ask], sizes: list[Sensitivity]) -> Strateg
 def _gaussian(method: str, asks: list[Ask], sizes: list[Sensitivity], budget: Fraction) -> Strategy:
     """Split Σ μᵢ², keeping one part in 10¹² for the rounding of each μᵢ."""
     needed = [
-        None if a.error is None else (_MEAN * size.l2 / float(a.error)) ** 2
+        None if a.error is None else (_MEAN * size.l2 / _number(a.error, "A wanted error")) ** 2
         for a, size in zip(asks, sizes, strict=True)
     ]
-    pulls = [(float(a.weight) * s.l2) ** (2 / 3) for a, s in zip(asks, sizes, strict=True)]
+    pulls = [
+        (_number(a.weight, "A weight") * s.l2) ** (2 / 3) for a, s in zip(asks, sizes, strict=True)
+    ]
     room = budget * (1 - Fraction(1, 10**12))
     shares = []
     for ask, size, square in zip(asks, sizes, _split(asks, pulls, needed, room, "μ²"), strict=True):
@@ -265,6 +287,8 @@ def _split(
     parts = []
     for k, need in enumerate(needed):
         if need is not None:
+            if need <= 0:
+                raise Unsatisfiable("A wanted error is so large that no budget is needed for it.")
             parts.append(need)
             continue
         parts.append(stated_down(left * Fraction(pulls[k]) / whole))
@@ -279,8 +303,12 @@ def _strategy(
     shares: list[Share],
     join: Callable[[list[Guarantee]], Guarantee],
 ) -> Strategy:
+    if not all(0 < share.scale < math.inf for share in shares):
+        raise Unsatisfiable("The noise it takes is beyond what a float holds.")
     runs = [share.guarantee for share in shares for _ in range(share.times)]
-    cost = sum(float(a.weight) * s.error * s.times for a, s in zip(asks, shares, strict=True))
+    cost = sum(
+        _number(a.weight, "A weight") * s.error * s.times for a, s in zip(asks, shares, strict=True)
+    )
     return Strategy(method, tuple(shares), join(runs), cost)
 
 
@@ -293,13 +321,22 @@ def _size(ask: Ask, total: Guarantee) -> Sensitivity:
             f"The sensitivity of {ask.name!r} is for {size.neighbours}, and the total protects "
             f"{total.neighbours}."
         )
-    if size.mechanism != "noise":
+    if size.mechanism != "noise" or not (math.isfinite(size.l1) and math.isfinite(size.l2)):
         raise ParameterError(
             f"{ask.name!r} cannot be planned with noise: {size.why}. {size.advice}"
         )
     if size.l1 <= 0:
         raise ParameterError(f"{ask.name!r} never changes, so it needs no budget and no plan.")
     return size
+
+
+def _number(value: Stated, name: str) -> float:
+    """Read a number above 0 that a float can hold, for the search of shares."""
+    exact = parameters.positive(value, name)
+    number = float(exact) if float_up(exact) < math.inf else math.inf
+    if not 0 < number < math.inf:
+        raise ParameterError(f"{name} is a number that a float can hold; state it otherwise.")
+    return number
 
 
 def _named(ask: Ask | Query, place: int) -> Ask:
