@@ -132,8 +132,10 @@ class AboveThreshold(Mechanism):
     def error(self) -> Error:
         """How far from the threshold an answer on the wrong side can be."""
         questions = self.size or 1
-        first, each = (float(scale * self.grid.step) for scale in self.steps)
-        spare = 4 * float(self.grid.step)
+        first, each, spare = (
+            parameters.as_float(scale * self.grid.step, "The error of this run")
+            for scale in (*self.steps, 4)
+        )
 
         def beyond(beta: float) -> float:
             logs = first * math.log(2 / beta) + each * math.log(2 * questions / beta)

@@ -24,9 +24,11 @@ import numpy as np
 
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.selection import Selection
-from sfumato.dp.noise.choice import Choice
+from sfumato.dp.noise.choice import Choice, bounded_float, gaps_below_best
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import numpy.typing as npt
 
     from sfumato.dp.mechanisms.base import Error
@@ -42,14 +44,13 @@ class Exponential(Selection):
 
     def probabilities(self, value: Any) -> npt.NDArray[np.float64]:
         """Give every candidate's probability, for study: they reveal the scores."""
-        return weights_to_probabilities(self._scores(value), float(self.rate))
+        return weights_to_probabilities(self._scores(value), self.rate)
 
     @property
     def error(self) -> Error:
         """The score lost against the best of ``size`` candidates."""
-        per_log = 1 / float(self.rate)
         entropy = math.log(self.candidates)
-        return self._score_loss(per_log * entropy, per_log, entropy)
+        return self._score_loss(self.per_log * entropy, self.per_log, entropy)
 
 
 def exponential_probabilities(
@@ -63,9 +64,9 @@ def exponential_probabilities(
     return Exponential(sensitivity=sensitivity, epsilon=epsilon).probabilities(scores)
 
 
-def weights_to_probabilities(scores: npt.NDArray[Any], rate: float) -> npt.NDArray[np.float64]:
+def weights_to_probabilities(scores: npt.NDArray[Any], rate: Fraction) -> npt.NDArray[np.float64]:
     """Normalise exp(rate·score)."""
-    gaps = (scores - scores.max()).astype(np.float64)
-    weights = np.exp(rate * gaps)
+    with np.errstate(over="ignore"):
+        weights = np.exp(-bounded_float(rate) * gaps_below_best(scores))
     shares: npt.NDArray[np.float64] = weights / weights.sum()
     return shares

@@ -38,7 +38,7 @@ from sfumato.dp.mechanisms.base import Error, smallest
 from sfumato.dp.mechanisms.grid import Grid
 from sfumato.dp.noise.gaussian import discrete_gaussian, rounded_gaussian
 from sfumato.dp.normal import gaussian_epsilon_up, gaussian_sigma_up
-from sfumato.dp.rounding import Stated, log_up, sqrt_up, stated_up
+from sfumato.dp.rounding import Stated, log_up, sqrt_up, stated, stated_up
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
 Method = Literal["analytic", "classic"]
 
 _UP = 1 + 1e-12
+_OUT_OF_REACH = (
+    "The noise for this ε and δ (epsilon, delta) is beyond floating-point numbers; use an ε "
+    "between 1e-100 and 1e9, and a δ above 1e-300."
+)
 _SUMMED = 100  # up to this σ the mean of the discrete law is summed
 
 
@@ -183,7 +187,9 @@ class DiscreteGaussian(Gaussian):
 
     def calibrated(self, epsilon: Fraction, delta: Fraction) -> Fraction:
         """Give σ² for sensitivity 1 by way of zCDP."""
-        return 1 / (2 * Fraction(_concentrated(epsilon, delta)))
+        # The decimal reading is the one that was tested, and the smaller of both is safe.
+        rho = _concentrated(epsilon, delta)
+        return 1 / (2 * min(stated(rho), Fraction(rho)))
 
     @property
     def gdp(self) -> GDP:
@@ -203,7 +209,7 @@ class DiscreteGaussian(Gaussian):
 
     def steps_squared(self, size: int) -> Fraction:  # noqa: ARG002 - no rounding, no dimension
         """Give the parameter σ² of the noise."""
-        return parameters.bound(self.sensitivity) ** 2 * self.variance
+        return parameters.bound_up(self.sensitivity) ** 2 * self.variance
 
     def epsilon_at(self, rho: float, delta: Fraction) -> float:
         """Give the ε at δ of ρ-zCDP."""
@@ -224,7 +230,10 @@ class DiscreteGaussian(Gaussian):
 
 @lru_cache(maxsize=256)
 def _analytic(epsilon: Fraction, delta: Fraction) -> float:
-    return gaussian_sigma_up(epsilon, delta)
+    try:
+        return gaussian_sigma_up(epsilon, delta)
+    except ArithmeticError:
+        raise ParameterError(_OUT_OF_REACH) from None
 
 
 def _classic(epsilon: Fraction, delta: Fraction) -> float:
@@ -243,7 +252,10 @@ def _concentrated(epsilon: Fraction, delta: Fraction) -> float:
     """Find the largest ρ, up to one part in 10⁹, for which ρ-zCDP implies (ε, δ)-DP."""
 
     def good(rho: float) -> bool:
-        return delta_at(ZCDP(rho), epsilon) <= delta
+        try:
+            return delta_at(ZCDP(rho), epsilon) <= delta
+        except ArithmeticError:
+            raise ParameterError(_OUT_OF_REACH) from None
 
     high = 1.0
     while good(high):

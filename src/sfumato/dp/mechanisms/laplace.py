@@ -51,7 +51,8 @@ class Laplace(Additive):
     def scale(self) -> float:
         """The scale of the noise, in the units of the values."""
         size = self.size or 1
-        return float(self.steps(size) * self.grid_for(size).step)
+        scale = self.steps(size) * self.grid_for(size).step
+        return parameters.as_float(scale, "The scale of the noise")
 
     def grid_for(self, size: int) -> Grid:
         """Choose a grid 2⁻²⁰ times the sensitivity and the scale, or finer for vectors."""
@@ -72,8 +73,8 @@ class Laplace(Additive):
     def error(self) -> Error:
         """The absolute error of the values released."""
         size = self.size or 1
-        step = 0.0 if self.whole else float(self.grid_for(size).step)
-        return laplace_error(self.steps(size), float(self.grid_for(size).step), step / 2, size)
+        step = parameters.as_float(self.grid_for(size).step, "The step of the grid")
+        return laplace_error(self.steps(size), step, 0.0 if self.whole else step / 2, size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,12 +89,12 @@ class Geometric(Laplace):
 
     def steps(self, size: int) -> Fraction:  # noqa: ARG002 - whole numbers are not rounded
         """Give the scale t = Δ/ε."""
-        return parameters.bound(self.sensitivity) / parameters.budget(self.epsilon)
+        return parameters.bound_up(self.sensitivity) / parameters.budget(self.epsilon)
 
 
 def laplace_error(scale: Fraction, step: float, rounding: float, size: int) -> Error:
     """State the error of discrete Laplace noise of a scale given in steps."""
-    t = float(scale)
+    t = parameters.as_float(scale, "The error of this mechanism")
     q = math.exp(-1 / t)
     mean = -2 * q / math.expm1(-2 / t)
 

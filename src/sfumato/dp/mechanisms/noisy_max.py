@@ -54,7 +54,7 @@ class ReportNoisyMax(Selection):
     def steps(self) -> Fraction:
         """The scale of the noise, in steps of the grid."""
         moved = self.grid.l1(parameters.bound(self.sensitivity), 1)
-        return moved / (self.rate * parameters.bound(self.sensitivity))
+        return moved * self.doubling / parameters.budget(self.epsilon)
 
     def picks(self, scores: npt.NDArray[Any], count: int) -> npt.NDArray[np.int64]:
         """Pick ``count`` times, independently."""
@@ -74,8 +74,10 @@ class ReportNoisyMax(Selection):
     @property
     def error(self) -> Error:
         """The score lost against the best of ``size`` candidates."""
-        step = float(self.grid.step)
-        per_log = 2 * float(self.steps) * step
+        step = parameters.as_float(self.grid.step, "The step of the grid")
+        per_log = parameters.as_float(
+            2 * self.steps * self.grid.step, "The error of this selection"
+        )
         entropy = math.log(self.candidates)
         # On a fine grid 2/(1+q) is 1 up to half a step over the scale; two steps cover it.
         spare = 2 * step / per_log

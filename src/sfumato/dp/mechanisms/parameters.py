@@ -7,7 +7,11 @@ sentence that says what is allowed and what to use instead.
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sfumato.dp.neighbours import Group, Neighbours, Row, Unit
 from sfumato.dp.rounding import Stated, stated
@@ -15,16 +19,15 @@ from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
 
 
 def read(value: Stated, name: str, allowed: str) -> Fraction:
     """Read a finite number."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name} is {allowed}, and {value} was given.")
     try:
         return stated(value)
-    except (ParameterError, TypeError, ValueError):
+    except (ParameterError, TypeError, ValueError, OverflowError):
         raise ParameterError(f"{name} is {allowed}, and {value!r} was given.") from None
 
 
@@ -67,11 +70,37 @@ def failure(delta: Stated) -> Fraction:
 
 def bound(sensitivity: Stated) -> Fraction:
     """Read a sensitivity."""
+    if hasattr(sensitivity, "l1") and hasattr(sensitivity, "l2"):
+        raise ParameterError(
+            "The sensitivity is one number, and a derived sensitivity with several norms was "
+            "given; write .l1 for Laplace and Geometric, and .l2 for Gaussian noise."
+        )
     return positive(
         sensitivity,
         "The sensitivity",
         "; a query whose answer never changes needs no noise and no mechanism",
     )
+
+
+def bound_up(sensitivity: Stated) -> Fraction:
+    """Read a sensitivity that bounds floats: the larger of the decimal and the binary number.
+
+    Whoever writes 0.1 means one tenth; scores 0.1 and 0.0 of that sensitivity differ by the binary
+    number next to it, which may be larger.
+    """
+    exact = bound(sensitivity)
+    return max(exact, Fraction(sensitivity)) if isinstance(sensitivity, float) else exact
+
+
+def as_float(value: Fraction, what: str) -> float:
+    """Give a float that is neither infinite nor, for a positive number, 0."""
+    try:
+        return float(value) or (math.ulp(0.0) if value > 0 else 0.0)
+    except OverflowError:
+        raise ParameterError(
+            f"{what} is beyond the largest floating-point number; use a larger ε or δ, or scale "
+            "the values."
+        ) from None
 
 
 def share(value: Stated, name: str) -> Fraction:
@@ -86,9 +115,13 @@ def count(value: int | None, name: str) -> int | None:
     """Read an optional whole number of at least 1."""
     if value is None:
         return None
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise ParameterError(f"{name} is a whole number of at least 1, and {value} was given.")
-    return int(value)
+    try:
+        whole = 0 if isinstance(value, bool) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        whole = 0
+    if whole != value or whole < 1:
+        raise ParameterError(f"{name} is a whole number of at least 1, and {value!r} was given.")
+    return whole
 
 
 def rows_per_unit(neighbours: Neighbours) -> int:

@@ -52,9 +52,8 @@ class PermuteAndFlip(Selection):
     @property
     def error(self) -> Error:
         """The score lost against the best of ``size`` candidates."""
-        per_log = 1 / float(self.rate)
         entropy = math.log(self.candidates)
-        return self._score_loss(per_log * entropy, per_log, entropy)
+        return self._score_loss(self.per_log * entropy, self.per_log, entropy)
 
 
 class _Coins:

@@ -24,6 +24,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.base import Error, Mechanism
 from sfumato.dp.mechanisms.exponential import Exponential
 from sfumato.dp.mechanisms.grid import numeric
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from sfumato.dp.guarantees import PureDP
     from sfumato.dp.rounding import Stated
+
+_HUGE = 2**1023
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,8 @@ class Pricing(Mechanism):
         parameters.count(len(self.prices), "The number of prices")
         object.__setattr__(self, "prices", tuple(self.prices))
         for price in self.prices:
-            parameters.positive(price, "A price")
+            if parameters.positive(price, "A price") > _HUGE:
+                raise ParameterError("A price is at most 2^1023; use a larger unit of money.")
         parameters.rows_per_unit(self.neighbours)
 
     @property
@@ -98,7 +102,10 @@ class Pricing(Mechanism):
         return self.mechanism.picks(scores, count)
 
     def _scores(self, limits: Any) -> list[int]:
-        ordered = np.sort(np.atleast_1d(numeric(limits)).astype(np.float64))
+        paid = np.atleast_1d(numeric(limits))
+        if paid.dtype == object:  # beyond all floats a limit is beyond all prices
+            paid = np.array([min(max(limit, -_HUGE), _HUGE) for limit in paid.ravel()])
+        ordered = np.sort(paid.astype(np.float64).ravel())
         buyers = [
             ordered.size - int(np.searchsorted(ordered, float(price), side="left"))
             for price in self._exact()

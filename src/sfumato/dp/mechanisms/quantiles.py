@@ -49,6 +49,7 @@ _UP = 1 + 1e-12
 _POINTS = 1024
 _MOST_POINTS = 1 << 52
 _HUGE = 2**1000
+_LARGEST, _SMALLEST = Fraction(2) ** 1000, Fraction(2) ** -1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,7 @@ class ExponentialQuantile(Mechanism):
         if not 0 <= self._order() <= 1:
             raise ParameterError(f"A quantile q lies between 0 and 1, and {self.q} was given.")
         parameters.rows_per_unit(self.neighbours)
+        self._check_floats()
         if self.points > _MOST_POINTS:
             raise ParameterError("The domain has more than 2^52 points; use a coarser step.")
 
@@ -164,13 +166,28 @@ class ExponentialQuantile(Mechanism):
     @property
     def error(self) -> Error:
         """The distance of the released point from the true quantile, in ranks."""
-        per_log = float(2 * self.rank_sensitivity / parameters.budget(self.epsilon))
+        per_log = parameters.as_float(
+            2 * self.rank_sensitivity / parameters.budget(self.epsilon), "The rank error"
+        )
         entropy = math.log(self.points)
 
         def beyond(beta: float) -> float:
             return per_log * (entropy - math.log(beta)) * _UP
 
         return Error("rank error", per_log * entropy * _UP, 1, beyond)
+
+    def _check_floats(self) -> None:
+        """Refuse a domain whose points are no floats: values are placed with them."""
+        upper = parameters.read(self.upper, "The upper bound", "a finite number")
+        if max(abs(self._origin()), abs(upper)) > _LARGEST:
+            raise ParameterError(
+                "The bounds of the domain lie within ±2^1000; use the range that values can have."
+            )
+        if not _SMALLEST <= self._step() <= 2 * _LARGEST:
+            raise ParameterError(
+                "The step between the points of the domain lies between 2^-1000 and 2^1001; use a "
+                "coarser step, or scale the values and their bounds."
+            )
 
     def _origin(self) -> Fraction:
         return parameters.read(self.lower, "The lower bound", "a finite number")

@@ -78,7 +78,7 @@ class RandomizedResponse(Mechanism):
     def lever(self) -> float:
         """2p − 1: how strongly a true answer shows in the one given."""
         if self.epsilon is not None:
-            return math.tanh(float(parameters.budget(self.epsilon)) / 2)
+            return math.tanh(float(min(parameters.budget(self.epsilon), Fraction(1000))) / 2)
         return float(self._alpha())
 
     def release(self, value: Any) -> Any:

@@ -21,6 +21,7 @@ from sfumato.dp.mechanisms.pricing import Pricing
 from sfumato.dp.mechanisms.quantiles import ExponentialQuantile
 from sfumato.dp.mechanisms.randomized_response import RandomizedResponse
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours
+from sfumato.dp.rounding import stated
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def gaussian(
     method: Method = "analytic",
 ) -> Any:
     """Release real numbers with (ε, δ)-DP Gaussian noise; the sensitivity is in L2."""
+    parameters.budget(epsilon)
     mechanism = Gaussian(sensitivity=sensitivity, epsilon=epsilon, delta=delta, method=method)
     return mechanism.release(value)
 
@@ -160,13 +162,14 @@ def quantiles(
     if not orders:
         raise ParameterError("Name at least one quantile, as in quantiles(values, [0.25, 0.75]).")
     each = parameters.budget(epsilon) / len(orders)
-    found = [
-        quantile(
-            values, q, lower=lower, upper=upper, epsilon=each, step=step, neighbours=neighbours
+    mechanisms = [  # all of them are checked before the first is released
+        ExponentialQuantile(
+            q=q, lower=lower, upper=upper, epsilon=each, step=step, neighbours=neighbours
         )
         for q in orders
     ]
-    ranks = sorted(range(len(orders)), key=lambda i: float(orders[i]))
+    found = [mechanism.release(values) for mechanism in mechanisms]
+    ranks = sorted(range(len(orders)), key=lambda i: stated(orders[i]))
     rising = dict(zip(ranks, sorted(found), strict=True))
     return [rising[i] for i in range(len(orders))]
 

@@ -53,8 +53,19 @@ class Selection(Mechanism):
     @property
     def rate(self) -> Fraction:
         """ε/(2Δ), or ε/Δ for monotone scores: how fast a score gains weight."""
-        factor = 1 if self.monotone else 2
-        return parameters.budget(self.epsilon) / (factor * parameters.bound(self.sensitivity))
+        return parameters.budget(self.epsilon) / (
+            self.doubling * parameters.bound_up(self.sensitivity)
+        )
+
+    @property
+    def doubling(self) -> int:
+        """How often a sensitivity counts: twice, or once for monotone scores."""
+        return 1 if self.monotone else 2
+
+    @property
+    def per_log(self) -> float:
+        """1/rate, the score that a factor of e in probability is worth."""
+        return parameters.as_float(1 / self.rate, "The error of this selection")
 
     @abstractmethod
     def picks(self, scores: npt.NDArray[Any], count: int) -> npt.NDArray[np.int64]:

@@ -56,6 +56,16 @@ class Chance:
             spare *= 2
 
 
+def exact_parameter(value: Fraction | int, name: str) -> Fraction:
+    """Read a parameter of a sampler exactly; a float stands for the binary number it is."""
+    try:
+        return Fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(
+            f"{name} is a finite number, such as Fraction(1, 3), and {value!r} was given."
+        ) from None
+
+
 def rational(p: Fraction | int) -> Chance:
     """Give the chance p, a rational in [0, 1]."""
     exact = Fraction(p)

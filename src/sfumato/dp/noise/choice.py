@@ -9,8 +9,9 @@ W_i ≥ c_i·2^a·exp(−γ_i). Draw i with probability W_i/ΣW (a uniform integ
 with probability c_i·2^a·exp(−γ_i)/W_i ≤ 1, a :class:`~sfumato.dp.noise.chances.Chance` computed
 exactly for the one index at hand, and start again otherwise. The accepted index has probability
 proportional to c_i·exp(−γ_i) (rejection), whatever the W_i are; they only decide how often a
-draw is repeated. They are upper bounds from a compiled exponential with an error below 2⁻⁴⁰, so
-that is about once in 2⁴⁰ draws.
+draw is repeated. They are upper bounds from a compiled exponential with an error below 2⁻⁴⁰, and
+at least 1, so that is about once in 2⁴⁰ draws for few candidates; among very many points, most of
+them far below the best, it is more often, and how often then depends on the scores.
 
 :func:`gamma_words` is the only place where scores meet floating point: it gives bounds on γ_i. The
 gap max s − s_i is rounded once, its product with the rate (rounded once) once more: a relative
@@ -117,21 +118,25 @@ def gamma_words(
     scores: npt.NDArray[Any], rate: Fraction
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """Enclose γ_i = rate·(max − s_i), in units of 2⁻⁵⁸ and at most 63, between two words."""
-    if scores.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            gaps = scores.max() - scores
-    elif scores.dtype == object:
-        best = max(scores)
-        gaps = np.array([_float_or_infinity(best - score) for score in scores])
-    else:
-        # Modulo 2^64 the difference of two integers of 64 bits is right, and it is not negative.
-        words = scores.astype(np.int64).view(np.uint64)
-        gaps = (words[np.argmax(scores)] - words).astype(np.float64)
     with np.errstate(over="ignore"):
-        gammas = np.minimum(gaps * _bounded_float(rate), _FAR)
+        gammas = np.minimum(gaps_below_best(scores) * bounded_float(rate), _FAR)
     least = np.floor(np.ldexp(gammas * (1 - _WIDER), 58))
     most = np.ceil(np.ldexp(np.minimum(gammas * (1 + _WIDER), _FAR), 58)) + 1
     return least.astype(np.uint64), most.astype(np.uint64)
+
+
+def gaps_below_best(scores: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Give max − s_i for scores of any type, rounded once; infinite beyond all floats."""
+    if scores.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return np.asarray(scores.max() - scores, dtype=np.float64)
+    if scores.dtype == object:
+        best = max(scores)
+        return np.array([_float_or_infinity(best - score) for score in scores])
+    # Modulo 2^64 the difference of two integers of 64 bits is right, and it is not negative.
+    words = scores.astype(np.int64).view(np.uint64)
+    gaps: npt.NDArray[np.float64] = (words[np.argmax(scores)] - words).astype(np.float64)
+    return gaps
 
 
 def _float_or_infinity(gap: int) -> float:
@@ -141,7 +146,7 @@ def _float_or_infinity(gap: int) -> float:
         return math.inf
 
 
-def _bounded_float(rate: Fraction) -> float:
+def bounded_float(rate: Fraction) -> float:
     """Round a rate to the nearest float, staying among the normal ones."""
     if rate >= Fraction(2) ** 1000 or rate <= Fraction(2) ** -1000:
         raise ParameterError(

@@ -30,6 +30,7 @@ import numpy as np
 
 from sfumato.dp.noise.alias import FEW, Table, build
 from sfumato.dp.noise.bins import BinWeights, Candidates, verdicts
+from sfumato.dp.noise.chances import exact_parameter
 from sfumato.dp.noise.stream import stream
 from sfumato.errors import ParameterError
 
@@ -78,7 +79,7 @@ def rounded_gaussian(
 
 
 def _checked(variance: Fraction | int) -> Fraction:
-    exact = Fraction(variance)
+    exact = exact_parameter(variance, "The variance of Gaussian noise")
     if exact <= 0:
         raise ParameterError(f"The variance of Gaussian noise is above 0, and {exact} was given.")
     return exact

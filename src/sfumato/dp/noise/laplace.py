@@ -17,19 +17,20 @@ with geometric weights, D_j on a finite range. (3) The pair (H, S) and every D_j
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.dp.noise.alias import Table, build
+from sfumato.dp.noise.chances import exact_parameter
 from sfumato.dp.noise.intervals import Bounds, exp_bounds, multiply
 from sfumato.dp.noise.stream import stream
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from fractions import Fraction
 
     import numpy.typing as npt
 
@@ -96,7 +97,7 @@ def discrete_laplace(
     scale: Fraction | int, size: int, *, source: Stream | None = None
 ) -> npt.NDArray[Any]:
     """Draw ``size`` integers with Pr[x] ∝ exp(−|x|/scale), exactly."""
-    exact = Fraction(scale)
+    exact = exact_parameter(scale, "The scale of Laplace noise")
     if exact <= 0:
         raise ParameterError(f"The scale of Laplace noise is above 0, and {exact} was given.")
     plan = _plan(exact)

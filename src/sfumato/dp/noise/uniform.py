@@ -48,7 +48,13 @@ def below(
     bound: int | npt.NDArray[np.integer], size: int | None = None, *, source: Stream | None = None
 ) -> npt.NDArray[np.int64]:
     """Draw uniform integers in 0 … bound−1; an array of bounds gives one draw for each."""
-    bounds = np.atleast_1d(np.asarray(bound, dtype=np.int64))
+    try:
+        bounds = np.atleast_1d(np.asarray(bound, dtype=np.int64))
+    except OverflowError:
+        raise ParameterError(
+            "A uniform integer of 64 bits needs a bound below 2^63; use integer_below for longer "
+            "ones."
+        ) from None
     if bounds.size and bounds.min() < 1:
         raise ParameterError("A uniform integer needs a bound of at least 1 and below 2^63.")
     count = bounds.size if size is None else size
