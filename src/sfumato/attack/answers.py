@@ -4,7 +4,8 @@
 2008; Dwork, Smith, Steinke, Ullman, Vadhan: Robust Traceability from Trace Amounts, FOCS
 2015). The score of a person x is Σ_j (a_j − p_j)·(x_j − p_j): averages a of a group that x is
 in lean towards x, beside those of the population, p. People of a reference set, known not to be
-in the group, set the score that only a share `false_alarms` of outsiders reach. Under (ε, δ)-DP
+in the group, set the score that only a share `false_alarms` of outsiders reach; the attack
+counts as a success when more than twice that share of the targets reach it. Under (ε, δ)-DP
 at most e^ε·false_alarms + δ of the members reach it, whatever the score.
 
 `attribute_from_answers` weighs the possible values of one person by how well they explain

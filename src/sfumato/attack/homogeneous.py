@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.anonymize.diversity import DistinctLDiversity
-from sfumato.attack.exposing import entry_findings, exposed_people
+from sfumato.attack.exposing import entry_findings, exposed_people, worst_entry
 from sfumato.attack.finding import SHOWN, Outcome
 from sfumato.attack.sight import see
 
@@ -37,15 +37,15 @@ def homogeneity(
     classes = int(alone.sum())
     exposed = exposed_people(sight, name, alone)
     stop = DistinctLDiversity(2, name)
-    worst = int(np.argmin(np.where(alone, spread.overall, np.inf)))
+    prior, posterior = worst_entry(spread.inside, spread.overall)
     return Outcome(
         "homogeneity",
         "in which class the target is",
         "confidence",
         sight.records,
         exposed,
-        float(spread.overall[worst]),
-        1.0 if exposed else float(spread.inside.max()),
+        prior,
+        posterior,
         1.0,
         entry_findings(
             sight, name, "homogeneity", alone, spread.inside,

@@ -39,11 +39,10 @@ from sfumato.attack.finding import (
 )
 from sfumato.attack.fitting import fit
 from sfumato.attack.sight import see
-from sfumato.data.engine import quoted, quoted_text, translated
+from sfumato.data.engine import quoted, quoted_text
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -159,8 +158,8 @@ def _linked(
         worst,
         limit,
         tuple(
-            _finding(sight, fitting, int(i), int(where[i]), float(sure[i]), adversary, names)
-            for i in chosen
+            _finding(sight, fitting, int(i), int(where[i]), float(sure[i]), adversary, who_is)
+            for i, who_is in zip(chosen, _named(fitting, chosen, names), strict=True)
         ),
         f"{stop}: nobody is found with more than 1/{getattr(stop, 'k', 2)}",
         stop,
@@ -196,11 +195,10 @@ def _finding(
     group: int,
     sure: float,
     adversary: str,
-    names: str | None,
+    who: str,
 ) -> Finding:
     person = fitting.person(kind)
     people = int(fitting.public.counts[kind])
-    who = described(person) if names is None else _named(fitting, person, names)
     classes = np.flatnonzero(fitting.group == group)
     return Finding(
         "linkage",
@@ -219,14 +217,25 @@ def _finding(
     )
 
 
-def _named(fitting: Fitting, person: Mapping[str, str], names: str) -> str:
-    """Return who the public table says a person is."""
+def _named(fitting: Fitting, kinds: NDArray[np.int64], names: str | None) -> list[str]:
+    """Return who some people are: by the public table's column, or by quasi-identifiers."""
+    people = [fitting.person(int(kind)) for kind in kinds]
+    if names is None or not people:
+        return [described(person) for person in people]
     table = fitting.table
-    tests = " AND ".join(f"{table.text(n)} = {quoted_text(v)}" for n, v in person.items())
-    query = f"SELECT DISTINCT {table.text(names)} FROM {table.scan} WHERE {tests} LIMIT 3"  # noqa: S608 - quoted above
-    with translated(table.source):
-        found = sorted(str(row[0]) for row in table.engine.run(query))
-    return " or ".join(found[:2]) + (" or others" if len(found) > 2 else "")
+    columns = ", ".join(table.text(name) for name in fitting.names)
+    wanted = ", ".join(
+        f"({', '.join(quoted_text(text) for text in person.values())})" for person in people
+    )
+    query = (
+        f"SELECT DISTINCT {columns}, {table.text(names)} FROM {table.scan} "  # noqa: S608 - quoted
+        f"WHERE ({columns}) IN ({wanted})"
+    )
+    known: dict[tuple[str, ...], list[str]] = {}
+    for row in table.run(query):
+        known.setdefault(tuple(row[:-1]), []).append(str(row[-1]))
+    found = [sorted(known.get(tuple(person.values()), ["(no name)"])) for person in people]
+    return [" or ".join(one[:2]) + (" or others" if len(one) > 2 else "") for one in found]
 
 
 def _said(sight: Sight, classes: NDArray[np.int64]) -> tuple[str, ...]:

@@ -259,7 +259,9 @@ class _Bench:
         tried = []
         for name in self.after.evidence.sensitive:
             if people.rows * len(self.after.spread(name).values) > LARGEST_MODEL:
-                self.skipped.append((f"de Finetti of {name}", "too many people and values"))
+                why = "there are too many people and values for a precheck"
+                names = ("attribute inference", "de Finetti", "minimality")
+                self.skipped.extend((f"{attack} of {name}", why) for attack in names)
                 continue
             guessed = partial(attribute_inference, confidence=self.confidence, attribute=name)
             tried.append(self._both(guessed, people))
