@@ -6,8 +6,8 @@ verdict is the same on every run. Kolmogorov–Smirnov tests of large scales use
 
 import math
 from fractions import Fraction
-from importlib import import_module
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
