@@ -212,7 +212,7 @@ def test_units_that_own_several_values_get_their_sensitivity():
     assert quarter.rank_sensitivity == Fraction(15, 4)
     replaced = sf.dp.Neighbours("bounded", user)
     both = sf.dp.ExponentialQuantile(lower=0, upper=9, q=0.25, epsilon=1, neighbours=replaced)
-    assert both.rank_sensitivity == Fraction(15, 2)
+    assert both.rank_sensitivity == Fraction(5)
     family = sf.dp.Group(sf.dp.Row(), 10)
     assert sf.dp.Pricing(prices=[3], epsilon=1, neighbours=family).mechanism.sensitivity == 30
     for unlimited in (sf.dp.Unit("user_id"), sf.dp.Node()):

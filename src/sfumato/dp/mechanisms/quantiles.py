@@ -36,7 +36,6 @@ from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.base import Error, Mechanism
 from sfumato.dp.mechanisms.grid import numeric
-from sfumato.dp.neighbours import ROW
 from sfumato.dp.noise.choice import Choice
 from sfumato.dp.noise.uniform import below
 from sfumato.dp.rounding import Stated, stated_up
@@ -91,14 +90,16 @@ class ExponentialQuantile(Mechanism):
 
     @property
     def rank_sensitivity(self) -> Fraction:
-        """How much a rank distance moves between neighbours."""
-        rows, each = (
-            parameters.rows_per_unit(self.neighbours),
-            max(self._order(), 1 - self._order()),
-        )
-        if not self.neighbours.bounded:
-            return rows * each
-        return Fraction(1) if self.neighbours.unit == ROW else 2 * rows * each
+        """How much a rank distance moves between neighbours.
+
+        A record that comes or goes moves #{x < v} − q·n by −q or 1 − q. If k₁ records are
+        replaced by k₂, both at most k, it rises by at most (1 − q)·k₂ + q·k₁ ≤ k and falls by at
+        most (1 − q)·k₁ + q·k₂ ≤ k.
+        """
+        rows = parameters.rows_per_unit(self.neighbours)
+        if self.neighbours.bounded:
+            return Fraction(rows)
+        return rows * max(self._order(), 1 - self._order())
 
     def release(self, value: Any) -> float:
         """Release the quantile of the values, spending the guarantee once."""
