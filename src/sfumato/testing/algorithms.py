@@ -24,7 +24,7 @@ from sfumato.anonymize.run import assemble, prepare
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.reading import read
 from sfumato.data.schema import Schema
-from sfumato.errors import Unsatisfiable
+from sfumato.errors import PromiseBroken, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -77,7 +77,10 @@ def _check(
         everyone = prepared.problem.judge(np.zeros(prepared.problem.table.distinct, np.int64), 1)
         assert not everyone.all(), f"{case}: gave up although one class of everybody holds"
         return
-    release = assemble(prepared, recoding, settings, {})
+    try:
+        release = assemble(prepared, recoding, settings, {})
+    except PromiseBroken as error:
+        raise AssertionError(f"{case}: {error}") from None
     checked = release.verify()
     assert checked.holds, f"{case}: {checked}"
     assert release.suppressed <= share * release.records + 1e-9, f"{case}: suppressed too many"
