@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.audit.claims.deterministic import read_code
 from sfumato.audit.claims.outputs import Raised, read, read_objects
 from sfumato.audit.claims.sampling import sampler_of
-from sfumato.audit.claims.scores import learn, places
+from sfumato.audit.claims.scores import Value, learn, places
 from sfumato.cli import run
 from sfumato.errors import DataError, ParameterError, PromiseBroken
 
@@ -145,6 +145,7 @@ def test_a_row_of_an_array_reads_like_the_row_alone():
     together = read(rows, 2)
     assert together.names[int(together.shapes[0])] == "array of float64[3] with NaN at [1]"
     assert len(set(together.shapes.tolist())) == 2
+    assert (together.whole() == read_objects(list(rows)).whole()).all()
     assert read(np.arange(5), 6) is None
     assert read(7, 1) is None
     scalars = read(np.array([0.5, 0.25]), 2)
@@ -179,6 +180,28 @@ def test_scores_order_outputs_by_likelihood():
         assert (np.diff(families[name]) > 0).all()
     # The log-ratio of N(1, 1) and N(0, 1) is x − 1/2 in each of three places.
     assert families["histogram"][2] == pytest.approx(4.5, abs=0.8)
+
+
+COMPANY = [
+    1, 2.5, [1.0, 2.0, 3.0], [4.0], None, "a", ("b", "c"), ("d", 0.5), list(range(100)), math.nan,
+    [math.nan, 1.0], {"k": "a"}, np.array([1.0, np.nan]), np.array([np.nan, 1.0]),
+    Raised("KeyError", "a"), [str(i) for i in range(80)],
+]  # fmt: skip
+
+
+def test_what_is_read_from_an_output_does_not_depend_on_its_company():
+    """An event is a set of outputs; if a batch could change membership, no bound would hold."""
+    rng = np.random.default_rng(7)
+    mixed = [[COMPANY[i] for i in rng.integers(0, len(COMPANY), 3_000)] for _ in range(2)]
+    shifted = [[x] if isinstance(x, float) else x for x in mixed[1]]
+    first, second = read_objects(mixed[0]), read_objects(shifted)
+    scores = learn(first, second, floats=True)
+    assert {"sum", "atoms", "histogram", "low bits", "linear"} == {s.family for s in scores}
+    for score in [*scores, Value()]:
+        together = score.of(first)
+        for i in range(200):
+            alone = score.of(read_objects([mixed[0][i]]))
+            assert alone[0] == pytest.approx(together[i], nan_ok=True)
 
 
 def test_code_proves_determinism_only_where_it_can():
@@ -235,6 +258,32 @@ def test_deterministic_functions_that_never_differ_are_not_called_proven():
 def test_a_function_that_always_raises_is_not_called_private():
     with pytest.raises(ParameterError, match="records="):
         sf.audit.check(lambda d: sum(r["age"] for r in d) + np.random.default_rng().random(), PURE)
+    with pytest.raises(ParameterError, match="records="):  # deterministic
+        sf.audit.check(lambda d: sum(r["age"] for r in d), PURE)
+    with pytest.raises(ParameterError, match="at least two different"):
+        sf.audit.check(len, sf.PureDP(1.0, neighbours="bounded"), records=[1])
+    with pytest.raises(ParameterError, match="at least two different"):
+        sf.audit.check(id, sf.PureDP(1.0, neighbours="bounded"), records=[1])
+
+
+def test_the_picture_of_a_witness(tmp_path):
+    import xml.etree.ElementTree as ET
+
+    s = Specimens(3)
+    for func, options in (
+        (s.laplace_count(3.0), {}),
+        (s.randomized_response(0.9), {"records": [0, 1]}),
+    ):
+        claim = sf.PureDP(1.0, neighbours="bounded" if options else "unbounded")
+        verdict = sf.audit.check(func, claim, batched=True, **options)
+        target = verdict.witness.draw(tmp_path / "witness.svg", runs=5_000)
+        drawn = ET.parse(target).getroot()
+        columns = [e for e in drawn.iter() if e.get("opacity")]
+        assert len(columns) >= 4
+        assert {e.get("opacity") for e in columns} == {"1.0", "0.28"}
+        assert any(verdict.witness.event in (e.text or "") for e in drawn.iter())
+    with pytest.raises(ParameterError, match="nothing to draw"):
+        sf.audit.check(len, PURE).witness.draw(tmp_path / "no.svg")
 
 
 def test_values_of_a_users_own_data_are_not_printed():

@@ -20,11 +20,11 @@ import numpy as np
 
 from sfumato.audit.claims.deterministic import read_code
 from sfumato.audit.claims.mechanism_pairs import pairs_of
-from sfumato.audit.claims.outputs import read_objects
+from sfumato.audit.claims.outputs import Raised, read_objects
 from sfumato.audit.claims.pairs import POOL, Pairs
 from sfumato.audit.claims.promises import claim_of, forbidden
 from sfumato.audit.claims.sampling import Sampler, sampler_of
-from sfumato.audit.claims.search import Measurement, Search
+from sfumato.audit.claims.search import ALWAYS_RAISES, NO_PAIRS, Measurement, Search
 from sfumato.audit.claims.verdict import Verdict, Witness
 from sfumato.errors import ParameterError
 
@@ -179,9 +179,15 @@ def _by_outputs(
     """Judge a function that is proved deterministic: two different outputs refute any ε."""
     witness, tried = None, 0
     promised = forbidden(claim)[0]
-    for pair in [] if ignores_data else plan.first(rng):
+    pairs = [] if ignores_data else plan.first(rng)
+    if not pairs and not ignores_data:
+        raise ParameterError(NO_PAIRS)
+    raised = True
+    for pair in pairs:
         tried += 1
         outputs = sampler.outcome(pair.first), sampler.outcome(pair.second)
+        for data, output in zip((pair.first, pair.second), outputs, strict=True):
+            raised = raised and (data == [] or isinstance(output, Raised))
         codes = read_objects(outputs).whole()
         if codes[0] != codes[1]:
             event = f"the output is {outputs[0]}"
@@ -190,6 +196,8 @@ def _by_outputs(
                 certain=True, verified=pair.verified, own_data=bool(plan.datasets),
             )  # fmt: skip
             break
+    if raised and not ignores_data:
+        raise ParameterError(ALWAYS_RAISES)
     refuted = witness is not None and promised.delta < 1
     same_everywhere = f"The function is deterministic and gave the same output on both data sets of all {tried} pairs"  # noqa: E501 - one sentence
     return Verdict(

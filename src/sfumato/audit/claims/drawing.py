@@ -9,6 +9,7 @@ differ by at most the factor e^ε. It is an illustration, and no measurement.
 from __future__ import annotations
 
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,8 +44,10 @@ def picture(first: Outputs, second: Outputs, event: Event, title: str) -> str:
             opacity = 1.0 if inside[place] else 0.28
             marks.append(_column(left, 0.42 * slot, height, _COLOURS[side], opacity))
     every = max(1, len(labels) // 12)
-    for place in range(0, len(labels), every):
-        marks.append(_text(_LEFT + slot * (place + 0.5), _HEIGHT - 26, labels[place], 11))
+    marks += [
+        _text(_LEFT + slot * (place + 0.5), _HEIGHT - 26, labels[place], 11)
+        for place in range(0, len(labels), every)
+    ]
     marks.append(_text(_WIDTH / 2, _HEIGHT - 8, "output", 12))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
@@ -71,10 +74,7 @@ def _places(
     low, high = np.quantile(np.concatenate(values), [0.004, 0.996])
     edges = np.linspace(low, high, _BINS + 1)
     bins = [np.clip(np.searchsorted(edges, v, side="right") - 1, 0, _BINS - 1) for v in values]
-    return [f"{(a + b) / 2:.3g}" for a, b in zip(edges, edges[1:], strict=False)], (
-        bins[0],
-        bins[1],
-    )
+    return [f"{(a + b) / 2:.3g}" for a, b in pairwise(edges)], (bins[0], bins[1])
 
 
 def _inside(

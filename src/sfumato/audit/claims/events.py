@@ -117,17 +117,27 @@ class _Ends:
 
 
 def choose(
-    first: Outputs, second: Outputs, bounds: Sequence[Bound], *, runs: int, floats: bool
+    first: Outputs,
+    second: Outputs,
+    bounds: Sequence[Bound],
+    *,
+    runs: int,
+    floats: bool,
+    both: bool = False,
 ) -> Candidate:
-    """Give the most promising event, for ``runs`` measuring runs on each data set."""
+    """Give the most promising event, for ``runs`` measuring runs on each data set.
+
+    With ``both``, an event for each data set may be joined where one alone is not enough; one
+    alone makes the simpler witness.
+    """
     every = _explore(first, second, bounds, runs=runs, floats=floats)
     for_first, for_second = (
         max((_best_end(ends, bounds, runs, on_first=side) for ends in every), key=_margin)
         for side in (True, False)
     )
     best = max(for_first, for_second, key=_margin)
-    if best.margin > 0 or any(bound.delta for bound in bounds):
-        return best  # one event alone makes the simpler witness
+    if not both or best.margin > 0 or any(bound.delta for bound in bounds):
+        return best
     return max(
         best, _together(for_first, for_second, every[0].runs[0], bounds[0], runs), key=_margin
     )

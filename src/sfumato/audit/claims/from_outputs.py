@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _LEAST = 100
+_NO_CLAIM = 1e6
 
 
 def epsilon_lower_bound(
@@ -47,7 +48,12 @@ def epsilon_lower_bound(
     choosing = [one.part(slice(0, len(one) - runs)) for one in outputs]
     measuring = [one.part(slice(len(one) - runs, None)) for one in outputs]
     chosen = choose(
-        choosing[0], choosing[1], [Bound(0.0, delta)], runs=runs, floats=arithmetic == "float"
+        choosing[0],
+        choosing[1],
+        [Bound(_NO_CLAIM, delta)],  # so that an event for each side is taken where it is sharper
+        runs=runs,
+        floats=arithmetic == "float",
+        both=True,
     )
     happened = [_guesses(chosen, one) for one in measuring]
     if not chosen.event.on_first:

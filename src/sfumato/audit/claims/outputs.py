@@ -5,7 +5,8 @@ Contract: ``Outputs`` holds n outputs. ``shapes`` gives each a code for its stru
 exception is something an event can see. ``numbers`` are the numbers in it from left to right,
 ``words`` codes of its texts; an output with fewer of them has NaN or 0 there. ``whole`` codes the
 output completely: outputs with the same code are the same, but for collisions of 64 bits, which
-can only hide a difference, never make one.
+can only hide a difference, never make one. What is read from an output depends on that output
+alone, never on the others in its batch; a bound on an event's probability needs that.
 
 An array of n numbers, or n rows of them, is taken as it is; NaN in it marks what is missing.
 Everything else is read object by object: numbers, texts, tuples, lists, sets, mappings, arrays,
@@ -126,11 +127,16 @@ def _shapes_of(
     missing = np.isnan(numbers)
     if not missing.any():
         return shapes, {code: kind}
-    shapes += missing @ _PLACES[: numbers.shape[1]]
-    patterns, rows = np.unique(shapes, return_index=True)
-    places = [np.flatnonzero(missing[row]).tolist() for row in rows]
-    names = [f"{kind} with NaN at {at}" if at else kind for at in places]
-    return shapes, dict(zip(patterns.tolist(), names, strict=True))
+    patterns = missing @ _PLACES[: numbers.shape[1]]
+    _, rows, which = np.unique(patterns, return_index=True, return_inverse=True)
+    names = [_with_gaps(kind, missing[row]) for row in rows]
+    codes = np.array([code_of(name) for name in names], dtype=np.int64)
+    return codes[which.reshape(-1)], dict(zip(codes.tolist(), names, strict=True))
+
+
+def _with_gaps(kind: str, missing: npt.NDArray[np.bool_]) -> str:
+    places = np.flatnonzero(missing).tolist()
+    return f"{kind} with NaN at {places}" if places else kind
 
 
 def read_objects(items: Sequence[Any]) -> Outputs:
@@ -150,10 +156,6 @@ def read_objects(items: Sequence[Any]) -> Outputs:
         for j, word in enumerate(words):
             codes[i, j] = code = code_of(word)
             names[code] = word
-    if width > WIDEST:
-        wide = _summed_up(wide)
-    if texts > WIDEST:
-        codes = codes[:, :WIDEST] + 31 * codes[:, WIDEST:].sum(axis=1, keepdims=True)
     return Outputs(shapes, wide, codes, names, any("float" in name for name in names.values()))
 
 
@@ -161,7 +163,8 @@ def _summed_up(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Keep the first numbers, and the sum, the least and the largest of all."""
     known = np.where(np.isnan(numbers), 0.0, numbers)
     total = np.stack([known.sum(axis=1), known.min(axis=1), known.max(axis=1)], axis=1)
-    return np.concatenate([numbers[:, : WIDEST - 3], total], axis=1)
+    wide: npt.NDArray[np.float64] = np.concatenate([numbers[:, : WIDEST - 3], total], axis=1)
+    return wide
 
 
 def _leaves(item: Any) -> tuple[str, list[float], list[str]]:
@@ -172,7 +175,13 @@ def _leaves(item: Any) -> tuple[str, list[float], list[str]]:
             return kind.__name__, [number], []
     numbers: list[float] = []
     words: list[str] = []
-    return _walk(item, numbers, words, 0), numbers, words
+    shape = _walk(item, numbers, words, 0)
+    # Summed up here, for each output alone, so that its columns never depend on its company.
+    if len(numbers) > WIDEST:
+        numbers = _summed_up(np.array([numbers]))[0].tolist()
+    if len(words) > WIDEST:
+        words = [*words[: WIDEST - 1], "\0".join(words[WIDEST - 1 :])]
+    return shape, numbers, words
 
 
 def _walk(item: Any, numbers: list[float], words: list[str], depth: int) -> str:
@@ -186,8 +195,9 @@ def _walk(item: Any, numbers: list[float], words: list[str], depth: int) -> str:
         words.append(item.message)
         return f"raises {item.kind}"
     if isinstance(item, np.ndarray) and item.dtype.kind in "biuf":
-        numbers.extend(item.reshape(-1).astype(np.float64).tolist())
-        return f"array of {item.dtype}{list(item.shape)}"
+        flat = item.reshape(-1).astype(np.float64)
+        numbers.extend(flat.tolist())
+        return _with_gaps(f"array of {item.dtype}{list(item.shape)}", np.isnan(flat))
     if depth < _DEEPEST:
         parts = _parts(item)
         if parts is not None:

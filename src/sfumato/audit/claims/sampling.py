@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import pickle
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -69,8 +70,8 @@ class Sampler:
     def _outputs(self, data: Any, count: int) -> Outputs:
         if self.vectorised:
             return self._batch(data, count)
-        workers = self._pool()
-        if workers is not None and count >= 2 * workers.count:
+        workers = self._pool(count)
+        if workers is not None and count >= 2 * workers.count and _can_be_sent(data):
             return workers.draw(data, count)
         return read_objects([self._one(data) for _ in range(count)])
 
@@ -113,11 +114,12 @@ class Sampler:
         elapsed = time.perf_counter_ns() - begin
         return (output, elapsed) if self.timing else output
 
-    def _pool(self) -> Workers | None:
+    def _pool(self, count: int) -> Workers | None:
         if self.timing or self.processes == 1:
             return None
         if self._workers is None:
-            if self.processes is None and self.seconds_per_output < _POOL_AFTER:
+            slow = self.seconds_per_output > _POOL_AFTER and count * self.seconds_per_output > 0.2
+            if self.processes is None and not slow:
                 return None
             self._workers = Workers.start(self._one, self.processes)
             if self._workers is None:
@@ -179,8 +181,18 @@ def _has_batch_parameter(func: Any) -> bool:
 
 
 def _fresh(data: Any) -> Any:
-    """Give the function an input it may spoil: a new list each time."""
-    return list(data) if type(data) is list else copy.copy(data)
+    """Give the function an input it may spoil: a new list of new records each time."""
+    if type(data) is not list:
+        return copy.copy(data)
+    return [copy.copy(r) if isinstance(r, (list, dict, set)) else r for r in data]
+
+
+def _can_be_sent(data: Any) -> bool:
+    try:
+        pickle.dumps(data)
+    except Exception:  # noqa: BLE001 - whatever the reason, the input stays here
+        return False
+    return True
 
 
 def _raised(error: Exception) -> Raised:

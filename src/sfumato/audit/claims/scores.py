@@ -59,9 +59,11 @@ class Value:
 
     def of(self, outputs: Outputs) -> npt.NDArray[np.float64]:
         """Give the number in each output."""
-        if outputs.numbers.shape[1] == 1:
-            return outputs.numbers[:, 0]
-        return np.asarray(np.nansum(outputs.numbers, axis=1))
+        if self.family == "sum":
+            return np.asarray(np.nansum(outputs.numbers, axis=1))
+        if outputs.numbers.shape[1] == 0:
+            return np.full(len(outputs), np.nan)
+        return outputs.numbers[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +97,8 @@ class Histogram:
                     values = outputs.numbers[rows, column]
                     score[rows] += ratios[np.searchsorted(edges, values, side="right")]
         for column, table in enumerate(self.words[: outputs.words.shape[1]]):
-            score += table.of(outputs.words[:, column])
+            words = outputs.words[:, column]
+            score += np.where(words == 0, 0.0, table.of(words))
         return score
 
 
@@ -110,7 +113,8 @@ class LowBits:
         """Add up the log-ratios of the numbers' places."""
         score = np.zeros(len(outputs))
         for column, table in enumerate(self.tables[: outputs.numbers.shape[1]]):
-            score += table.of(places(outputs.numbers[:, column]))
+            values = outputs.numbers[:, column]
+            score += np.where(np.isnan(values), 0.0, table.of(places(values)))
         return score
 
 

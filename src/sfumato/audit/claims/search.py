@@ -50,7 +50,11 @@ _LEAST_RUNS = 200
 _PROBE = 8
 _PER_RECORD = 5e-4
 """Of two pairs that promise about as much, the smaller is a better example."""
-_ALWAYS_RAISES = (
+NO_PAIRS = (
+    "No neighbouring data sets can be made of these records; name at least two different ones with "
+    "records=[…], or give pairs=[…]."
+)
+ALWAYS_RAISES = (
     "The function raised an exception on every data set that is not empty, so nothing can be said "
     "about it; give it data it is made for, with records=[…], datasets=[…] or pairs=[…]."
 )
@@ -96,16 +100,19 @@ class Search:
     def run(self) -> None:
         """Explore and measure until the claim is refuted or the runs are used up."""
         active = self.pairs.first(self.rng)
-        self.sampler.draw(active[0].first, _PROBE)
+        if not active:
+            raise ParameterError(NO_PAIRS)
+        for _ in range(2):  # the first run may compile; the second tells how long one takes
+            self.sampler.draw(active[0].first, _START if self.sampler.vectorised else _PROBE)
         size = _START
         for number in range(100):
             wanted = min(size, max(_LEAST_RUNS, self.samples // 8))
             size = self._affordable(wanted, pairs=len(active), share=0.3)
             last = size < wanted or size >= self.samples // 8 or self._late()
             runs = self.samples if last else min(4 * size, self.samples)
-            ranked = self._explore(active, size, runs)
+            ranked = self._explore(active, size, runs, last=last)
             if self.all_raised:
-                raise ParameterError(_ALWAYS_RAISES)
+                raise ParameterError(ALWAYS_RAISES)
             pair, candidate = _pick(ranked)
             if last or candidate.margin > 0:
                 self._look(pair, candidate, runs)
@@ -120,7 +127,9 @@ class Search:
         """Whether some measurement refutes the claim."""
         return any(found.refutes for found in self.found)
 
-    def _explore(self, pairs: list[Pair], size: int, runs: int) -> list[tuple[Pair, Candidate]]:
+    def _explore(
+        self, pairs: list[Pair], size: int, runs: int, *, last: bool
+    ) -> list[tuple[Pair, Candidate]]:
         ranked = []
         for pair in pairs:
             self.tried += 1
@@ -128,7 +137,10 @@ class Search:
             self._note_exceptions(pair, first, second)
             self._region = (first, second)
             ranked.append(
-                (pair, choose(first, second, self.promised, runs=runs, floats=self.floats))
+                (
+                    pair,
+                    choose(first, second, self.promised, runs=runs, floats=self.floats, both=last),
+                )
             )
             self._report(f"explored {self.tried} pairs")
             if self._late():

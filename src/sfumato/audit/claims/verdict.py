@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sfumato.audit.claims.drawing import picture
 from sfumato.audit.claims.outputs import Raised, read_objects
 from sfumato.errors import ParameterError, PromiseBroken
@@ -159,5 +161,6 @@ def _name(claim: Guarantee) -> str:
 
 
 def _short(value: Any) -> str:
-    text = str(value) if isinstance(value, Raised) else repr(value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    text = str(plain) if isinstance(plain, Raised) else repr(plain)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.audit.claims.outputs import Outputs, joined, read_objects
+from sfumato.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +72,13 @@ class Workers:
     def _ask(self, orders: list[tuple[Any, int]]) -> list[Outputs]:
         for pipe, order in zip(self.pipes, orders, strict=True):
             pipe.send(order)
-        return [pipe.recv() for pipe in self.pipes]
+        try:
+            return [pipe.recv() for pipe in self.pipes]
+        except EOFError:
+            raise DataError(
+                "A process that ran the function ended without an answer; use processes=1 to see "
+                "what happens in it."
+            ) from None
 
     def _repeat_each_other(self, data: Any) -> bool:
         runs = [tuple(run.whole()) for run in self._ask([(data, _TRIAL)] * self.count)]
