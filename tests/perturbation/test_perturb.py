@@ -17,7 +17,8 @@ NOISE = sf.AddNoise("salary", scale=500)
 
 
 def rows(table):
-    found = table.run(f"SELECT * FROM {table.scan}")
+    names = ", ".join(f'"{name}"' for name in table.columns)
+    found = table.run(f"SELECT {names} FROM {table.scan}")
     return [dict(zip(table.columns, row, strict=True)) for row in found]
 
 
@@ -177,3 +178,10 @@ def test_no_records(tmp_path):
     (tmp_path / "empty.csv").write_text("age,wage\n", encoding="utf-8")
     with pytest.raises(DataError, match="has a header but no records"):
         sf.perturb(tmp_path / "empty.csv", sf.AddNoise("wage", scale=1))
+
+
+def test_a_perturbed_table_can_keep_its_order(folder):
+    table = sf.perturb(folder / "patients.csv", NOISE, schema=folder / "patients.yaml")
+    release = sf.anonymize(table, sf.KAnonymity(3), suppression=0.5, order="keep")
+    assert release.verify().holds
+    assert len(release.rows) == release.records - release.suppressed

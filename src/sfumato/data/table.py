@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sfumato.data.engine import cell_text, translated
+from sfumato.data.engine import cell_text, quoted, translated
 from sfumato.data.frequency import FrequencyTable
 from sfumato.errors import DataError, SchemaError
 
@@ -122,11 +122,12 @@ class Table:
         The copy numbers its rows in the column `ROW`, in the order of the data.
         """
         name = self.engine.fresh("rows")
+        columns = ", ".join(quoted(column) for column in self.columns)
         with translated(self.source):
             self.engine.run("SET preserve_insertion_order = true")
             self.engine.run(
                 f"CREATE TEMP TABLE {name} AS "
-                f"SELECT *, row_number() OVER () AS {ROW} FROM {self.scan}"
+                f"SELECT {columns}, row_number() OVER () AS {ROW} FROM {self.scan}"
             )
             self.engine.run("SET preserve_insertion_order = false")
         return replace(self, scan=name)
