@@ -275,6 +275,57 @@ def test_a_recipe_that_keeps_less_than_it_promises_is_refused(client, name):
     assert "does not know the protocol" in run(client, script, {**liar, "protocol": "toString"}, 1)
 
 
+REFUSAL = """
+try { S.perturb(arguments[0], 1); return ""; } catch (error) { return error.message; }"""
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("GRR", {"size": 2, "keep": 0}),
+        ("GRR", {"keep": ONE}),
+        ("GRR", {"keep": 2.0**31 + 0.5}),
+        ("GRR", {"keep": "2147483648"}),
+        ("GRR", {"keep": None}),
+        ("GRR", {"size": 1}),
+        ("SUE", {"one": ONE, "zero": ONE}),
+        ("OUE", {"one": 0, "zero": ONE - 1}),
+        ("OLH", {"cells": 1}),
+        ("OLH", {"keep": 0}),
+        ("OLH", {"prime": 0}),
+        ("Hadamard", {"blocks": 1, "width": 4, "inside": ONE // 2}),  # rows up to 5 of 4
+        ("Hadamard", {"blocks": 1, "width": 12, "inside": ONE // 2}),
+        ("Hadamard", {"blocks": 0}),
+        ("Hadamard", {"inside": 0}),
+        ("SubsetSelection", {"include": 0}),
+        ("SubsetSelection", {"chosen": 0}),
+        ("SubsetSelection", {"chosen": 5}),
+    ],
+)
+def test_a_recipe_whose_coins_disguise_nothing_is_refused(client, name, wrong):
+    agreed = recipe(survey(name))
+    assert run(client, REFUSAL, agreed) == ""
+    assert "would not disguise an answer" in run(client, REFUSAL, {**agreed, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("GRR", {"size": 2, "keep": 1}),
+        ("SUE", {"one": 1, "zero": ONE - 1}),
+        ("OUE", {"one": 1, "zero": ONE // 2}),
+        ("OLH", {"keep": 1}),
+        ("Hadamard", {"inside": 1}),
+        ("SubsetSelection", {"include": 1}),
+    ],
+)
+def test_an_answer_told_by_being_left_out_is_a_loss_too(client, name, wrong):
+    """The report never names the answer, so it names the answer: the ratio is far below 1."""
+    liar = {**recipe(survey(name)), **wrong}
+    assert run(client, "return S.epsilon(arguments[0])", liar) > 10
+    assert "promises more than it keeps" in run(client, REFUSAL, liar)
+
+
 REMEMBERED = """
 const done = arguments[arguments.length - 1], [recipe, codes, secrets] = arguments;
 const S = SfumatoLocal;

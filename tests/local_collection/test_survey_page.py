@@ -170,6 +170,161 @@ def test_with_memory_the_same_answer_is_the_same_report(browser, asked):
     assert len(nonces) == 4
 
 
+NO_STORAGE = {
+    "throws": "Storage.prototype.setItem = () => { throw new Error('full'); };",
+    "forgets": "Storage.prototype.setItem = () => {};",
+    "denied": "Object.defineProperty(window, 'localStorage', { get() { throw Error('no'); } });",
+}
+
+
+@pytest.fixture
+def beforehand(browser):
+    """Run a script in every page before the page's own."""
+    added = []
+
+    def add(script):
+        found = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+        added.append(found)
+        browser.refresh()
+
+    yield add
+    for found in added:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", found)
+
+
+@pytest.mark.parametrize("how", list(NO_STORAGE))
+def test_memory_that_cannot_be_kept_is_refused(browser, asked, beforehand, how):
+    """Otherwise every visit would send a fresh report of the same answer."""
+    server = asked(survey("OUE", send_to="/reports", remember=True))
+    beforehand(NO_STORAGE[how])
+    answer(browser, 1)
+    wait(browser, "!document.getElementById('missing').hidden")
+    words = browser.find_element("id", "missing").text
+    assert "does not let the page keep anything" in words
+    assert "Nothing was sent" in words
+    assert not browser.find_element("id", "result").is_displayed()
+    assert server.received == []
+
+
+def test_without_memory_a_page_that_keeps_nothing_still_tries_the_same_report(
+    browser, asked, beforehand
+):
+    server = asked(survey("OUE", send_to="/reports"))
+    beforehand(NO_STORAGE["denied"])
+    server.failures = 1
+    answer(browser, 1)
+    assert state(browser)[0] == "bad"
+    browser.find_element("id", "again").click()
+    wait(browser, "document.getElementById('state').className === 'good'")
+    bodies = [body for _, _, body in server.received]
+    assert len(bodies) == 2
+    assert len(set(bodies)) == 1
+
+
+def test_with_memory_the_secret_is_kept_without_a_report_beside_it(browser, asked, beforehand):
+    """Secret and report together give the answer: HMAC of every answer, and see which fits."""
+    server = asked(survey("OUE", send_to="/reports", remember=True))
+    beforehand("StorageManager.prototype.persist = async () => { window.persisted = true; };")
+    server.failures = 1
+    answer(browser, 1)
+    assert state(browser)[0] == "bad"
+    browser.find_element("id", "again").click()
+    wait(browser, "document.getElementById('state').className === 'good'")
+    first, second = (body for _, _, body in server.received)
+    assert first == second
+    kept = browser.execute_script("return Object.entries(localStorage)")
+    assert [name.split()[-1] for name, _ in kept] == ["secret"]
+    assert re.fullmatch("[0-9a-f]{64}", kept[0][1])
+    assert browser.execute_script("return window.persisted") is True
+
+
+SUBMIT = """
+document.querySelectorAll("input[name=answer]")[arguments[0]].click();
+document.getElementById("form").requestSubmit();
+"""
+
+
+@pytest.fixture
+def second_tab(browser):
+    """Open the page of the first tab in a second one; gives both."""
+    first = browser.current_window_handle
+    opened = []
+
+    def open_second(address):
+        browser.switch_to.new_window("tab")
+        opened.append(browser.current_window_handle)
+        browser.get(address)
+        return first, opened[-1]
+
+    yield open_second
+    for tab in opened:
+        browser.switch_to.window(tab)
+        browser.close()
+    browser.switch_to.window(first)
+
+
+def test_an_answer_in_one_tab_is_the_answer_of_the_other(browser, asked, second_tab):
+    server = asked(survey("OUE", send_to="/reports", answers=[f"a{i}" for i in range(12)]))
+    first, second = second_tab(server.address)
+    browser.switch_to.window(first)
+    answer(browser, 3)
+    assert state(browser)[0] == "good"
+    browser.switch_to.window(second)
+    wait(browser, "document.getElementById('state').className === 'good'")
+    assert not browser.find_element("id", "form").is_displayed()
+    shown = browser.execute_script("return document.getElementById('bytes').textContent")
+    assert [body.hex() for _, _, body in server.received] == [shown]
+
+
+def test_a_tab_that_heard_of_nothing_reads_what_was_kept(browser, asked, second_tab, beforehand):
+    server = asked(survey("OUE", send_to="/reports", answers=[f"a{i}" for i in range(12)]))
+    first, second = second_tab(server.address)
+    deaf = "window.addEventListener('storage', (e) => e.stopImmediatePropagation(), true);"
+    beforehand(deaf)
+    browser.switch_to.window(first)
+    answer(browser, 3)
+    assert state(browser)[0] == "good"
+    browser.switch_to.window(second)
+    answer(browser, 3)
+    assert state(browser)[0] == "good"
+    assert len({body for _, _, body in server.received}) == 1
+    assert len(server.collector) == 1
+
+
+def test_two_tabs_take_turns(browser, asked, second_tab):
+    """While one tab makes its report, the other one waits, and then finds it."""
+    agreed = survey("OUE", send_to="/reports", answers=[f"a{i}" for i in range(12)])
+    server = asked(agreed)
+    tabs = second_tab(server.address)
+    hold = """
+    const [name, done] = arguments;
+    navigator.locks.request(name, () => new Promise((resolve) => {
+      window.release = resolve;
+      done();
+    }));"""
+    browser.execute_async_script(hold, f"sfumato cups {agreed.terms.hex()}")
+    for tab in tabs:
+        browser.switch_to.window(tab)
+        browser.execute_script(SUBMIT, 3)
+    time.sleep(0.2)
+    assert server.received == []
+    browser.execute_script("window.release()")
+    for tab in tabs:
+        browser.switch_to.window(tab)
+        wait(browser, "document.getElementById('state').className === 'good'")
+    assert len({body for _, _, body in server.received}) == 1
+    assert len(server.collector) == 1
+
+
+def test_the_page_says_where_it_can_connect_to():
+    for target, words in (
+        ("", "no address at all"),
+        ("/reports", "the server it came from only, at /reports"),
+        ("https://a.example/r", "one address only, https://a.example/r"),
+    ):
+        assert f"can connect to {words}," in render_page(survey(send_to=target))
+
+
 def test_the_page_cannot_connect_anywhere_else(browser, asked, endpoint):
     asked(survey(send_to="https://elsewhere.example/reports"))
     blocked = browser.execute_async_script(

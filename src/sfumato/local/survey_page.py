@@ -67,6 +67,7 @@ def render_page(survey: Survey) -> str:
         "choices": "buttons" if len(survey.answers) <= MOST_BUTTONS else "list",
         "how": HOW[survey.protocol_name],
         "reading": READING,
+        "reach": _reach(survey.send_to),
         **_bet(survey.epsilon),
         "policy": _policy(survey, (client, script)),
         "setup": Markup(_setup(survey)),  # noqa: S704 - escaped for its place
@@ -87,6 +88,15 @@ def _bet(epsilon: Fraction) -> dict[str, str]:
     factor = exp_up(epsilon)
     sure = math.ceil(1000 * factor / (1 + factor)) / 10
     return {"before": "as likely as not", "after": f"{min(sure, 100):g} %"}
+
+
+def _reach(send_to: str) -> str:
+    """Say where the page can connect to, as its policy has it: a path allows its whole server."""
+    if not send_to:
+        return "no address at all"
+    if not urlsplit(send_to).netloc:
+        return f"the server it came from only, at {send_to}"
+    return f"one address only, {send_to}"
 
 
 def _setup(survey: Survey) -> str:

@@ -144,8 +144,8 @@
     SubsetSelection: subset,
   };
 
-  /** The largest ratio between the probabilities of a report under two answers, as a logarithm. */
-  const EPSILON = {
+  /** The ratio between the probabilities of a report under two answers, as a logarithm. */
+  const LOSS = {
     GRR: (r) => Math.log((r.keep * (r.size - 1)) / (ONE - r.keep)),
     SUE: (r) => Math.log((r.one / r.zero) * ((ONE - r.zero) / (ONE - r.one))),
     OUE: (r) => Math.log((r.one / r.zero) * ((ONE - r.zero) / (ONE - r.one))),
@@ -156,18 +156,42 @@
       Math.log((r.include * (r.size - r.chosen)) / ((ONE - r.include) * r.chosen)),
   };
 
-  /** The epsilon that the coins of a recipe keep. */
+  const whole = (number, least, most) =>
+    Number.isInteger(number) && number >= least && number <= most;
+
+  /** A coin that always falls on the same side would show the answer. */
+  const isCoin = (limit) => whole(limit, 1, ONE - 1);
+
+  const powerOfTwo = (number) => whole(number, 1, 2 ** 30) && (number & (number - 1)) === 0;
+
+  /** What the numbers of a recipe must be for its logarithm above to be the whole loss. */
+  const SOUND = {
+    GRR: (r) => isCoin(r.keep),
+    SUE: (r) => isCoin(r.one) && isCoin(r.zero),
+    OUE: (r) => isCoin(r.one) && isCoin(r.zero),
+    OLH: (r) => isCoin(r.keep) && whole(r.prime, 2, ONE) && whole(r.cells, 2, r.prime),
+    // A row beyond the width is not balanced: its halves would have different sizes.
+    Hadamard: (r) => isCoin(r.inside) && whole(r.blocks, 1, 2 ** 30) && powerOfTwo(r.width) &&
+      r.width > Math.max(1, Math.ceil(r.size / r.blocks)) && r.blocks * r.width <= ONE,
+    SubsetSelection: (r) => isCoin(r.include) && whole(r.chosen, 1, r.size - 1),
+  };
+
+  /** The epsilon that the coins of a recipe keep: a loss counts in either direction. */
   function epsilon(recipe) {
-    if (!Object.hasOwn(EPSILON, recipe.protocol)) {
+    if (!Object.hasOwn(LOSS, recipe.protocol)) {
       throw new Error("This page does not know the protocol of the survey; nothing was sent.");
     }
-    return EPSILON[recipe.protocol](recipe);
+    if (!whole(recipe.size, 2, 2 ** 30) || !SOUND[recipe.protocol](recipe)) {
+      throw new Error("The chances of the survey would not disguise an answer; nothing was sent.");
+    }
+    return Math.abs(LOSS[recipe.protocol](recipe));
   }
 
   /** Refuse a recipe whose coins keep less than it promises, or an answer it does not have. */
   function check(recipe, code) {
     const kept = epsilon(recipe);
-    if (recipe.format !== 1 || !(kept <= recipe.epsilon + 1e-9)) {
+    const promised = Number.isFinite(recipe.epsilon) ? recipe.epsilon + 1e-9 : 0;
+    if (recipe.format !== 1 || !(kept <= promised)) {
       throw new Error("The survey promises more than it keeps; nothing was sent.");
     }
     if (!Number.isInteger(code) || code < 0 || code >= recipe.size) {
