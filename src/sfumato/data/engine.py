@@ -49,6 +49,7 @@ class DuckDB:
     def __init__(self) -> None:
         self.connection = duckdb.connect()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.run("SET enable_progress_bar = false")  # it would write among our results
         self.run("SET preserve_insertion_order = false")
         self.run(f"SET temp_directory = {quoted_text(str(self.folder / 'spill'))}")
         self._names = 0
