@@ -101,7 +101,7 @@ def tightness(repeats=10):
 
 
 def right(s, number):
-    """A right function that meets its claim exactly, one of six kinds."""
+    """A right function that meets its claim exactly, one of seven kinds."""
     e = (0.25, 0.5, 1.0, 2.0)[number % 4]
     keep = math.exp(e) / (1 + math.exp(e))
     kinds = (
@@ -111,6 +111,7 @@ def right(s, number):
         (s.laplace_sum(e, 3.0), sf.PureDP(e), {**BATCH, "records": [0, 3]}),
         (s.noisy_max(e), sf.PureDP(e), {**ANSWERS, "size": 3}),
         (s.exponential_mechanism(e), sf.PureDP(e), {**ANSWERS, "size": 3}),
+        (s.numeric_sparse(e), sf.PureDP(e), {**ANSWERS, "size": 3}),
     )
     return kinds[(number // 4) % len(kinds)]
 

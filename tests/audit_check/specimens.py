@@ -77,6 +77,22 @@ class Specimens:
 
         return run
 
+    def numeric_sparse(self, epsilon):
+        """Which answer is first above 0.5, and that one with fresh noise: right, with gaps."""
+        find = self.sparse_vector(1, epsilon / 2)
+
+        def run(answers, n):
+            told = find(answers, n)
+            noisy = np.asarray(answers) + self.rng.laplace(0, 2 / epsilon, told.shape)
+            return np.where(told == 1, on_grid(noisy), np.nan)
+
+        return run
+
+    def listed(self, epsilon):
+        """The right sparse vector as lists of different lengths, one by one."""
+        find = self.sparse_vector(1, epsilon)
+        return lambda answers: [bool(x) for x in find(answers, 1)[0] if x >= 0]
+
     def sparse_vector(self, variant, epsilon, *, positives=1, threshold=0.5):
         """Algorithms 1 and 3 to 6 of Lyu, Su and Li (VLDB 2017); 1 is right, the others are not."""
 

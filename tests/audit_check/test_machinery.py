@@ -204,6 +204,37 @@ def test_what_is_read_from_an_output_does_not_depend_on_its_company():
             assert alone[0] == pytest.approx(together[i], nan_ok=True)
 
 
+def test_gaps_in_an_array_are_told_apart_in_any_company():
+    rng = np.random.default_rng(8)
+    rows = np.where(rng.random((4_000, 10)) < 0.5, np.nan, rng.integers(0, 3, (4_000, 10)))
+    together = read(rows, len(rows))
+    assert (together.whole() == read_objects(list(rows)).whole()).all()
+    patterns = {tuple(row) for row in np.isnan(rows).tolist()}
+    assert len(set(together.shapes.tolist())) == len(patterns)
+    for i in range(100):
+        assert read(rows[i : i + 1], 1).shapes[0] == together.shapes[i]
+    wide = np.full((64, 64), 1.0)
+    wide[np.arange(64), np.arange(64)] = np.nan
+    assert len(set(read(wide, 64).shapes.tolist())) == 64
+
+
+@pytest.mark.parametrize("variant", [3, 4, 5, 6])
+def test_an_event_is_a_set_of_outputs_however_they_are_batched(variant):
+    s = Specimens(9)
+    run = s.sparse_vector(variant, 1.0, positives=2)
+    answers = [0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5
+    first, second = (read(run(data, 20_000), 20_000) for data in answers)
+    for score in learn(first, second, floats=True):
+        rows = run(answers[0], 2_000)
+        together = score.of(read(rows, 2_000))
+        apart = np.concatenate(
+            [score.of(read(rows[i : i + 7], len(rows[i : i + 7]))) for i in range(0, 2_000, 7)]
+        )
+        alone = np.concatenate([score.of(read_objects([row])) for row in rows[:200]])
+        assert np.allclose(together, apart, rtol=0, atol=1e-9)
+        assert np.allclose(together[:200], alone, rtol=0, atol=1e-9)
+
+
 def test_code_proves_determinism_only_where_it_can():
     import random
 

@@ -38,6 +38,7 @@ def right_functions():
         yield s.noisy_max(e), pure, answers
         yield s.exponential_mechanism(e), pure, answers
         yield s.sparse_vector(1, e), pure, answers
+        yield s.numeric_sparse(e), pure, answers
         sigma = 1 + i / 4
         yield s.gaussian_count(sigma), sf.ApproxDP(e, gaussian_delta(e, sigma) * 1.0001), {}
 
@@ -53,6 +54,24 @@ def test_a_hundred_right_functions_are_not_accused():
     assert all(verdict.confidence == 0.99 for verdict in verdicts)
     shown = [v.epsilon_lower_bound > 0 for v in verdicts]
     assert np.mean(shown) > 0.5  # not by being blind
+
+
+def test_right_functions_with_outputs_of_other_kinds_are_not_accused():
+    rng = np.random.default_rng(3)
+    keep = math.e / (1 + math.e)
+
+    def texts(data):
+        kept = rng.random() < keep
+        word = "yes" if (data[0] == 1) is kept else "no"
+        if rng.random() < 0.3:
+            raise ValueError(f"{word}, but late")
+        return {"answer": word, "parts": (word, [1.5] * int(rng.integers(3)))}
+
+    assert not sf.audit.check(texts, sf.PureDP(1.0, neighbours=BOUNDED), samples=20_000).refuted
+    listed = Specimens(4).listed(1.0)
+    assert not sf.audit.check(
+        listed, sf.PureDP(1.0), inputs="answers", size=4, samples=3_000
+    ).refuted
 
 
 def test_the_rate_of_false_alarms_on_a_pair_that_meets_its_claim_exactly():

@@ -38,8 +38,8 @@ WIDEST = 64
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _DEEPEST = 6
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_PLACES = np.array([hash((i, 1)) | 1 for i in range(WIDEST)], dtype=np.int64)
-"""A number for every column, such that their sums tell sets of columns apart."""
+_PLACES = np.array([1 << i for i in range(WIDEST)], dtype=np.uint64)
+"""A binary digit for every column, so that a number stands for a set of columns."""
 
 
 @dataclass(frozen=True)
