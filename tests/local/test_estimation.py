@@ -7,9 +7,12 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.stats import binom
 
 import sfumato as sf
+from sfumato.errors import ParameterError
 from sfumato.local import consistency, hadamard, hashing
+from sfumato.local.binomial import tail_limit
 from sfumato.local.reports import Aggregate
 
 Z = 5.0
@@ -202,10 +205,7 @@ def test_repairs_give_what_they_promise(seeded):
         assert near == pytest.approx(found.x, abs=1e-4)
         assert ((near - raw) ** 2).sum() <= ((sub - raw) ** 2).sum() + 1e-12
     assert consistency.norm_sub(np.array([-0.1, -0.2])) == pytest.approx([0.5, 0.5])
-    cut = consistency.base_cut(np.array([0.3, 0.019, 0.021]), np.full(3, 0.01), alpha=0.05)
-    # The normal quantile of 1 − 0.05/3 is 2.128.
-    assert cut.tolist() == [0.3, 0.0, 0.0]
-    cut = consistency.base_cut(np.array([0.0212, 0.0214, 0.0]), np.full(3, 0.01), alpha=0.05)
+    cut = consistency.base_cut(np.array([0.0212, 0.0214, 0.0]), np.full(3, 0.0213))
     assert cut.tolist() == [0.0, 0.0214, 0.0]
 
 
@@ -250,3 +250,33 @@ def test_extreme_parameters_work_and_keep_the_promise(kind, d, epsilon):
     assert np.isfinite(estimate.standard_error).all()
     assert 0.99 * epsilon < protocol.guarantee.epsilon <= epsilon
     assert len(protocol.perturb([])) == 0
+
+
+@pytest.mark.parametrize("n", [1, 7, 150, 100_000, 10**8])
+@pytest.mark.parametrize("p", [1e-6, 0.0025, 0.27, 0.5, 0.9])
+@pytest.mark.parametrize("level", [0.6, 0.05, 1e-5, 1e-9])
+def test_the_binomial_limit_is_the_least_number_that_chance_rarely_reaches(n, p, level):
+    limit = tail_limit(n, p, level)
+    assert binom.sf(limit - 1, n, p) <= level * (1 + 1e-5)
+    assert binom.sf(limit - 2, n, p) > level * (1 - 1e-5)
+
+
+@pytest.mark.parametrize("kind", [sf.local.OUE, sf.local.OLH, sf.local.SubsetSelection])
+def test_base_cut_keeps_its_level_where_support_is_rare(kind, seeded):
+    """Everybody has value 0; with large ε few reports support any other one."""
+    protocol = kind(256, epsilon=6)
+    reports = [protocol.perturb([0] * 500) for _ in range(40)]
+    cut = [protocol.estimate(part, consistency="base-cut").frequencies for part in reports]
+    assert all(found[0] > 0 for found in cut)
+    assert sum((found[1:] > 0).any() for found in cut) <= binom.isf(1e-4, 40, 0.05)
+
+
+def test_the_limit_of_absent_values_is_that_of_their_support():
+    oue = sf.local.OUE(4, epsilon=2)
+    found = oue.estimate(oue.perturb([0] * 50))
+    p, q = map(float, oue.probabilities)
+    first = int(binom.isf(0.05 / 4, 50, q)) + 1  # Pr[first or more] ≤ 0.05/4
+    values = (np.array([first - 1, first]) / 50 - q) / (p - q)
+    assert (values > found.absent_limit(0.05)[0]).tolist() == [False, True]
+    with pytest.raises(ParameterError, match="alpha"):
+        found.absent_limit(1.0)

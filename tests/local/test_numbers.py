@@ -130,3 +130,35 @@ def test_the_reach_of_the_square_wave_is_the_papers():
         assert best_reach(epsilon) == pytest.approx(wanted)
     assert best_reach(1e-3) == pytest.approx(0.5, abs=1e-3)
     assert best_reach(1e-6) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("protocol", "good", "bad"),
+    [
+        (sf.local.Duchi((0, 100), epsilon=1), [65534, 65535], [0, 5, 65533]),
+        (sf.local.Piecewise((0, 100), epsilon=1, grid=10), [0, 9], [10, 11, 12, 60_000]),
+        (sf.local.Hybrid((0, 100), epsilon=1, grid=10), [0, 9, 10, 11], [12, 60_000]),
+        (sf.local.Hybrid((0, 100), epsilon=0.5, grid=10), [10, 11], [0, 9, 12, 65535]),
+    ],
+)
+def test_codes_that_no_device_makes_are_refused(protocol, good, bad):
+    possible = {code for x in (0, 50, 100) for code, p in protocol.distribution(x).items() if p}
+    assert set(good) <= possible
+    assert not set(bad) & possible
+    codes = np.array([*good, *bad], dtype=np.uint16)
+    accepted = sf.local.well_formed(protocol, {"code": codes})
+    assert accepted.tolist() == [True] * len(good) + [False] * len(bad)
+
+
+def test_intervals_of_means_do_not_collapse(seeded):
+    one = sf.local.Duchi((0, 1), epsilon=1)
+    found = one.estimate(one.perturb([0.5]))
+    assert found.standard_error >= math.sqrt(one.variance(1, 1.0)) > 0
+    # At the bound almost all readings agree, and their spread alone says too little.
+    for kind, n in ((sf.local.Hybrid, 30), (sf.local.Duchi, 30), (sf.local.Piecewise, 30)):
+        protocol = kind((0, 1), epsilon=8)
+        hits = 0
+        for _ in range(200):
+            low, high = protocol.estimate(protocol.perturb([1.0] * n)).interval()
+            hits += low <= 1 <= high
+        assert hits >= 180, kind.__name__

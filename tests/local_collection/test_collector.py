@@ -248,3 +248,31 @@ def test_a_file_is_taken_in_transactions_and_only_once(tmp_path):
 def test_a_receipt_is_what_a_page_expects():
     text = json.dumps(Receipt(1, {Reason.DUPLICATE: 2}).record())
     assert text == '{"accepted": 1, "dropped": {"sent twice": 2}}'
+
+
+def test_the_limit_holds_for_a_body_of_many_messages(tmp_path):
+    agreed = survey("GRR")
+    single = [encode(agreed.protocol.perturb(people(1)), agreed.address) for _ in range(50)]
+    lines = b"\n".join(
+        encode_json(agreed.protocol.perturb(people(1)), agreed.address) for _ in "ab"
+    )
+    with Collector(agreed, tmp_path / "s.db", most_per_message=1) as collector:
+        assert collector.receive(b"".join(single)) == Receipt(0, {Reason.OVERSIZED: 50})
+        assert collector.receive(lines) == Receipt(0, {Reason.OVERSIZED: 2})
+        assert collector.receive_many(single[:3]) == Receipt(3, {})  # three bodies
+        assert len(collector) == 3
+
+
+def test_others_may_write_while_somebody_reads(tmp_path, monkeypatch):
+    agreed = survey("GRR")
+    messages = [encode(agreed.protocol.perturb(people(3)), agreed.address) for _ in range(3)]
+    with Collector(agreed, tmp_path / "s.db") as collector:
+        collector.receive_many(messages[:2])
+        monkeypatch.setattr(type(collector._store), "TOGETHER", 1)
+        reading = collector._store.read(0)
+        assert len(next(reading)[1]) == 3  # the reader stops in the middle, as for decoding
+        writer = threading.Thread(target=collector.receive, args=(messages[2],), daemon=True)
+        writer.start()
+        writer.join(20)
+        assert not writer.is_alive()
+        assert [len(rows) for _, rows in reading] == [3, 3]

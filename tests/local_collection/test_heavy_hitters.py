@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import binom, chi2, norm
 
 from sfumato.dp.noise import insecure_seeded
 from sfumato.errors import DataError, ParameterError
@@ -104,3 +104,29 @@ def test_what_makes_no_sense_is_refused():
             HeavyHitters(**{"epsilon": 1, **given})
     with pytest.raises(DataError, match="more people"):
         HeavyHitters(epsilon=1).find(HeavyHitters(epsilon=1).perturb([5]))
+
+
+def test_alpha_holds_where_few_reports_support_a_value():
+    """No value is held twice and a count is a few: the normal tail finds something in most runs."""
+    hitters = HeavyHitters(epsilon=4, bits=48)
+    rng = np.random.default_rng(1)
+    false = 0
+    with insecure_seeded(11):
+        for _ in range(30):
+            values = rng.integers(0, 1 << 48, size=1_000)
+            false += len(hitters.find(hitters.perturb(values), alpha=0.05)) > 0
+    assert false <= binom.isf(1e-4, 30, 0.05)
+
+
+def test_what_is_found_says_that_it_was_selected():
+    hitters = HeavyHitters(epsilon=5, bits=8, start=4, step=4, width=4)
+    found = hitters.find(hitters.perturb([200] * 2_000))
+    assert found.biased
+    assert "tend to be too large" in str(found)
+    assert "unbiased" not in str(found)
+
+
+def test_half_a_surrogate_pair_is_refused_without_being_quoted():
+    with pytest.raises(DataError, match="surrogate") as caught:
+        HeavyHitters(epsilon=1).perturb(["ab\ud800"])
+    assert caught.value.__context__ is None

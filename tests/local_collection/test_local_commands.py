@@ -155,3 +155,25 @@ def test_every_option_is_in_the_reference_and_help_teaches_by_example():
         for parameter in command.params:
             for option in parameter.opts:
                 assert option in text, f"{option} of {name}"
+
+
+def test_reports_never_replace_what_is_there(folder, capsys):
+    before = (folder / "people.csv").read_bytes()
+    for more in ([], ["--force"]):
+        assert perturb("-c", "answer", *more, output="people.csv") == 2
+        assert "another file" in " ".join(capsys.readouterr().err.split())
+    assert perturb("-c", "answer", "--force", output="cups/survey.yaml") == 2
+    assert (folder / "people.csv").read_bytes() == before
+    assert perturb("-c", "answer") == 0
+    first = (folder / "reports.bin").read_bytes()
+    assert perturb("-c", "answer") == 2
+    assert "exists already" in " ".join(capsys.readouterr().err.split())
+    assert (folder / "reports.bin").read_bytes() == first
+    assert perturb("-c", "answer", "--force") == 0
+    assert (folder / "reports.bin").read_bytes() != first
+
+
+def test_a_missing_file_leaves_no_empty_store(folder):
+    assert perturb("-c", "answer") == 0
+    assert collect("reports.bin", "nope.bin") == 2
+    assert not (folder / "s.db").exists()

@@ -185,7 +185,9 @@ def test_standard_errors_are_those_that_repetition_shows():
         errors.append([found.standard_error[found.values.index(x)] for x in "abc"])
     spread = np.std(estimates, axis=0, ddof=1)
     ratio = spread / np.mean(errors, axis=0)
-    assert ((ratio > 0.72) & (ratio < 1.32)).all()  # 4.5 standard errors of a standard deviation
+    # 4.5 standard errors of a standard deviation; below also a tenth or so, because the larger of
+    # two variances is stated, one of which is seen from the eight bits of a string alone.
+    assert ((ratio > 0.62) & (ratio < 1.32)).all()
     means = np.mean(estimates, axis=0)
     assert np.abs((means - [0.5, 0.25, 0.25]) / (spread / math.sqrt(150))).max() < 5
 
@@ -210,3 +212,23 @@ def test_parameters_that_promise_nonsense_are_refused():
         RAPPOR(epsilon=4, report_epsilon=2).perturb([1, 2])
     with pytest.raises(ParameterError, match="32 bytes"):
         derived(b"short", b"", b"")
+
+
+def test_a_frequent_string_that_is_missing_does_not_raise_absent_ones():
+    rappor = RAPPOR(epsilon=6, report_epsilon=4)
+    people = ["missing.example"] * 50_000 + ["example.org"] * 30_000
+    people += [f"tail{i}" for i in range(20_000)]
+    with insecure_seeded(3):
+        reports = rappor.perturb(people)
+    found = rappor.decode(reports, ["example.org", *(f"absent{i}" for i in range(500))])
+    assert found.values == ("example.org",)
+    assert abs(found.frequencies[0] - 0.3) < 4 * found.standard_error[0]
+    assert found.standard_error[0] < 0.02
+
+
+def test_half_a_surrogate_pair_is_refused_without_being_quoted():
+    rappor = RAPPOR(epsilon=6, report_epsilon=4)
+    for attempt in (rappor.perturb, lambda values: rappor.device("q").report(values[0])):
+        with pytest.raises(DataError, match="surrogate") as caught:
+            attempt(["ab\ud800"])
+        assert caught.value.__context__ is None

@@ -156,3 +156,11 @@ def test_the_client_has_no_other_randomness_than_the_browsers():
     assert "Math.random" not in script
     assert "Date" not in script
     assert script.count("crypto.getRandomValues(") == 3  # words, a secret, a nonce
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"), [("Q\ud800?", ["a", "b"]), ("Q?", ["a", "b\udc00"])]
+)
+def test_half_a_surrogate_pair_is_refused(question, answers):
+    with pytest.raises(SchemaError, match="surrogate"):
+        Survey.of("q", question, answers, epsilon=1)

@@ -250,3 +250,36 @@ def test_a_message_without_reports_is_not_written():
     agreed = survey()
     with pytest.raises(DataError, match="1 to"):
         encode(Reports.empty(agreed.protocol), agreed.address)
+
+
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "BJ", "JB", "BJnJ", "JJ", "uJnJn", "nJ", "sJ", "BnB", "JnuJ", "JnBJBn", "BxB", "xB", "BtB",
+        "cJnJ", "cnJ", "xnJ", "tJ",
+    ],
+)  # fmt: skip
+def test_files_of_both_forms_may_be_joined(pattern, at_once, tmp_path, monkeypatch):
+    agreed = survey("GRR")
+    monkeypatch.setattr("sfumato.local.wire_files.AT_ONCE", at_once)
+    between = {"n": b"\n", "u": BOM, "s": b" ", "x": b"XXXX"}
+    parts, data = [], b""
+    for sign in pattern:
+        reports = agreed.protocol.perturb(values(5))
+        message = (encode_json if sign in "Jc" else encode)(reports, agreed.address)
+        if sign in "BJ":
+            parts.append(reports)
+        data += between.get(sign) or (message[:-2] if sign in "tc" else message)
+    if pattern == "cJnJ":
+        parts = parts[1:]  # a line that broke off hides what follows on the same line
+    (tmp_path / "r").write_bytes(data)
+    cut = list(pieces(tmp_path / "r"))
+    for found in (list(read(data, agreed)), [one for piece in cut for one in read(piece, agreed)]):
+        taken = [one for one in found if isinstance(one, Got)]
+        assert all(same(one.reports, part) for one, part in zip(taken, parts, strict=True))
+        dropped = [one.reason for one in found if isinstance(one, Dropped)]
+        assert dropped == [Reason.MALFORMED] * sum(sign in "xtc" for sign in pattern)

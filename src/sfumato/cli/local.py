@@ -125,6 +125,7 @@ def perturb(
         str | None, typer.Option("--column", "-c", help="Column of answers; default: the only one.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Readable JSON, not binary.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of reports.")] = False,
 ) -> None:
     """Do what people's devices do: disguise each answer in a file.
 
@@ -132,9 +133,17 @@ def perturb(
 
     For simulations, and for answers that are held already and must be passed on.
     """
-    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - help stays quick
+    from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
+    from sfumato.errors import ParameterError  # noqa: PLC0415 - the same
+    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - the same
     from sfumato.local.wire_files import write_messages  # noqa: PLC0415 - the same
 
+    if any(
+        output.exists() and kept.exists() and output.samefile(kept) for kept in (values, survey)
+    ):
+        raise ParameterError(f"{output} is read from; write the reports to another file.")
+    if not force:
+        refuse_existing(output, "--force")
     agreed = read_survey(survey)
     reports = agreed.protocol.perturb(_column(values, column))
     write_messages(output, reports, agreed.address, as_json=json)
@@ -155,8 +164,12 @@ def collect(
     """
     from sfumato.local.collector import Collector  # noqa: PLC0415 - help stays quick
     from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - the same
+    from sfumato.local.wire_files import refuse_unreadable  # noqa: PLC0415 - the same
 
-    with Collector(read_survey(survey), store) as collector:
+    agreed = read_survey(survey)
+    for file in reports:
+        refuse_unreadable(file)  # before a store is made that would stay empty
+    with Collector(agreed, store) as collector:
         for file in reports:
             out.print(f"{file}: {collector.receive_file(file)}", markup=False)
         out.print(f"{store} holds {len(collector):,} reports")

@@ -1,6 +1,7 @@
 """Binomial probabilities for large n, to about eleven digits.
 
-Contract: ``binomial(k, n, p)`` is Pr[k of n coins show heads], elementwise over arrays of k and n.
+Contract: ``binomial(k, n, p)`` is Pr[k of n coins show heads], elementwise over arrays of k and n;
+``tail_limit`` is the number of heads that chance reaches with at most a given probability.
 
 The saddle-point form (Loader, "Fast and accurate computation of binomial probabilities", 2000)
 avoids the cancellation that logarithms of factorials of large n suffer from: with m = n·p, m′ =
@@ -46,6 +47,22 @@ def binomial(k: npt.NDArray[np.int64], n: npt.NDArray[np.int64] | int, p: float)
     out = np.where(inner, out, 0.0)
     out = np.where((heads == 0) & (tails >= 0), np.exp(trials * math.log1p(-p)), out)
     return np.where((tails == 0) & (heads > 0), np.exp(trials * math.log(p)), out)
+
+
+def tail_limit(n: int, p: float, level: float) -> int:
+    """Give the least k with Pr[k or more of n coins show heads] ≤ level; n + 1 if there is none.
+
+    Sums are taken from the far end, where terms are small. What lies beyond the far end has at most
+    a millionth of the level (Bernstein's inequality) and is counted as that.
+    """
+    slack = level * 1e-6
+    mean, spread, far = n * p, n * p * (1 - p), math.log(1 / slack)
+    reach = far / 3 + math.sqrt(far * far / 9 + 2 * spread * far)
+    low, high = max(0, math.floor(mean - reach)), min(n, math.ceil(mean + reach))
+    terms = binomial(np.arange(low, high + 1), n, p)
+    tails = np.cumsum(terms[::-1])[::-1] + (slack if high < n else 0.0)
+    small = np.flatnonzero(tails <= level)
+    return low + int(small[0]) if small.size else high + 1
 
 
 def _stirling(n: Floats) -> Floats:

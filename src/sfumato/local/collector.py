@@ -14,7 +14,6 @@ what came since it was last asked.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 from sfumato.errors import DataError
 from sfumato.local.report_store import Batch, ReportStore
 from sfumato.local.reports import Reports
-from sfumato.local.wire import Dropped, Reader, Reason
+from sfumato.local.wire import Dropped, Message, Reader, Reason
 from sfumato.local.wire_files import pieces
 
 if TYPE_CHECKING:
@@ -76,6 +75,10 @@ class Collector:
     def __init__(
         self, survey: Survey, store: str | Path, *, most_per_message: int | None = None
     ) -> None:
+        """Open a store; ``most_per_message`` is how many reports may arrive together.
+
+        It holds for each piece of input (the body of a request), however many messages are in it.
+        """
         self.survey = survey
         self.most_per_message = most_per_message
         self._reader = Reader(survey.address, survey.protocol)
@@ -114,12 +117,9 @@ class Collector:
         small = [data for data in pieces if len(data) <= LARGEST]
         if len(small) < len(pieces):
             dropped[Reason.OVERSIZED] += len(pieces) - len(small)
-        most = math.inf if self.most_per_message is None else self.most_per_message
-        for found in self._reader.read(small):
+        for found in self._messages(small):
             if isinstance(found, Dropped):
                 dropped[found.reason] += found.reports
-            elif len(found.rows) > most:
-                dropped[Reason.OVERSIZED] += len(found.rows)
             else:
                 for reason, count in (
                     (Reason.RANGE, found.out_of_range), (Reason.MALFORMED, found.malformed)
@@ -128,6 +128,20 @@ class Collector:
                         dropped[reason] += count
                 if len(found.rows):
                     yield Batch(found.nonce, len(found.rows), found.rows.tobytes())
+
+    def _messages(self, small: list[bytes]) -> Iterator[Message | Dropped]:
+        """Read pieces of input; one with more reports than allowed is dropped as a whole."""
+        if self.most_per_message is None:
+            yield from self._reader.read(small)
+            return
+        for piece in small:
+            found = self._reader.read([piece])
+            reports = sum(len(one.rows) for one in found if isinstance(one, Message))
+            for one in found:
+                if isinstance(one, Dropped) or reports <= self.most_per_message:
+                    yield one
+                else:
+                    yield Dropped(Reason.OVERSIZED, max(1, len(one.rows)))
 
     def __len__(self) -> int:
         """Give the number of reports in the store."""

@@ -1,7 +1,8 @@
 """The best protocol for so many values, this ε and so many people.
 
 Contract: ``best(d, epsilon, n)`` compares all protocols for frequencies by the mean variance over
-the d values, which is ``variance(n, 1/d)`` whatever the data are, among those whose report fits
+the d values, ``variance(n, 1/d)``, which holds whatever the data are (for Hadamard with several
+blocks: where people spread evenly over the blocks), among those whose report fits
 ``max_report_bits``. Of protocols within one part in a thousand the one with the smaller report
 wins. The :class:`Comparison` prints as a table, draws itself (``svg()``) and holds the winner,
 ready to use. Nothing here looks at data, so choosing costs no privacy.

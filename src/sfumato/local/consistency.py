@@ -11,12 +11,12 @@ the labels in :data:`BIAS` say which. The default everywhere is ``"none"``.
   max(f + δ, 0) for one δ over *all* values. Where the positive estimates sum to more than 1 it
   equals ``norm_sub``; where they sum to less it also lifts values whose estimate was below 0.
 * ``base_cut`` keeps estimates that chance alone would not give to any of d absent values, except
-  with probability ``alpha``, and sets the others to 0; the sum is left as it is (same paper).
+  with probability ``alpha``, and sets the others to 0; the sum is left as it is (same paper). The
+  limit is :meth:`sfumato.local.estimate.Estimate.absent_limit`.
 """
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -24,6 +24,8 @@ import numpy as np
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
@@ -39,8 +41,8 @@ BIAS: dict[str, str] = {
 }
 
 
-def repair(frequencies: Floats, spread: Floats, how: Consistency, *, alpha: float = 0.05) -> Floats:
-    """Apply a repair by name; ``spread`` is the standard error that an absent value has."""
+def repair(frequencies: Floats, how: Consistency, limit: Callable[[], Floats]) -> Floats:
+    """Apply a repair by name; ``limit`` gives what absent values stay below."""
     if how == "none":
         return frequencies
     if how == "norm-sub":
@@ -48,7 +50,7 @@ def repair(frequencies: Floats, spread: Floats, how: Consistency, *, alpha: floa
     if how == "simplex":
         return simplex(frequencies)
     if how == "base-cut":
-        return base_cut(frequencies, spread, alpha=alpha)
+        return base_cut(frequencies, limit())
     raise ParameterError(f"Consistency is one of {', '.join(map(repr, BIAS))}, and {how!r} is not.")
 
 
@@ -80,9 +82,6 @@ def simplex(frequencies: Floats) -> Floats:
     return np.asarray(np.maximum(frequencies + shifts[last], 0.0))
 
 
-def base_cut(frequencies: Floats, spread: Floats, *, alpha: float = 0.05) -> Floats:
-    """Keep what stands out from noise among d values at level ``alpha``; set the rest to 0."""
-    if not 0 < alpha < 1:
-        raise ParameterError(f"α (alpha) is above 0 and below 1, and {alpha} was given.")
-    limit = NormalDist().inv_cdf(1 - alpha / frequencies.size) * spread
+def base_cut(frequencies: Floats, limit: Floats) -> Floats:
+    """Keep what is above the limit of absent values; set the rest to 0."""
     return np.where(frequencies > limit, frequencies, 0.0)

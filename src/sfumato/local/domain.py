@@ -125,6 +125,15 @@ DomainLike: TypeAlias = Domain | Iterable[Any] | int
 """What a domain can be read from."""
 
 
+def encoded(text: str) -> bytes:
+    """Give the UTF-8 bytes of a text; one that has none is refused without being quoted."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        pass  # raised outside, so that no traceback carries the text
+    raise DataError("A text has half of a surrogate pair, which is no character; repair it first.")
+
+
 def _refuse_strangers(strange: npt.NDArray[np.bool_]) -> None:
     count = int(strange.sum())
     if count:

@@ -23,6 +23,8 @@ from sfumato.local import coins
 from sfumato.local.means import MeanProtocol, scaled
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     from sfumato.dp.rounding import Stated
@@ -54,6 +56,10 @@ class Duchi(MeanProtocol):
     def scales(self) -> tuple[float, float]:
         """No numbers; an answer is worth 1/(2p−1)."""
         return 0.0, float(1 / (2 * self.lean - 1))
+
+    def plausible(self, payload: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+        """Say which rows are answers of the coin; nothing else is ever sent."""
+        return np.asarray(payload["code"] >= self.outputs)
 
     def distribution(self, value: float) -> dict[int, Fraction]:
         """Give the probabilities of minus and plus."""

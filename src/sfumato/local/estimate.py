@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import ParameterError
+from sfumato.local.binomial import tail_limit
 from sfumato.local.consistency import BIAS, Consistency, repair
 
 if TYPE_CHECKING:
@@ -31,6 +32,30 @@ if TYPE_CHECKING:
     from sfumato.dp.guarantees import LocalDP
 
     Floats = npt.NDArray[np.float64]
+
+SELECTED = (
+    "selected: only what stands out from chance is listed, so frequencies tend to be too large, "
+    "those near the limit most"
+)
+"""What is said of estimates that were chosen by their size."""
+
+
+@dataclass(frozen=True)
+class AbsentSupport:
+    """How many of n reports support a value that nobody has: n coins of q, exactly."""
+
+    n: int
+    p: float
+    q: float
+
+    def limit(self, level: float) -> float:
+        """Give the frequency that such a value exceeds with at most this probability.
+
+        The binomial tail is exact also where n·q is a few and the normal one is far too thin.
+        """
+        reached = tail_limit(self.n, self.q, level)
+        # Half a report below the first count that is too rare, so that rounding decides nothing.
+        return ((reached - 0.5) / self.n - self.q) / (self.p - self.q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +70,8 @@ class Estimate:
     absent_error: Floats
     guarantee: LocalDP
     consistency: Consistency = "none"
+    absent_support: AbsentSupport | None = None
+    selected: bool = False
 
     @property
     def counts(self) -> Floats:
@@ -54,12 +81,12 @@ class Estimate:
     @property
     def bias(self) -> str:
         """What was done to the unbiased estimates, in words."""
-        return BIAS[self.consistency]
+        return SELECTED if self.selected else BIAS[self.consistency]
 
     @property
     def biased(self) -> bool:
-        """Whether a repair was applied."""
-        return self.consistency != "none"
+        """Whether a repair was applied, or only what stands out is listed."""
+        return self.selected or self.consistency != "none"
 
     def interval(
         self, level: float = 0.95, *, population: bool = False, together: bool = False
@@ -80,8 +107,21 @@ class Estimate:
 
     def consistent(self, how: Consistency, *, alpha: float = 0.05) -> Estimate:
         """Repair the estimates so that they look like a distribution; this biases them."""
-        repaired = repair(self.unbiased, self.absent_error, how, alpha=alpha)
+        repaired = repair(self.unbiased, how, lambda: self.absent_limit(alpha))
         return replace(self, frequencies=repaired, consistency=how)
+
+    def absent_limit(self, alpha: float = 0.05) -> Floats:
+        """Give what no absent one among all the values exceeds, but with probability ``alpha``.
+
+        Bonferroni over the exact binomial tail of each, or over the normal one for protocols whose
+        coins are fair (Hadamard), where it is close.
+        """
+        if not 0 < alpha < 1:
+            raise ParameterError(f"α (alpha) is above 0 and below 1, and {alpha} was given.")
+        level = alpha / max(1, len(self.values))
+        if self.absent_support is None:
+            return np.asarray(NormalDist().inv_cdf(1 - level) * self.absent_error)
+        return np.full(len(self.values), self.absent_support.limit(level))
 
     def frequency(self, value: Any) -> float:
         """Give the frequency of one value."""

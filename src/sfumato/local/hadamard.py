@@ -160,6 +160,9 @@ class Hadamard(FrequencyProtocol):
         own = shares[np.arange(self.size) % self.blocks]
         return np.asarray(np.maximum(own / self._lever**2 - frequencies, 0.0) / found.n)
 
+    def absent_support(self, n: int) -> None:
+        """Give none: a block's reports are few or many by chance, and its coins are fair."""
+
     def variance(self, n: int, f: float = 0.0) -> float:
         """Give the variance for a value of share f, the others spread evenly over the blocks."""
         if n < 1 or not 0 <= f <= 1:

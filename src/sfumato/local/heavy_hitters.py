@@ -9,8 +9,10 @@ last group reports all bits. The server decodes candidates only: all prefixes of
 then for each of the best ``width`` prefixes its 2^step extensions, and so on. Proof of the promise:
 the group does not depend on the value, and given the group the report is that of OLH.
 
-People of the last group had no part in choosing the candidates, so their estimates are unbiased;
-values that stand out from 0 among all last candidates at level α (Bonferroni) are reported. A value
+People of the last group had no part in choosing the candidates, so the estimate of each candidate
+is unbiased; those that stand out from 0 among all last candidates at level α are reported, by the
+exact binomial tail (Bonferroni). Because of this choice reported frequencies tend to be too large,
+borderline ones most. A value
 is found if its prefix survives every round, which values above the noise of a group do; what is not
 found may still exist. Standard errors include that the last group is a sample of all.
 """
@@ -18,7 +20,6 @@ found may still exist. Standard errors include that the last group is a sample o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.stream import stream
 from sfumato.errors import DataError, ParameterError
 from sfumato.local import coins
+from sfumato.local.domain import encoded
 from sfumato.local.estimate import Estimate
 from sfumato.local.olh import OLH
 from sfumato.local.protocol import Protocol
@@ -147,8 +149,7 @@ class HeavyHitters(Protocol):
 
     def _standing_out(self, found: Estimate, n: int, *, alpha: float, texts: bool) -> Estimate:
         f = found.unbiased
-        limit = NormalDist().inv_cdf(1 - alpha / f.size) * found.absent_error
-        kept = np.flatnonzero(f > limit)
+        kept = np.flatnonzero(f > found.absent_limit(alpha))
         kept = kept[np.argsort(-f[kept], kind="stable")]
         inside = np.clip(f[kept], 0.0, 1.0)
         sampling = inside * (1 - inside) / found.n * (1 - found.n / n)
@@ -161,6 +162,8 @@ class HeavyHitters(Protocol):
             unbiased=f[kept],
             absent_error=found.absent_error[kept],
             guarantee=self.guarantee,
+            absent_support=found.absent_support,
+            selected=True,
         )
 
     def __repr__(self) -> str:
@@ -172,7 +175,7 @@ class HeavyHitters(Protocol):
 
 def text_number(text: str, bits: int) -> int:
     """Write a short text as a number: its UTF-8 bytes, padded with zeros at the end."""
-    raw = text.encode()
+    raw = encoded(text)
     room = bits // 8
     if len(raw) > room or b"\0" in raw:
         raise DataError(f"A text of {bits} bits has at most {room} bytes in UTF-8, and no NUL.")

@@ -23,6 +23,8 @@ from sfumato.local.means import OUTPUTS, MeanProtocol
 from sfumato.local.piecewise import Piecewise
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     from sfumato.dp.rounding import Stated
@@ -77,6 +79,10 @@ class Hybrid(MeanProtocol):
     def scales(self) -> tuple[float, float]:
         """What one step of the grid, and what an answer of the coin is worth."""
         return self.piecewise.scales[0], self.duchi.scales[1]
+
+    def plausible(self, payload: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+        """Say which rows could be; where the coin alone is used, only its answers."""
+        return super().plausible(payload) if self.share else payload["code"] >= self.outputs
 
     def distribution(self, value: float) -> dict[int, Fraction]:
         """List the probability of every code."""

@@ -7,8 +7,10 @@ a reading, an estimate of x without bias (beyond 2⁻³¹ of its range). The ser
 the codes below ``outputs``, of their squares, and of two answers of a coin, minus and plus. A
 protocol that uses only one kind leaves the other at 0.
 
-The standard error of :class:`MeanEstimate` comes from the spread of the readings. It holds for the
-population from which the people were drawn, and more than holds for the people themselves.
+The standard error of :class:`MeanEstimate` comes from the spread of the readings, and is at least
+what the mechanism's coins give to people who all have the estimated mean: different values only add
+to it, and few readings may be alike by chance. It holds for the population from which the people
+were drawn, and more than holds for the people themselves.
 """
 
 from __future__ import annotations
@@ -106,7 +108,7 @@ class MeanProtocol(Protocol):
     @property
     def fields(self) -> tuple[Field, ...]:
         """One code of two bytes: a number, or an answer of a coin."""
-        return (Field("code", "uint16", 1, OUTPUTS + 2),)
+        return (Field("code", "uint16", 1, self.outputs + 2),)
 
     @property
     def outputs(self) -> int:
@@ -140,9 +142,11 @@ class MeanProtocol(Protocol):
         spread = step**2 * (squares - 2 * centre * total + centre**2 * numbers)
         variance = max((spread + answer**2 * (plus + minus)) / found.n - mean**2, 0.0)
         half = (self.bounds[1] - self.bounds[0]) / 2
+        value = self.bounds[0] + half * (1 + mean)
+        seen = half**2 * variance / max(found.n - 1, 1)
         return MeanEstimate(
-            mean=self.bounds[0] + half * (1 + mean),
-            standard_error=half * math.sqrt(variance / found.n),
+            mean=value,
+            standard_error=math.sqrt(max(seen, self.variance(found.n, value))),
             n=found.n,
             bounds=self.bounds,
             guarantee=self.guarantee,

@@ -32,6 +32,8 @@ from sfumato.local.means import OUTPUTS, MeanProtocol, scaled
 from sfumato.local.window_response import Window
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     from sfumato.dp.rounding import Stated
@@ -77,6 +79,10 @@ class Piecewise(MeanProtocol):
         """What one step of the grid is worth; no answers of a coin."""
         free = self.window.outputs - self.window.width
         return float(2 / (self.window.lever * free)), 0.0
+
+    def plausible(self, payload: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+        """Say which rows are numbers of the grid; there is no coin to answer."""
+        return np.asarray(payload["code"] < self.outputs)
 
     def distribution(self, value: float) -> dict[int, Fraction]:
         """List the probability of every number, the random rounding of the start included."""

@@ -31,7 +31,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.errors import DataError, ParameterError
 from sfumato.local import coins
 from sfumato.local.domain import MOST_LISTED, Domain, DomainLike
-from sfumato.local.estimate import Estimate
+from sfumato.local.estimate import AbsentSupport, Estimate
 from sfumato.local.reports import Aggregate, Field, Reports, same_protocol
 
 if TYPE_CHECKING:
@@ -170,7 +170,13 @@ class FrequencyProtocol(Protocol):
             unbiased=frequencies,
             absent_error=np.sqrt(self.variances(found, np.zeros_like(inside))),
             guarantee=self.guarantee,
+            absent_support=self.absent_support(found.n),
         )
+
+    def absent_support(self, n: int) -> AbsentSupport | None:
+        """Give the law of the support of a value nobody has; None where it is not so simple."""
+        p, q = map(float, self.probabilities)
+        return AbsentSupport(n, p, q)
 
     def frequencies(self, found: Aggregate) -> npt.NDArray[np.float64]:
         """Turn sums into unbiased frequencies."""
@@ -191,7 +197,8 @@ class FrequencyProtocol(Protocol):
     def variance(self, n: int, f: float = 0.0) -> float:
         """Give the variance of the estimated frequency of a value that a share f of n people has.
 
-        Averaged over all values it is ``variance(n, 1/d)``, whatever the data are.
+        Averaged over all values it is ``variance(n, 1/d)``, whatever the data are, where this is
+        linear in f; of the protocols here only Hadamard with several blocks is not.
         """
         if n < 1 or not 0 <= f <= 1:
             raise ParameterError("A variance needs n of at least 1 and f between 0 and 1.")

@@ -38,6 +38,7 @@ from sfumato.dp.rounding import stated_up
 from sfumato.errors import DataError, ParameterError
 from sfumato.local import bits as packed
 from sfumato.local import coins
+from sfumato.local.domain import encoded
 from sfumato.local.memo import SECRET_BYTES, derived
 from sfumato.local.protocol import Protocol
 from sfumato.local.reports import Aggregate, Field, Reports
@@ -229,7 +230,7 @@ class RapporDevice:
         """Report a string: its permanent response, freshly perturbed."""
         rappor, cohorts = self.rappor, np.array([self.cohort], dtype=np.int64)
         row = rappor.filters(as_texts([value]), cohorts)
-        with keyed(derived(self.secret, self._context(b"response"), value.encode())):
+        with keyed(derived(self.secret, self._context(b"response"), encoded(value))):
             row ^= packed.coin_rows(1, rappor.bits, 1 - rappor.keep)
         row ^= packed.coin_rows(1, rappor.bits, 1 - rappor.say)
         return rappor.reports(cohorts, row)
@@ -254,6 +255,6 @@ def as_texts(values: Any) -> list[str]:
 @lru_cache(maxsize=1 << 16)
 def places_of(text: str, cohort: int, bits: int, hashes: int) -> tuple[int, ...]:
     """Give the bits that a string sets in a cohort: words of a SHA-256, cut to the filter."""
-    digest = hashlib.sha256(cohort.to_bytes(4, "little") + text.encode()).digest()
+    digest = hashlib.sha256(cohort.to_bytes(4, "little") + encoded(text)).digest()
     words = (digest[4 * i : 4 * i + 4] for i in range(hashes))
     return tuple(int.from_bytes(word, "little") & (bits - 1) for word in words)

@@ -8,11 +8,14 @@ Method (Erlingsson, Pihur and Korolova 2014, with an intercept). In cohort j wit
 share of bit i, y_ij = (count/N_j − (1−q*))/(2q*−1), is an unbiased estimate of the share of people
 whose filter has the bit, with variance q*(1−q*)/(N_j(2q*−1)²), whatever the filter is. The shares
 are X·f + intercept, where X says which candidate sets which bit and the intercept stands for
-strings that are no candidates: their bits look uniform. A lasso with f ≥ 0 chooses candidates;
-weighted least squares among the chosen gives frequencies; those that stand out from 0 at level α,
-divided by the number of candidates (Bonferroni), are reported. Standard errors count the coins
-and the chance by which people were spread over cohorts. Because only what stands out is reported,
-rare strings are missed and frequencies of borderline ones tend to be too large.
+strings that are no candidates: their bits look uniform where each is rare. Where a frequent one is
+missing they do not; the variances therefore count what the fit leaves unexplained (the sandwich
+variance of White 1980, with the leverages of MacKinnon and White 1985). A lasso with f ≥ 0 chooses
+candidates; weighted least squares among the chosen gives frequencies; those that stand out from 0
+at level α, divided by the number of candidates (Bonferroni), are reported. Standard errors count
+the coins, the misfit and the chance by which people were spread over cohorts. Because only what
+stands out is reported, rare strings are missed and frequencies of borderline ones tend to be too
+large.
 """
 
 from __future__ import annotations
@@ -98,7 +101,9 @@ def decode(
     design = _design(rappor, names, cohorts)
     if design.shape[0] < 2:
         raise DataError("RAPPOR needs reports from at least one cohort.")
-    chosen = _lasso(design, shares, weights)
+    chosen = _lasso(design, shares, weights, shares - np.average(shares, weights=weights))
+    # Once more, with what the first choice leaves unexplained as the noise.
+    chosen = _lasso(design, shares, weights, _unexplained(design, shares, weights, chosen))
     limit = NormalDist().inv_cdf(1 - alpha / len(names))
     while chosen.size:
         f, error = _refit(rappor, design, shares, weights, chosen, people[cohorts])
@@ -140,11 +145,24 @@ def _design(rappor: RAPPOR, names: list[str], cohorts: npt.NDArray[np.int64]) ->
     return design
 
 
-def _lasso(design: Floats, shares: Floats, weights: Floats) -> npt.NDArray[np.int64]:
+def _unexplained(
+    design: Floats, shares: Floats, weights: Floats, chosen: npt.NDArray[np.int64]
+) -> Floats:
+    """Give what the chosen candidates and an intercept leave of the shares."""
+    columns = np.column_stack([design[:, chosen], np.ones(shares.size)]) * weights[:, None] ** 0.5
+    root = np.sqrt(weights)
+    fitted, *_ = np.linalg.lstsq(columns, shares * root, rcond=None)
+    return np.asarray(shares - (columns @ fitted) / root)
+
+
+def _lasso(
+    design: Floats, shares: Floats, weights: Floats, residual: Floats
+) -> npt.NDArray[np.int64]:
     """Choose candidates by a lasso with non-negative coefficients and a free intercept.
 
     Coordinate descent on the Gram matrix of columns centred by their weighted means, which takes
-    the intercept out. The penalty is the noise that the largest of M idle candidates would show.
+    the intercept out. The penalty is the noise that the largest of M idle candidates would show, by
+    the coins or by the residuals on its own bits, whichever is more.
     """
     total = weights.sum()
     centred = design - (weights @ design) / total
@@ -152,7 +170,8 @@ def _lasso(design: Floats, shares: Floats, weights: Floats) -> npt.NDArray[np.in
     gram, goal = centred.T @ scaled, scaled.T @ shares
     norms = np.diag(gram).copy()
     usable = norms > 1e-9 * total
-    penalty = np.sqrt(norms) * NormalDist().inv_cdf(1 - 0.5 / (norms.size + 1))
+    misfit = (weights * residual) ** 2 @ centred**2
+    penalty = np.sqrt(np.maximum(norms, misfit)) * NormalDist().inv_cdf(1 - 0.5 / (norms.size + 1))
     f, slope = np.zeros(norms.size), goal.copy()  # slope = goal − gram·f
     for _ in range(SWEEPS):
         largest = 0.0
@@ -181,7 +200,14 @@ def _refit(
     inverse = np.linalg.pinv(columns.T @ (columns * weights[:, None]))
     lever = inverse @ (columns * weights[:, None]).T
     f = lever @ shares
-    coin_variance = np.diag(inverse)
+    # Frequent strings that are no candidates leave residuals beyond the coins. The sandwich
+    # variance (HC2) counts those on the bits of each string; the coins are its floor. Who is in
+    # which cohort also moves bits, and is counted by itself below.
+    fitted = columns @ f
+    residual = (shares - fitted) ** 2 / np.maximum(1 - np.einsum("br,rb->b", columns, lever), 1e-6)
+    inside = np.clip(fitted, 0.0, 1.0)
+    expected = inside * (1 - inside) / np.repeat(people, rappor.bits)
+    noise = np.maximum(np.diag(inverse), lever**2 @ (residual - expected))
     # A person with string s in cohort j moves estimate r by g[r, s, j]/n: people were spread over
     # cohorts by chance, so this varies where cohorts answer differently.
     parts = lever.reshape(lever.shape[0], people.size, rappor.bits)
@@ -191,5 +217,5 @@ def _refit(
     mean = moves @ share
     spread = (moves - mean[:, :, None]) ** 2 @ share
     among = spread @ np.clip(f, 0.0, 1.0) / people.sum()
-    error = np.sqrt(coin_variance + among)
+    error = np.sqrt(noise + among)
     return f[:-1], error[:-1]

@@ -23,7 +23,7 @@ from sfumato.local.hadamard import Hadamard
 from sfumato.local.olh import OLH
 from sfumato.local.subset import SubsetSelection
 from sfumato.local.unary import UnaryEncoding
-from sfumato.local.wire import FORMAT
+from sfumato.local.wire_cutting import FORMAT
 from sfumato.local.wire_json import in_hexadecimal
 
 if TYPE_CHECKING:

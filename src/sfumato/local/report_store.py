@@ -143,20 +143,26 @@ class ReportStore:
 
     def read(self, after: int) -> Iterator[tuple[int, bytes]]:
         """Give all rows added after a batch, in parts, each with its last batch's number."""
+        # Each part is fetched under the lock and handed out without it: others go on meanwhile.
+        while part := self._part(after):
+            after, rows = part
+            yield after, rows
+
+    def _part(self, after: int) -> tuple[int, bytes] | None:
+        """Fetch the rows of some batches after one."""
+        pending: list[bytes] = []
+        size = number = 0
         with self._speaking():
             cursor = self._file.execute(
                 "SELECT number, rows FROM batches WHERE number > ? ORDER BY number", (after,)
             )
-            pending: list[bytes] = []
-            size = number = 0
-            for number, rows in cursor:
+            for number, rows in cursor:  # noqa: B007 - the last one is given back
                 pending.append(rows)
                 size += len(rows)
                 if size >= self.TOGETHER:
-                    yield number, b"".join(pending)
-                    pending, size = [], 0
-            if pending:
-                yield number, b"".join(pending)
+                    break
+            cursor.close()
+        return (number, b"".join(pending)) if pending else None
 
     def count(self) -> int:
         """Give the number of reports."""

@@ -163,6 +163,8 @@ def _check(survey: Survey) -> None:
         )
     if not 1 <= survey.version < 1 << 16:
         raise SchemaError(f"A survey's version is 1 to 65535, and {survey.version} was given.")
+    if _torn(survey.question):
+        raise SchemaError("The question has half of a surrogate pair, which is no character.")
     if not survey.question:
         raise SchemaError("A survey asks a question; write it under 'question'.")
     _check_answers(survey.answers)
@@ -181,8 +183,15 @@ def _check_answers(answers: tuple[str, ...]) -> None:
         )
     if any(not isinstance(text, str) or not text or text != text.strip() for text in answers):
         raise SchemaError("Every answer is a text, without spaces around it and not empty.")
+    if any(not text.isprintable() and _torn(text) for text in answers):
+        raise SchemaError("An answer has half of a surrogate pair, which is no character.")
     if len(set(answers)) < len(answers):
         raise SchemaError("The answers of a survey are distinct, and one was given twice.")
+
+
+def _torn(text: str) -> bool:
+    """Say whether a text has no UTF-8 bytes."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _check_target(address: str) -> None:

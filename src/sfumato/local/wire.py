@@ -20,7 +20,6 @@ that a message was sent twice, so that a client that heard no answer can safely 
 from __future__ import annotations
 
 import hashlib
-import struct
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ import numpy as np
 from sfumato.dp.noise.stream import stream
 from sfumato.errors import DataError
 from sfumato.local.reports import Reports, well_formed
+from sfumato.local.wire_cutting import FORMAT, HEADER, MAGIC, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,11 +37,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sfumato.local.protocol import Protocol
-
-FORMAT = 1
-MAGIC = b"SFL"
-HEADER = struct.Struct("<3sB4sH6s8sII")
-"""Magic, format, survey key, survey version, terms, nonce, number of reports, bytes of each."""
 
 NONCE_BYTES = 8
 MOST_REPORTS = (1 << 32) - 1
@@ -147,36 +142,34 @@ class Reader:
         return None if terms == self.address.terms else Reason.TERMS
 
     def _cut(self, data: bytes | memoryview) -> Iterator[Message | Dropped]:
-        from sfumato.local.wire_json import read_lines  # noqa: PLC0415 - it builds on this module
+        from sfumato.local.wire_json import read_line  # noqa: PLC0415 - it builds on this module
 
-        view = memoryview(data).cast("B")
-        if bytes(view[:1]) == b"{":
-            yield from read_lines(bytes(view), self)
-            return
-        if not len(view):
+        whole = bytes(data)
+        nothing = True
+        for start, end, _ in spans(whole):
+            nothing = False
+            if whole[start : start + 1] == b"{":
+                yield from read_line(whole[start:end], self)
+            else:
+                yield self._binary(memoryview(whole)[start:end])
+        if nothing:
             yield Dropped(Reason.MALFORMED)
-        while len(view):
-            length, found = self._first(view)
-            yield found
-            view = view[length:]
 
-    def _first(self, view: memoryview) -> tuple[int, Message | Dropped]:
-        """Read the first message and give its length, or drop the rest where it cannot be told."""
+    def _binary(self, view: memoryview) -> Message | Dropped:
+        """Read one message, or say why what stands in its place is none."""
         if len(view) < HEADER.size or bytes(view[: len(MAGIC)]) != MAGIC:
-            return len(view), Dropped(Reason.MALFORMED)
+            return Dropped(Reason.MALFORMED)
         _, written, key, version, terms, nonce, count, size = HEADER.unpack_from(view)
         if written != FORMAT:
-            return len(view), Dropped(Reason.FORMAT)
-        length = HEADER.size + count * size
-        if not count or not size or length > len(view):
-            return len(view), Dropped(Reason.MALFORMED)
+            return Dropped(Reason.FORMAT)
+        if not count or not size or HEADER.size + count * size != len(view):
+            return Dropped(Reason.MALFORMED)
         refusal = self.refusal(key, version, terms)
         if refusal:
-            return length, Dropped(refusal, count)
+            return Dropped(refusal, count)
         if size != self.layout.itemsize:
-            return length, Dropped(Reason.MALFORMED, count)
-        rows = np.frombuffer(view[HEADER.size : length], dtype=self.layout)
-        return length, Message(nonce, rows)
+            return Dropped(Reason.MALFORMED, count)
+        return Message(nonce, np.frombuffer(view[HEADER.size :], dtype=self.layout))
 
     def _checked(self, found: list[Message | Dropped]) -> list[Message | Dropped]:
         """Keep the rows that the protocol could have made; all messages are checked at once."""

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.errors import DataError
-from sfumato.local.wire import FORMAT, HEADER, MAGIC, Address, encode, new_nonce
+from sfumato.local.wire import Address, encode, new_nonce
+from sfumato.local.wire_cutting import spans
 from sfumato.local.wire_json import encode_json
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ TOGETHER = 1 << 14
 
 LONGEST = 1 << 26
 """Bytes of one message at most; a longer one is not read further."""
+
+
+AT_ONCE = 1 << 20
+"""Bytes read from a file at least."""
 
 
 def write_messages(
@@ -58,24 +63,36 @@ def pieces(path: str | Path) -> Iterator[bytes]:
     """Read a file message by message."""
     try:
         with Path(path).open("rb") as file:
-            start = file.peek(1)[:1]
-            yield from _lines(file) if start == b"{" else _messages(file)
+            yield from _cut(file)
     except OSError as error:
-        raise DataError(f"Reports {path} cannot be read ({error.strerror}).") from None
+        raise _unreadable(path, error) from None
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    while line := file.readline(LONGEST + 1):
-        if line.strip():
-            yield line.lstrip()
+def refuse_unreadable(path: str | Path) -> None:
+    """Refuse a file that cannot be opened."""
+    try:
+        with Path(path).open("rb"):
+            pass
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
-def _messages(file: BinaryIO) -> Iterator[bytes]:
-    while head := file.read(HEADER.size):
-        if len(head) < HEADER.size or head[: len(MAGIC) + 1] != MAGIC + bytes([FORMAT]):
-            yield head  # where messages end cannot be told any more
+def _unreadable(path: str | Path, error: OSError) -> DataError:
+    return DataError(f"Reports {path} cannot be read ({error.strerror}).")
+
+
+def _cut(file: BinaryIO) -> Iterator[bytes]:
+    """Cut what was read so far; what touches its end may go on, and waits for more."""
+    held = b""
+    while True:
+        more = file.read(max(AT_ONCE, len(held)))
+        held += more
+        used = 0
+        for start, end, wanted in spans(held):
+            if more and max(end, wanted) >= len(held) and len(held) - start <= LONGEST:
+                break
+            yield held[start:end]
+            used = end
+        if not more:
             return
-        *_, count, size = HEADER.unpack(head)
-        yield head + file.read(min(count * size, LONGEST + 1))
-        if count * size > LONGEST:
-            return
+        held = held[used:]

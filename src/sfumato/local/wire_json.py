@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.local.wire import (
-    FORMAT,
     NONCE_BYTES,
     Address,
     Dropped,
@@ -29,6 +28,7 @@ from sfumato.local.wire import (
     new_nonce,
     refuse_count,
 )
+from sfumato.local.wire_cutting import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sfumato.local.wire import Reader
 
 _KEYS = {"sfumato", "survey", "version", "terms", "nonce", "reports"}
+_BETWEEN = re.compile(r"(?:[ \t\r\n]|\xef\xbb\xbf)*")
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,19}")
 
 
@@ -72,18 +73,27 @@ def _texts(field: Field, part: npt.NDArray[Any]) -> list[Any]:
     return [str(number) for number in numbers] if field.dtype == "uint64" else numbers
 
 
-def read_lines(data: bytes, reader: Reader) -> Iterator[Message | Dropped]:
-    """Read one message per line; empty lines are skipped. What the rows say is not judged here."""
-    for line in data.split(b"\n"):
-        if line.strip():
-            yield _read(line, reader)
+def read_line(line: bytes, reader: Reader) -> Iterator[Message | Dropped]:
+    """Read the messages on a line, mostly one. What the rows say is not judged here.
+
+    Objects follow one another where files were joined that end without a line end.
+    """
+    # One character per byte, so that places agree; JSON's own signs are the same in UTF-8.
+    text, place, ascii_only = line.decode("latin-1"), 0, line.isascii()
+    while place < len(text):
+        try:
+            found, end = _DECODER.raw_decode(text, place)
+            if not ascii_only:
+                found = _DECODER.decode(line[place:end].decode("utf-8"))
+        except (ValueError, RecursionError):
+            yield Dropped(Reason.MALFORMED)
+            return
+        yield _read(found, reader)
+        between = _BETWEEN.match(text, end)
+        place = between.end() if between else end
 
 
-def _read(line: bytes, reader: Reader) -> Message | Dropped:
-    try:
-        found = json.loads(line.decode("utf-8"), parse_constant=_refuse, parse_float=_refuse)
-    except (ValueError, RecursionError):
-        return Dropped(Reason.MALFORMED)
+def _read(found: object, reader: Reader) -> Message | Dropped:
     if not isinstance(found, dict):
         return Dropped(Reason.MALFORMED)
     if "sfumato" in found and not _is(found["sfumato"], FORMAT):
@@ -100,6 +110,9 @@ def _read(line: bytes, reader: Reader) -> Message | Dropped:
 
 def _refuse(text: str) -> None:
     raise ValueError(f"{len(text)} characters are not a whole number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_refuse)
 
 
 def _is(value: object, number: int) -> bool:
