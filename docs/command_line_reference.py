@@ -20,7 +20,10 @@ to standard error.
 def help_of(*words):
     code = "from sfumato.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, *words, "--help"], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", code, *words, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
         env={**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"},
     )
     return done.stdout.rstrip()
