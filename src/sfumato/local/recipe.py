@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.errors import ParameterError
 from sfumato.local import hashing
 from sfumato.local.coins import threshold
 from sfumato.local.grr import GRR
@@ -69,7 +70,10 @@ def coins_of(protocol: FrequencyProtocol) -> dict[str, int]:
         case OLH():
             limbs = hashing.limbs_of(protocol.size)
             if limbs > 1:
-                raise NotImplementedError("a survey has fewer answers than one limb holds")
+                raise ParameterError(
+                    f"A client draws among at most {hashing.PRIME:,} answers with OLH, and the "
+                    f"survey has {protocol.size:,}; ask for a coarser answer."
+                )
             return {"cells": protocol.g, "keep": threshold(protocol.keep), "prime": hashing.PRIME}
         case Hadamard():
             return {
@@ -80,7 +84,10 @@ def coins_of(protocol: FrequencyProtocol) -> dict[str, int]:
         case SubsetSelection():
             return {"chosen": protocol.omega, "include": threshold(protocol.include)}
         case _:
-            raise NotImplementedError(f"{protocol.name} has no recipe")
+            raise ParameterError(
+                f"Clients cannot perturb by {protocol.name}; they know GRR, SUE, OUE, OLH, Hadamard "
+                "and subset selection."
+            )
 
 
 def _layout(field: Field) -> dict[str, Any]:
