@@ -85,8 +85,8 @@ def coins_of(protocol: FrequencyProtocol) -> dict[str, int]:
             return {"chosen": protocol.omega, "include": threshold(protocol.include)}
         case _:
             raise ParameterError(
-                f"Clients cannot perturb by {protocol.name}; they know GRR, SUE, OUE, OLH, Hadamard "
-                "and subset selection."
+                f"Clients cannot perturb by {protocol.name}; they know GRR, SUE, OUE, OLH, "
+                "Hadamard and subset selection."
             )
 
 
