@@ -84,11 +84,16 @@ def release_rows(table: Table, promise: Definition, settings: RowSettings) -> Ro
 
 
 def expected_lines(table: Table) -> float:
-    """Estimate the number of distinct combinations from the growth in two samples.
+    """Estimate the number of distinct combinations; few records cannot have many.
+
+    Otherwise it is read off the growth in two samples.
 
     Distinct counts grow like a power of the number of records (Heaps); the power is read off
     between half a sample and the whole.
     """
+    records = table.about(SAMPLE)
+    if records <= MOST_LINES:
+        return records
     columns = [c for c in table.columns if c in table.schema.attributes]
     chosen = ", ".join(table.text(c) for c in columns) or "1"
     counts = []
@@ -102,7 +107,7 @@ def expected_lines(table: Table) -> float:
     if rows < SAMPLE:
         return float(whole)
     power = math.log2(max(whole, 1) / max(half, 1))
-    return float(whole * math.pow(table.about(SAMPLE) / SAMPLE, max(power, 0.0)))
+    return float(whole * math.pow(records / SAMPLE, max(power, 0.0)))
 
 
 def _by_lines(table: Table, columns: tuple[str, ...], settings: RowSettings) -> RowSource:

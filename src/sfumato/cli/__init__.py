@@ -7,6 +7,7 @@ standard error, never a traceback.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -25,6 +26,7 @@ A first session:
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    gc.set_threshold(100_000, 20, 100)  # imports make many objects, and nearly all of them stay
     sys.exit(run(sys.argv[1:]))
 
 
