@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench browser clean
+.PHONY: help demo test lint types unit bench browser postgres clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,13 +32,18 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy
 
-unit: $(VENV)/dev browser
+unit: $(VENV)/dev browser postgres
 	$(BIN)/pytest -n 2 --dist worksteal -q
 
 # Chromium opens the report in the tests; where it cannot be installed those tests say so and skip.
 browser:
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } \
 	  || echo "Chromium is not installed and cannot be installed here; the browser tests will skip."
+
+# The tests start a server of their own from these programs; where there are none they say so and skip.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq postgresql; } \
+	  || echo "Postgres is not installed and cannot be installed here; its tests will skip."
 
 bench: $(VENV)/dev  ## Speed and quality beside the rivals
 	$(BIN)/python bench/run.py

@@ -1,0 +1,55 @@
+"""Fixtures that several folders of tests share: databases that are started for the run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "services"))
+
+import throwaway_postgres
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):  # the process that starts the workers, or the only one
+        config.services = throwaway_postgres.prepare()
+
+
+def pytest_unconfigure(config):
+    if hasattr(config, "services"):
+        throwaway_postgres.stop(config.services)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    reason = throwaway_postgres.missing(config.services)
+    if reason:
+        terminalreporter.section("POSTGRES WAS NOT TESTED", sep="!", red=True)
+        terminalreporter.write_line(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> str:
+    """Give the address of a running server, without a database; skip where there is none."""
+    try:
+        return throwaway_postgres.url(Path(os.environ[throwaway_postgres.HOME]))
+    except throwaway_postgres.Unavailable as error:
+        pytest.skip(f"POSTGRES NOT TESTED: {error}")
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server):
+    """Give the address of a database of this worker's own, as postgresql://…, for the whole run."""
+    name = f"shared_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+    with throwaway_postgres.database(postgres_server, name) as address:
+        yield address
+
+
+@pytest.fixture
+def fresh_postgres_url(postgres_server):
+    """Give the address of an empty database that is dropped after the test."""
+    with throwaway_postgres.database(postgres_server, f"test_{uuid.uuid4().hex}") as address:
+        yield address
