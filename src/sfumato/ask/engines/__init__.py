@@ -1,0 +1,1 @@
+"""Where the rows live: DuckDB, Postgres or Spark, behind one small protocol."""
