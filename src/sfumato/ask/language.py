@@ -27,10 +27,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    import datetime
+    import datetime as dt
 
 Kind: TypeAlias = Literal["integer", "real", "text", "boolean", "date"]
-Value: TypeAlias = "None | bool | int | Fraction | str | datetime.date"
+Value: TypeAlias = "bool | int | Fraction | str | dt.date | None"
 Bounds: TypeAlias = tuple[Fraction, Fraction]
 
 # -- expressions: one value per row --------------------------------------------------------
