@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from sfumato.cli.commands import app
+from sfumato.cli.commands import application
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/command-line.md").read_text("utf-8")
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = typer.main.get_command(application()).commands
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.anonymize.applying import released_lines
+from sfumato.compiled import ACCOUNT
 from sfumato.data.cell_types import type_of
 from sfumato.data.row_query import Dealing, dealt_query
 from sfumato.data.shuffling import RandomWords
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 SAMPLE = 50_000
 MOST_LINES = 1_000_000
 """Distinct combinations up to which all released columns are counted at once."""
+
+PLAIN_SECONDS = 5e-7
+"""What shuffling and copying a row takes without compiled code."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,7 @@ def expected_lines(table: Table) -> float:
 
 def _by_lines(table: Table, columns: tuple[str, ...], settings: RowSettings) -> RowSource:
     counted = table.count(columns)
+    ACCOUNT.foresee(PLAIN_SECONDS * int(counted.counts.sum()))
 
     def make(
         tuple_of: NDArray[np.int64],

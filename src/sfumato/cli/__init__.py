@@ -32,12 +32,12 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
-    from sfumato.cli.commands import app  # noqa: PLC0415 - not needed by `import sfumato`
+    from sfumato.cli.commands import application  # noqa: PLC0415 - not needed by `import sfumato`
     from sfumato.cli.terminal import complain  # noqa: PLC0415 - the same
     from sfumato.errors import SfumatoError  # noqa: PLC0415 - the same
 
     try:
-        app(args=arguments, prog_name="sfumato")
+        application(arguments)(args=arguments, prog_name="sfumato")
     except SystemExit as end:
         if end.code == STOPPED:
             complain("Stopped; nothing was written.")

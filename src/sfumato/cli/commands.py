@@ -1,35 +1,58 @@
-"""The list of commands."""
+"""The list of commands, and the application made of them.
+
+A command line names one command, so only that one is loaded; the help needs all of them.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato import __version__
 from sfumato.cli import EXAMPLES
-from sfumato.cli.anonymize import anonymize
-from sfumato.cli.apply import apply
-from sfumato.cli.attack import attack
-from sfumato.cli.audit import audit
-from sfumato.cli.example import example
-from sfumato.cli.explain import explain
-from sfumato.cli.hierarchy import hierarchy
-from sfumato.cli.inspect import inspect
-from sfumato.cli.local import app as local
-from sfumato.cli.overlap import overlap
-from sfumato.cli.verify import verify
 
-app = typer.Typer(
-    name="sfumato",
-    help="Release data about people without exposing any of them.",
-    epilog=EXAMPLES.strip().replace("\n", "\n\n"),
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    pretty_exceptions_enable=False,
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = (
+    "inspect",
+    "anonymize",
+    "verify",
+    "apply",
+    "overlap",
+    "attack",
+    "audit",
+    "hierarchy",
+    "explain",
+    "example",
+    "local",
 )
+"""In the order of the help; each is a function, or a group `app`, in the module of its name."""
+
+
+def application(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Return the application for a command line: with its command alone if it begins with one."""
+    app = typer.Typer(
+        name="sfumato",
+        help="Release data about people without exposing any of them.",
+        epilog=EXAMPLES.strip().replace("\n", "\n\n"),
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_root)
+    first = arguments[0] if arguments else ""
+    for name in (first,) if first in COMMANDS else COMMANDS:
+        module = import_module(f"sfumato.cli.{name}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app)
+        else:
+            app.command()(getattr(module, name))
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -38,7 +61,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool,
@@ -46,20 +68,3 @@ def _root(
     ] = False,
 ) -> None:
     """Release data about people without exposing any of them."""
-
-
-for command in (
-    inspect,
-    anonymize,
-    verify,
-    apply,
-    overlap,
-    attack,
-    audit,
-    hierarchy,
-    explain,
-    example,
-):
-    app.command()(command)
-
-app.add_typer(local)

@@ -11,13 +11,14 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
+
+    from rich.progress import Progress
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -53,33 +54,24 @@ class SearchProgress:
     QUIET = 0.5
 
     def __init__(self, title: str, *, enabled: bool = True) -> None:
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%  {task.fields[words]}"),
-            TimeElapsedColumn(),
-            console=err,
-            transient=True,
-            disable=not enabled or not err.is_terminal,
-        )
         self._title = title
+        self._enabled = enabled and err.is_terminal
         self._started = time.monotonic()
-        self._shown = False
-        self._task = self._bar.add_task(title, total=1.0, words="")
+        self._bar: Progress | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __call__(self, done: float, best_loss: float, words: str) -> None:
         """Show the share done, the best loss and a few words."""
-        if not self._shown:
-            if time.monotonic() - self._started < self.QUIET:
+        if self._bar is None:
+            if not self._enabled or time.monotonic() - self._started < self.QUIET:
                 return
+            self._bar = _progress_bar()
+            self._bar.add_task(self._title, total=1.0, words="")
             self._bar.start()
-            self._shown = True
         best = "" if math.isinf(best_loss) else f"  best loss {best_loss:.4f}"
-        self._bar.update(self._task, completed=done, words=f"{words}{best}")
+        self._bar.update(self._bar.task_ids[0], completed=done, words=f"{words}{best}")
 
     def __exit__(
         self,
@@ -87,5 +79,19 @@ class SearchProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._shown:
+        if self._bar is not None:
             self._bar.stop()
+
+
+def _progress_bar() -> Progress:
+    from rich import progress  # noqa: PLC0415 - most searches end before a bar is worth showing
+
+    return progress.Progress(
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TextColumn("{task.percentage:>3.0f}%  {task.fields[words]}"),
+        progress.TimeElapsedColumn(),
+        console=err,
+        transient=True,
+    )

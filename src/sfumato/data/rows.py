@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import numpy as np
-from numba import njit
 
+from sfumato.compiled import kernel
 from sfumato.data.engine import DuckDB, quoted, quoted_text
 
 if TYPE_CHECKING:
@@ -177,7 +178,23 @@ def _has_pandas() -> bool:
     return True
 
 
-@njit(cache=True)
+def _plain_gather(
+    order: NDArray[np.int64],
+    joined: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    buffer: NDArray[np.uint8],
+) -> int:
+    text, ends = joined.tobytes(), starts.tolist()
+    lines = [text[begin:end] for begin, end in pairwise(ends)]
+    copied = b"".join([lines[i] for i in order.tolist()])
+    buffer[: len(copied)] = np.frombuffer(copied, dtype=np.uint8)
+    return len(copied)
+
+
+@kernel(
+    _plain_gather,
+    loss=lambda order, _joined, starts, _buffer: 1.5e-7 * len(order) + 2e-7 * len(starts),
+)
 def _gather(order, joined, starts, buffer):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Copy the lines of `order` one after the other into the buffer; return the bytes used."""
     at = 0

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from numba import njit
+
+from sfumato.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +51,24 @@ def shuffle(items: NDArray[np.int64], words: RandomWords) -> None:
         position = int(_swap_down(items, position, block))
 
 
-@njit(cache=True)
+def _plain_swap_down(items: NDArray[np.int64], position: int, words: NDArray[np.uint64]) -> int:
+    order = items.tolist()
+    used = 0
+    while position > 0 and used < len(words):
+        bounds = np.arange(position + 1, 1, -1, dtype=np.uint64)[: len(words) - used]
+        drawn = words[used : used + len(bounds)]
+        low = np.flatnonzero(drawn < bounds)  # hardly ever any; only these can be rejected
+        rejected = low[drawn[low] < (np.uint64(0) - bounds[low]) % bounds[low]]
+        good = int(rejected[0]) if len(rejected) else len(bounds)
+        for other in (drawn[:good] % bounds[:good]).tolist():
+            order[position], order[other] = order[other], order[position]
+            position -= 1
+        used += good + (len(rejected) > 0)
+    items[:] = order
+    return position
+
+
+@kernel(_plain_swap_down, loss=lambda items, _position, _words: 4e-7 * len(items))
 def _swap_down(items, position, words):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Place items from `position` down while words last; return the next position."""
     for j in range(len(words)):

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 DIRECT_FACTOR = 4
 """Use a plain array instead of a hash table while the key space is at most this many times
 the number of tuples."""
+
+PLAIN_FACTOR = 64
+"""The same for array operations, whose alternative is to sort."""
 
 KEY_LIMIT = 2**62
 
@@ -103,7 +107,28 @@ class Grouper:
         return [*cuts, (start, len(positions))] if positions else []
 
 
-@njit(cache=True)
+def _plain_add_keys(
+    columns: NDArray[np.int32],
+    nodes: NDArray[np.int32],
+    radix: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    levels: NDArray[np.int64],
+    members: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    space: int,
+) -> int:
+    for position, level in zip(positions.tolist(), levels.tolist(), strict=True):
+        base = int(radix[position, level])
+        if base == 1:
+            continue
+        leaves = columns[position].take(members)
+        digits = nodes[position, level].astype(np.int64) * space
+        keys += digits.take(leaves)
+        space *= base
+    return space
+
+
+@kernel(_plain_add_keys, loss=lambda *a: 1e-5 + 4e-9 * len(a[3]) * len(a[5]))
 def _add_keys(columns, nodes, radix, positions, levels, members, keys, space):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Add higher digits to the key of each member; return the size of the key space."""
     for j in range(len(positions)):
@@ -118,7 +143,41 @@ def _add_keys(columns, nodes, radix, positions, levels, members, keys, space):  
     return space
 
 
-@njit(cache=True)
+def _plain_dense(
+    keys: NDArray[np.int64], space: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    places = np.arange(len(keys), dtype=np.int64)
+    if space <= PLAIN_FACTOR * len(keys) + 64:
+        first_of = np.empty(space, dtype=np.int64)
+        first_of[keys[::-1]] = places[::-1]  # of equal keys the last written, the first, stays
+        firsts = first_of.take(keys)
+    else:
+        firsts = _first_places(keys, places, space)
+    is_first = firsts == places
+    number = np.cumsum(is_first) - 1
+    return number.take(firsts), np.flatnonzero(is_first)
+
+
+def _first_places(
+    keys: NDArray[np.int64], places: NDArray[np.int64], space: int
+) -> NDArray[np.int64]:
+    """Return where the key of each place first occurs, by sorting."""
+    bits = len(keys).bit_length()
+    if space << bits >= 2**63:
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        return first[inverse]
+    both = np.sort((keys << bits) | places)  # plain numbers sort much faster than with their places
+    at = both & ((1 << bits) - 1)
+    both >>= bits
+    new = np.empty(len(keys), dtype=np.bool_)
+    new[:1] = True
+    np.not_equal(both[1:], both[:-1], out=new[1:])
+    firsts = np.empty_like(places)
+    firsts[at] = at[new][np.cumsum(new) - 1]
+    return firsts
+
+
+@kernel(_plain_dense, loss=lambda keys, _: 2e-5 + 6e-8 * len(keys))
 def _dense(keys, space):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Give equal keys the same number 0, 1, …; return them and the first place of each.
 
