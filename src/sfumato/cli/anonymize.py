@@ -181,7 +181,8 @@ def anonymize(
     )
     if not quiet:
         tell(release, saved.path)
-    _measure_utility(release, table, query_error, model_loss)
+    if query_error or model_loss is not None:
+        _measure_utility(release, table, query_error, model_loss)
 
 
 def _measure_utility(release: Release, table: Any, queries: bool, target: str | None) -> None:

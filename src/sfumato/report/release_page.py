@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from sfumato import __version__
 from sfumato.anonymize.loss import raw_values
 from sfumato.anonymize.recoding import FullDomain
@@ -25,6 +23,7 @@ from sfumato.report.attribute_changes import attribute_changes
 from sfumato.report.class_sizes import original_sizes, size_bins
 from sfumato.report.lattice_view import lattice_view
 from sfumato.report.local_reasons import LocalClasses, class_examples, local_reasons
+from sfumato.report.page_templates import page_template
 from sfumato.report.promise_words import name_of, promise_in_words
 from sfumato.report.reasons import steps_down
 from sfumato.report.risk_change import risk_chart, risk_rows
@@ -111,33 +110,13 @@ def render(
         **_classes(release, checked),
         **_reasons(release),
     }
-    page: str = _template().render(facts)
-    return page
+    return page_template("release.html", bar=bar, some=figures.some).render(facts)
 
 
 def _attacks(precheck: Precheck) -> Markup:
     from sfumato.report.attack_section import section  # noqa: PLC0415 - loads every attack
 
     return section(precheck)
-
-
-def _template() -> Any:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        count=figures.count,
-        percent=figures.percent,
-        decimal=figures.decimal,
-        cell=figures.label,
-        figure=figures.figure,
-    )
-    environment.globals.update(bar=bar, some=figures.some)
-    return environment.get_template("release.html")
 
 
 def _classes(release: Release, checked: Verification) -> dict[str, Any]:
