@@ -53,6 +53,8 @@ _CONTEXT = decimal.Context(
 _LEAST = Decimal((0, (1,), decimal.MIN_EMIN))  # below it decimals lose digits
 _FAR = 3
 _STEPS = 200
+_NEAR = (2.0**-42, 2.0**-36, 2.0**-28)  # how far a guess in floats may be off
+_TIGHT = 2.0**-41
 _GREAT_EPSILON = 10**17  # e to a power ten times larger no longer is a decimal
 
 
@@ -98,7 +100,11 @@ def gaussian_epsilon_up(mu: Real, delta: Real) -> float:
     if gaussian_delta_up(mu, 0.0) <= delta:
         return 0.0
     _check_delta(delta)
-    return _smallest(lambda epsilon: gaussian_delta_up(mu, epsilon) <= delta, start=1.0)
+    return _smallest(
+        lambda epsilon: gaussian_delta_up(mu, epsilon) <= delta,
+        start=1.0,
+        near=lambda epsilon: _gaussian_delta_near(float(mu), epsilon) <= float(delta),
+    )
 
 
 def gaussian_sigma_up(epsilon: Real, delta: Real, sensitivity: Real = 1) -> float:
@@ -107,7 +113,16 @@ def gaussian_sigma_up(epsilon: Real, delta: Real, sensitivity: Real = 1) -> floa
     return _smallest(
         lambda sigma: gaussian_delta_up(Fraction(sensitivity) / Fraction(sigma), epsilon) <= delta,
         start=float_up(sensitivity),
+        near=lambda sigma: (
+            _gaussian_delta_near(float(sensitivity) / sigma, float(epsilon)) <= float(delta)
+        ),
     )
+
+
+def _gaussian_delta_near(mu: float, epsilon: float) -> float:
+    """Give δ in floats, to begin a search with: what it finds is checked."""
+    ratio = epsilon / mu
+    return normal_cdf(mu / 2 - ratio) - math.exp(epsilon) * normal_cdf(-mu / 2 - ratio)
 
 
 def _check_delta(delta: Real) -> None:
@@ -125,12 +140,35 @@ def _check_delta(delta: Real) -> None:
         raise ParameterError("δ (delta) is below every positive float; give a larger one.")
 
 
-def _smallest(holds: Callable[[float], bool], start: float) -> float:
-    """Find the smallest float for which a condition holds that stays true above it.
+def _smallest(
+    holds: Callable[[float], bool], start: float, near: Callable[[float], bool] | None = None
+) -> float:
+    """Find the smallest float, but for rounding, for which a condition holds and stays true.
 
     Only a value that was checked is returned, so a condition that is not quite monotone
-    costs tightness in the last digits and never safety.
+    costs tightness in the last digits and never safety. ``near`` is about the same condition,
+    quicker to tell: where it leads to a value between one that fails and one that holds, and the
+    two lie close together, few checks are enough.
     """
+    if near is not None:
+        found = _guessed(near, start)
+        for apart in () if found is None else _NEAR:
+            assert found is not None
+            low, high = found * (1 - apart), found * (1 + apart)
+            if holds(high) and not holds(low):
+                return _narrowed(holds, low, high)
+    return _searched(holds, start)
+
+
+def _guessed(near: Callable[[float], bool], start: float) -> float | None:
+    try:
+        found = _searched(near, start)
+    except (ArithmeticError, ParameterError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _searched(holds: Callable[[float], bool], start: float) -> float:
     high = start
     while not holds(high):
         high *= 2
@@ -142,9 +180,15 @@ def _smallest(holds: Callable[[float], bool], start: float) -> float:
     low = high / 2
     while low > 0 and holds(low):
         high, low = low, low / 2
+    return _narrowed(holds, low, high, 2**-50)
+
+
+def _narrowed(
+    holds: Callable[[float], bool], low: float, high: float, tight: float = _TIGHT
+) -> float:
     for _ in range(_STEPS):
         middle = low + (high - low) / 2
-        if not low < middle < high or high - low <= high * 2**-50:
+        if not low < middle < high or high - low <= high * tight:
             break
         if holds(middle):
             high = middle
