@@ -366,6 +366,17 @@ def test_an_incomplete_population_is_reported():
     assert not sf.verify(released, MASKED, sf.DeltaPresence(0, 1), population=people).holds
 
 
+def test_a_number_written_otherwise_is_another_cell():
+    schema = sf.Schema(quasi={"zip": sf.Hierarchy.mask(3)}, sensitive=["disease"])
+    released = pd.DataFrame({"zip": ["010", "010"], "disease": ["flu", "acne"]})
+    people = pd.DataFrame({"zip": ["10", "10", "10", "010"]})
+    counted = sf.verify(released, schema, sf.KMap(1), population=people)
+    assert counted.promises[0].found == 1
+    assert not sf.verify(released, schema, sf.KMap(2), population=people).holds
+    nobody = sf.verify(released, schema, sf.KMap(1), population=people[:3])
+    assert (nobody.promises[0].found, nobody.holds) == (0, False)
+
+
 def test_population_errors():
     released = pd.DataFrame({"zip": ["130**"], "age": ["*"]})
     with pytest.raises(ParameterError, match="population="):

@@ -66,6 +66,18 @@ def may_meet(one: str, two: str) -> bool:
     return not _members(one).isdisjoint(_members(two))
 
 
+def stands_for(label: str, cell: str) -> bool:
+    """Return whether a released label covers a cell of somebody known.
+
+    Like `may_meet`, except that a number is not another way of writing it: `010` does not cover
+    `10`. Cells are compared as the text they are, and whoever counts the people behind a label
+    must rather count too few than too many.
+    """
+    if _number(label) is not None and _number(cell) is not None:
+        return label == cell
+    return may_meet(label, cell)
+
+
 def is_open_group(label: str) -> bool:
     """Return whether a label is a group of values too long to be written out."""
     return _OPEN_GROUP.fullmatch(label) is not None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.audit.compatible import is_open_group, may_meet
+from sfumato.audit.compatible import is_open_group, stands_for
 from sfumato.audit.findings import Finding
 from sfumato.audit.labels import Labels
 from sfumato.data.reading import read
@@ -102,5 +102,5 @@ def _masks(
                 "the schema."
             )
         else:
-            masks.append(np.array([may_meet(text, value) for value in values], dtype=np.bool_))
+            masks.append(np.array([stands_for(text, value) for value in values], dtype=np.bool_))
     return masks
