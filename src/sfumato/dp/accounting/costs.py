@@ -1,0 +1,192 @@
+"""What one answer adds to an account, and what an account has added up.
+
+Contract: a :class:`Cost` is three exact numbers. An answer with the cost (ε, μ², δ) is made by a
+mechanism that, for neighbours and whatever was answered before, is a post-processing of three
+independent things: an ε-private one (Laplace and geometric noise, the exponential mechanism), a
+Gaussian one with μ = sensitivity / σ, and an event of probability δ that may give everything away.
+:class:`Spent` holds the totals from which :mod:`sfumato.dp.accounting.filters` decides whether a
+budget still holds. All sums are exact; only a total with a denominator beyond 10⁶⁰, which
+no decimal parameter makes, is rounded, and then upwards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.dp.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
+from sfumato.dp.normal import gaussian_epsilon_up
+from sfumato.dp.rounding import Stated, sqrt_up, stated, stated_up
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ZERO = Fraction(0)
+_GRID = 10**60
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one answer adds: pure ε, Gaussian μ² and the probability δ of a failure."""
+
+    epsilon: Fraction = ZERO
+    mu_squared: Fraction = ZERO
+    delta: Fraction = ZERO
+
+    def __init__(self, epsilon: Stated = 0, mu_squared: Stated = 0, delta: Stated = 0) -> None:
+        for name, value in (("epsilon", epsilon), ("mu_squared", mu_squared), ("delta", delta)):
+            object.__setattr__(self, name, _at_least_zero(value, name))
+        if self.delta > 1:
+            raise ParameterError("The δ of a cost is a probability, at most 1.")
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is paid, as only an answer that reads no data may."""
+        return not (self.epsilon or self.mu_squared or self.delta)
+
+    @property
+    def mu(self) -> Fraction:
+        """The μ of the Gaussian part: exact where it is rational, else rounded up."""
+        return root_up(self.mu_squared)
+
+    def __add__(self, other: Cost) -> Cost:
+        if not isinstance(other, Cost):
+            return NotImplemented
+        return Cost(
+            self.epsilon + other.epsilon,
+            self.mu_squared + other.mu_squared,
+            min(Fraction(1), self.delta + other.delta),
+        )
+
+    def guarantee(
+        self,
+        neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED,
+        delta: Stated | None = None,
+    ) -> Guarantee:
+        """State the guarantee of the answer alone, rounded up; ``delta`` asks for an (ε, δ)."""
+        of = Neighbours.of(neighbours)
+        if delta is not None:
+            return self._approximately(stated(delta), of)
+        if not self.mu_squared:
+            if self.delta:
+                return ApproxDP(stated_up(self.epsilon), stated_up(self.delta), neighbours=of)
+            return PureDP(stated_up(self.epsilon), neighbours=of)
+        if self.delta:
+            raise ParameterError(
+                "A cost with Gaussian noise and a δ of its own is stated at a larger δ; give "
+                "delta=."
+            )
+        if self.epsilon:
+            return ZCDP(stated_up((self.mu_squared + self.epsilon**2) / 2), neighbours=of)
+        return GDP(stated_up(self.mu), neighbours=of)
+
+    def _approximately(self, delta: Fraction, neighbours: Neighbours) -> ApproxDP:
+        if delta < self.delta or (self.mu_squared and delta == self.delta):
+            raise ParameterError(
+                f"The cost has δ = {float(self.delta):.3g} of its own and is stated at a larger "
+                f"one; {float(delta):.3g} was given."
+            )
+        epsilon = self.epsilon
+        if self.mu_squared:
+            epsilon += Fraction(gaussian_epsilon_up(self.mu, delta - self.delta))
+        return ApproxDP(stated_up(epsilon), stated_up(delta), neighbours=neighbours)
+
+    def to_json(self) -> dict[str, str]:
+        """Give the cost as rationals in text."""
+        return {one.name: str(getattr(self, one.name)) for one in fields(self)}
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, str]) -> Cost:
+        """Read what :meth:`to_json` gave."""
+        return cls(**{name: Fraction(entry[name]) for name in ("epsilon", "mu_squared", "delta")})
+
+    def __str__(self) -> str:
+        parts = [
+            f"{sign} = {float(value):.6g}"
+            for sign, value in (("ε", self.epsilon), ("μ", self.mu), ("δ", self.delta))
+            if value
+        ]
+        return ", ".join(parts) or "nothing"
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Totals of costs, and the two things about their order that the filters need.
+
+    ``opening`` is the totals right after the first charge with Gaussian noise, while nobody had
+    seen any; ``began_pure`` tells that the first charge of all had an ε alone.
+    """
+
+    epsilon: Fraction = ZERO
+    epsilon_squared: Fraction = ZERO
+    mu_squared: Fraction = ZERO
+    delta: Fraction = ZERO
+    opening: Spent | None = None
+    began_pure: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing was charged."""
+        return not (self.epsilon or self.mu_squared or self.delta)
+
+    def plus(self, cost: Cost) -> Spent:
+        """Add one charge."""
+        totals = Spent(
+            epsilon=_kept(self.epsilon + cost.epsilon),
+            epsilon_squared=_kept(self.epsilon_squared + cost.epsilon**2),
+            mu_squared=_kept(self.mu_squared + cost.mu_squared),
+            delta=_kept(self.delta + cost.delta),
+        )
+        pure = bool(cost.epsilon) and not (cost.mu_squared or cost.delta)
+        return replace(
+            totals,
+            opening=totals if self.opening is None and cost.mu_squared else self.opening,
+            began_pure=pure if self.is_nothing else self.began_pure,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the totals as rationals in text."""
+        entry: dict[str, Any] = {name: str(getattr(self, name)) for name in _TOTALS}
+        if self.opening is not None:
+            entry["opening"] = {name: str(getattr(self.opening, name)) for name in _TOTALS}
+        if self.began_pure:
+            entry["began_pure"] = True
+        return entry
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Spent:
+        """Read what :meth:`to_json` gave."""
+        opening = entry.get("opening")
+        return cls(
+            **{name: Fraction(entry[name]) for name in _TOTALS},
+            opening=None if opening is None else cls.from_json(opening),
+            began_pure=bool(entry.get("began_pure", False)),
+        )
+
+
+_TOTALS = ("epsilon", "epsilon_squared", "mu_squared", "delta")
+
+
+def root_up(square: Fraction) -> Fraction:
+    """Take a square root: exact where it is rational, else rounded up to a float."""
+    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if top * top == square.numerator and bottom * bottom == square.denominator:
+        return Fraction(top, bottom)
+    return Fraction(sqrt_up(square))
+
+
+def _kept(total: Fraction) -> Fraction:
+    if total.denominator <= _GRID:
+        return total
+    return Fraction(math.ceil(total * _GRID), _GRID)
+
+
+def _at_least_zero(value: Stated, name: str) -> Fraction:
+    exact = stated(value)
+    if exact < 0:
+        raise ParameterError(f"The {name} of a cost is at least 0.")
+    return exact

@@ -1,0 +1,204 @@
+"""The ways in which totals may keep an (E, D) budget, and the share of D that each has.
+
+Contract: :class:`Ways` judges totals against an ``ApproxDP`` budget as the proof in
+:mod:`sfumato.dp.accounting.filters` needs it: the shares depend on the opening alone, never on
+what came after. Thresholds are found once per budget and kept: the largest Σμ² or ρ that a share
+allows, found in floating point and accepted only after a check that rounds upwards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+from sfumato.dp.accounting.conversions import delta_at
+from sfumato.dp.accounting.costs import ZERO, Spent, root_up
+from sfumato.dp.guarantees import ZCDP, ApproxDP
+from sfumato.dp.normal import gaussian_delta_up, gaussian_epsilon_up, normal_cdf
+from sfumato.dp.rounding import stated_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HALF_PI = Fraction("1.5707963267948967")
+"""π/2, rounded up: an ε-private answer costs at most π/2·ε² of Gaussian μ²."""
+
+_GAUSSIAN, _MIXED, _FAILURES = Fraction(3, 8), Fraction(1, 24), Fraction(1, 2)
+_QUARTERS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+_CONCENTRATED = Fraction(1, 16)
+_BEYOND = Fraction(10**9)  # an ε that stands for "by no way"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way: whether the totals keep to it, and how to find the ε they come to."""
+
+    holds: bool
+    epsilon: Callable[[], Fraction]
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Totals against an (E, D) budget."""
+
+    budget: ApproxDP
+    spent: Spent
+
+    @property
+    def hold(self) -> bool:
+        """Whether the failures keep to their share and some way holds."""
+        return self.failures_left >= 0 and any(way.holds for way in self._each())
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The smallest ε that the totals come to by any way, each at its share of δ."""
+        return min((way.epsilon() for way in self._each()), default=_BEYOND)
+
+    @property
+    def delta(self) -> Fraction:
+        """The δ promised so far: failures alone, or all of it once a loss has no sure bound."""
+        over = -min(ZERO, self.failures_left)
+        basic = self.spent.opening is None and self.spent.epsilon <= self.budget.exact_epsilon
+        return (self.spent.delta if basic else self.budget.exact_delta) + over
+
+    @property
+    def failures_left(self) -> Fraction:
+        """How much δ failures may still take; negative when they took too much."""
+        opening = self.spent.opening
+        if opening is None:
+            return self._available - self.spent.delta
+        late = self.spent.delta - opening.delta
+        return max(ZERO, self._rest(opening)) * _FAILURES - late
+
+    @property
+    def _available(self) -> Fraction:
+        """All of D, less what is set aside for the concentrated way."""
+        return self.budget.exact_delta - self._set_aside
+
+    @property
+    def _set_aside(self) -> Fraction:
+        return self.budget.exact_delta * _CONCENTRATED if self.spent.began_pure else ZERO
+
+    def _rest(self, opening: Spent) -> Fraction:
+        """Give what the opening leaves of δ; negative when it takes too much."""
+        epsilon = self.budget.exact_epsilon - opening.epsilon
+        if epsilon < 0:
+            return Fraction(-1)
+        noise = _gaussian_delta(opening.mu_squared, epsilon)
+        return self._available - opening.delta - noise
+
+    def _each(self) -> Iterator[Way]:
+        spent = self.spent
+        if spent.opening is None:
+            yield Way(spent.epsilon <= self.budget.exact_epsilon, lambda: spent.epsilon)
+        else:
+            yield from self._after(spent.opening)
+        if spent.began_pure and not spent.delta:
+            rho, share = rho_of(spent), self._set_aside
+            most = _most_rho(self.budget.exact_epsilon, share)
+            yield Way(rho <= most, partial(_concentrated_epsilon, rho, share))
+
+    def _after(self, opening: Spent) -> Iterator[Way]:
+        spent, rest = self.spent, self._rest(opening)
+        late = spent.epsilon - opening.epsilon
+        if spent.mu_squared == opening.mu_squared and not late:
+            share = self._available - opening.delta
+            yield Way(
+                rest >= 0,
+                lambda: opening.epsilon + _gaussian_epsilon(opening.mu_squared, share),
+            )
+        epsilon = self.budget.exact_epsilon - opening.epsilon
+        if rest <= 0:
+            return
+        squares = spent.epsilon_squared - opening.epsilon_squared
+        folded = spent.mu_squared + HALF_PI * squares
+        yield _gaussian_way(opening.epsilon, folded, epsilon, rest * _GAUSSIAN)
+        for quarter in _QUARTERS:
+            pure = epsilon * quarter
+            if late <= pure:
+                share = rest * _MIXED
+                yield _gaussian_way(opening.epsilon + pure, spent.mu_squared, epsilon - pure, share)
+
+
+def rho_of(spent: Spent) -> Fraction:
+    """Add up the totals as zero-concentrated differential privacy."""
+    return (spent.mu_squared + spent.epsilon_squared) / 2
+
+
+@lru_cache(maxsize=1024)
+def most_mu_squared(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Find a μ², the largest but for rounding, with which Gaussian noise is (ε, δ)-private."""
+    if delta <= 0:
+        return ZERO
+    if delta >= 1:
+        delta = Fraction(1) - Fraction(1, 2**50)
+
+    def good(mu: float) -> bool:
+        return gaussian_delta_up(Fraction(mu), epsilon) <= delta
+
+    mu = _largest(lambda x: _float_delta(x, float(epsilon)) <= float(delta))
+    return Fraction(_checked(mu, good)) ** 2
+
+
+@lru_cache(maxsize=1024)
+def _most_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Find a ρ, the largest but for rounding, that implies (ε, δ)."""
+    if delta <= 0:
+        return ZERO
+
+    def good(rho: float) -> bool:
+        return delta_at(ZCDP(rho), epsilon) <= delta
+
+    return Fraction(repr(_checked(_largest(good), good)))
+
+
+@lru_cache(maxsize=1024)
+def _gaussian_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
+    return Fraction(gaussian_delta_up(root_up(mu_squared), epsilon))
+
+
+def _gaussian_way(before: Fraction, square: Fraction, epsilon: Fraction, share: Fraction) -> Way:
+    holds = square <= most_mu_squared(epsilon, share)
+    return Way(holds, lambda: before + _gaussian_epsilon(square, share))
+
+
+def _gaussian_epsilon(mu_squared: Fraction, share: Fraction) -> Fraction:
+    if share <= 0:
+        return _BEYOND
+    return Fraction(gaussian_epsilon_up(root_up(mu_squared), min(share, Fraction(1, 2))))
+
+
+def _concentrated_epsilon(rho: Fraction, share: Fraction) -> Fraction:
+    if share <= 0:
+        return _BEYOND
+    return ZCDP(stated_up(rho)).to(ApproxDP, delta=share).exact_epsilon
+
+
+def _largest(good: Callable[[float], bool]) -> float:
+    """Find about the largest float that is good, by bisection; every smaller one is good too."""
+    low, high = 2.0**-300, 1.0
+    while good(high) and high < 2.0**300:
+        low, high = high, 2 * high
+    while high > low * (1 + 1e-12):
+        middle = math.sqrt(low * high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if good(middle) else (low, middle)
+    return low
+
+
+def _checked(near: float, good: Callable[[float], bool]) -> float:
+    """Step down from an estimate until the check that rounds upwards accepts it."""
+    for digits in (12, 10, 8, 6, 4, 2, 1):
+        lower = near * (1 - 10.0**-digits)
+        if good(lower):
+            return lower
+    return 0.0
+
+
+def _float_delta(mu: float, epsilon: float) -> float:
+    below = normal_cdf(-mu / 2 - epsilon / mu)
+    return normal_cdf(mu / 2 - epsilon / mu) - (math.exp(min(epsilon, 700.0)) * below)
