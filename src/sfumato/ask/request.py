@@ -20,6 +20,7 @@ part in the choice of groups. Quantiles use one: the number of the value's grid 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -59,8 +60,11 @@ Bound: TypeAlias = "RowBound | RowsBound | GroupsBound"
 class Grid:
     """Clamped values as whole numbers: z = ⌊(clamp(x) − centre)/step + ½⌋, in doubles.
 
-    NULL and NaN have no number. ``step`` is a power of two, and every |z| is at most
-    :meth:`most`, which follows from the bounds and not from the data.
+    NULL and NaN have no number. ``step`` is a power of two; bounds and centre are doubles.
+
+    No |z| passes :attr:`most`, whatever the data: subtraction, division, addition and floor are
+    monotone in IEEE arithmetic, so z lies between the numbers of the two bounds, and these are
+    computed here with the same operations.
     """
 
     bounds: Bounds
@@ -68,11 +72,20 @@ class Grid:
     centre: Fraction
 
     @property
-    def most(self) -> int:
-        """The largest |z| there can be, with one step for the rounding of doubles."""
+    def ends(self) -> tuple[int, int]:
+        """The smallest and the largest number there can be."""
         low, high = self.bounds
-        reach = max(abs(low - self.centre), abs(high - self.centre)) / self.step
-        return int(reach) + 2
+        return self.number(float(low)), self.number(float(high))
+
+    @property
+    def most(self) -> int:
+        """The largest |z| there can be."""
+        low, high = self.ends
+        return max(abs(low), abs(high))
+
+    def number(self, value: float) -> int:
+        """Give the number of a value inside the bounds."""
+        return math.floor((value - float(self.centre)) / float(self.step) + 0.5)
 
 
 @dataclass(frozen=True)
