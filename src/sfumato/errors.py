@@ -9,7 +9,8 @@ it may name files, attributes, line numbers and values the user typed as paramet
     │   ├── DataError         a data file or frame cannot be used as it is
     │   ├── SchemaError       a schema names what does not exist or contradicts itself
     │   ├── HierarchyError    a hierarchy is not a tree over the values it must cover
-    │   └── ParameterError    a parameter is outside what is allowed
+    │   ├── ParameterError    a parameter is outside what is allowed
+    │   └── Refused           a question that cannot be answered privately, with the reason
     ├── Unsatisfiable         no release can meet the promise under the given limits (exit code 1)
     ├── PromiseBroken         a check found that a promise does not hold (exit code 1)
     ├── BudgetExceeded        a privacy budget does not cover the request (exit code 1)
@@ -45,6 +46,26 @@ class HierarchyError(InputError):
 
 class ParameterError(InputError):
     """A parameter is outside what is allowed."""
+
+
+class Refused(InputError):  # noqa: N818 - a verdict on the question, not a fault of the program
+    """A question cannot be answered privately; nothing was charged.
+
+    ``code`` is one of :data:`sfumato.ask.refusals.REASONS`; ``nearest`` is the SQL text of the
+    nearest question that can be answered, or None.
+    """
+
+    def __init__(self, message: str, *, code: str, nearest: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.nearest = nearest
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _refused, (str(self), self.code, self.nearest)
+
+
+def _refused(message: str, code: str, nearest: str | None) -> Refused:
+    return Refused(message, code=code, nearest=nearest)
 
 
 class Unsatisfiable(SfumatoError):  # noqa: N818 - a verdict on the request, not a fault of the program

@@ -1,0 +1,197 @@
+"""The meaning of expressions, in plain Python: what every engine must compute.
+
+Contract: :func:`evaluate` is total. It gives the value of an expression for a row, a mapping of
+column names to values, with numbers as doubles and NULL as None; leaves are made tame first, as
+:mod:`sfumato.ask.analysis` states. Noisy numbers are evaluated with ``noisy=True``: there a column
+is taken as it is, and a result that is no finite number is None.
+
+``lower`` and ``upper`` change ASCII letters only, as engines disagree on the others. Dates are
+those of the years 1 to 9999; another is NULL.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import operator
+import re
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.analysis import LONGEST_TEXT, SMALLEST_LEAF, clamp_of, kind_of
+from sfumato.ask.language import (
+    Apply,
+    Arithmetic,
+    Case,
+    Column,
+    Compare,
+    Constant,
+    Expression,
+    IsNull,
+    Like,
+    Logic,
+    Not,
+    OneOf,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_COMPARED = {
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt,
+    "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_UPPER = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def evaluate(expression: Expression, row: Mapping[str, Any], *, noisy: bool = False) -> Any:
+    """Give the value of an expression for a row: None, bool, int, float, str or date."""
+    value = _value(expression, row, noisy)
+    if isinstance(value, float) and kind_of(expression) == "integer" and value.is_integer():
+        return int(value)
+    return value
+
+
+def _value(expression: Expression, row: Mapping[str, Any], noisy: bool) -> Any:
+    match expression:
+        case Column():
+            value = row.get(expression.name)
+            return _as_it_is(value) if noisy else _tame(value, expression)
+        case Constant(value, _):
+            return _literal(value)
+        case Arithmetic(sign, left, right):
+            return _arithmetic(sign, _value(left, row, noisy), _value(right, row, noisy))
+        case Apply(function, arguments):
+            return _applied(function, [_value(one, row, noisy) for one in arguments])
+        case Case(branches, default):
+            for condition, result in branches:
+                if _value(condition, row, noisy) is True:
+                    return _value(result, row, noisy)
+            return _value(default, row, noisy)
+    return _condition(expression, row, noisy)
+
+
+def _condition(expression: Expression, row: Mapping[str, Any], noisy: bool) -> bool | None:
+    match expression:
+        case Compare(sign, left, right):
+            one, other = _value(left, row, noisy), _value(right, row, noisy)
+            return None if one is None or other is None else _compared(sign, one, other)
+        case Logic(word, terms):
+            return _logic(word, [_value(term, row, noisy) for term in terms])
+        case Not(term):
+            value = _value(term, row, noisy)
+            return None if value is None else not value
+        case IsNull(term):
+            return _value(term, row, noisy) is None
+        case OneOf(term, values):
+            value = _value(term, row, noisy)
+            known = [_literal(constant.value) for constant in values]
+            return None if value is None else any(_compared("=", value, one) for one in known)
+        case Like(term, pattern):
+            value = _value(term, row, noisy)
+            return None if value is None else _matcher(pattern).fullmatch(str(value)) is not None
+    raise TypeError(f"{type(expression).__name__} is not an expression of the language.")
+
+
+def _tame(value: Any, column: Column) -> Any:
+    if value is None:
+        return None
+    if column.kind in {"integer", "real"}:
+        low, high = clamp_of(column)
+        if isinstance(value, float) and math.isnan(value):
+            return None
+        clamped = min(max(value, low), high)
+        return 0.0 if abs(clamped) < SMALLEST_LEAF else float(clamped)
+    if isinstance(value, dt.datetime):
+        return value.date()
+    return value
+
+
+def _as_it_is(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return float(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _literal(value: Any) -> Any:
+    whole = isinstance(value, (int, Fraction)) and not isinstance(value, bool)
+    return float(value) if whole else value
+
+
+def _compared(sign: str, one: Any, other: Any) -> bool | None:
+    try:
+        return bool(_COMPARED[sign](one, other))
+    except TypeError:  # values that the engine's table did not announce
+        return None
+
+
+def _logic(word: str, values: list[bool | None]) -> bool | None:
+    decisive = word == "or"
+    if any(value is decisive for value in values):
+        return decisive
+    return None if any(value is None for value in values) else not decisive
+
+
+def _arithmetic(sign: str, one: float | None, other: float | None) -> float | None:
+    if one is None or other is None or (sign == "/" and other == 0):
+        return None
+    try:
+        one, other = float(one), float(other)
+        match sign:
+            case "+":
+                result = one + other
+            case "-":
+                result = one - other
+            case "*":
+                result = one * other
+            case _:
+                result = one / other
+    except OverflowError:
+        return None
+    return result if math.isfinite(result) else None
+
+
+def _applied(function: str, values: list[Any]) -> Any:
+    if function == "coalesce":
+        return next((value for value in values if value is not None), None)
+    if any(value is None for value in values):
+        return None
+    first = values[0]
+    match function:
+        case "least":
+            return min(values)
+        case "greatest":
+            return max(values)
+        case "abs":
+            return abs(first)
+        case "floor" | "ceil" | "round":
+            return _rounded(function, first)
+        case "year" | "month" | "day":
+            return float(getattr(first, function))
+    return _applied_to_text(function, str(first), values[1:])
+
+
+def _rounded(function: str, value: float) -> float:
+    if function == "ceil":
+        return float(math.ceil(value))
+    return float(math.floor(value + 0.5 if function == "round" else value))
+
+
+def _applied_to_text(function: str, text: str, rest: list[Any]) -> Any:
+    match function:
+        case "lower":
+            return text.translate(_LOWER)
+        case "upper":
+            return text.translate(_UPPER)
+        case "length":
+            return float(min(len(text), int(LONGEST_TEXT)))
+    start, length = int(rest[0]), int(rest[1])
+    return text[start - 1 : start - 1 + length]
+
+
+@lru_cache(maxsize=256)
+def _matcher(pattern: str) -> re.Pattern[str]:
+    wild = {"%": ".*", "_": "."}
+    return re.compile("".join(wild.get(c) or re.escape(c) for c in pattern), re.DOTALL)

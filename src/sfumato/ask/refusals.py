@@ -1,0 +1,114 @@
+"""Why a question is refused: a fixed vocabulary.
+
+Contract: every refusal is one of :data:`REASONS`, a code and a sentence. The slots of a sentence
+are filled with names and text from the question or from public facts, never with anything read
+from the data, and a refusal depends on those alone: it can be made before anything is charged,
+and tells nothing.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from sfumato.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+REASONS: Mapping[str, str] = MappingProxyType({
+    # the text
+    "syntax": "The question is not SQL that can be read: {what} at line {line}, column {column}.",
+    "one_statement": "A question is one SELECT statement, and {what} was given.",
+    "too_long": "The question is too long: {what}.",
+    "too_deep": "The question is nested too deeply: at most {most} levels are read.",
+    "unsupported": "{what} is not part of the language of questions.",
+    "parameter": "A question has no parameters such as {what}; write the value itself.",
+    # names
+    "unknown_table": "There is no table {name}{hint}.",
+    "unknown_column": "There is no column {name}{hint}.",
+    "ambiguous_column": "{name} names more than one column; say which table it is of.",
+    "long_name": "The name {name} is longer than 60 bytes, which some engines cut.",
+    "duplicate_name": "Two tables of one FROM are called {name}; give one of them another alias.",
+    "table_function": "A question reads the tables of the session only, not {what}.",
+    # what is selected
+    "raw_column": "{what} would show values of single rows. A question shows aggregates such as "
+    "COUNT, SUM or AVG, and the keys of GROUP BY.",
+    "no_measure": "The question asks for no number: add COUNT(*) or another aggregate.",
+    "not_aggregate": "{what} is not an aggregate that can be answered privately; those are COUNT, "
+    "SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN and MAX.",
+    "distinct_values": "{what} counts different values, and one person can change it by as many as "
+    "she has rows; COUNT(DISTINCT person) counts people.",
+    "no_person": "The unit of {name} is the row, so that there are no people to {what}.",
+    "window": "Window functions compare the rows of different people: {what}.",
+    "nested_aggregate": "{what} is an aggregate within an aggregate; use a sub-query with GROUP BY "
+    "the person.",
+    "aggregate_place": "{what} is an aggregate and cannot stand in {place}.",
+    "set_operation": "{what} of queries is not answered; ask each of them on its own.",
+    "function": "The function {what} is not part of the language, which has no functions of users "
+    "and none that engines understand differently.",
+    "random": "{what} is not answered: noise comes from the session, never from the engine.",
+    # the person
+    "person_shown": "{name} names people: it may stand in COUNT(DISTINCT {name}), in the GROUP BY "
+    "of a sub-query and in joins, and nowhere else.",
+    "subquery_where": "Sub-queries in conditions are not answered; join on the person instead.",
+    "subquery_group": "A sub-query that aggregates must GROUP BY the person, so that every row "
+    "still belongs to one.",
+    "subquery_distinct": "SELECT DISTINCT in a sub-query must list the person, so that every row "
+    "still belongs to one.",
+    "subquery_order": "ORDER BY and LIMIT within a sub-query compare the rows of different people.",
+    "subquery_aggregate": "{what} cannot be computed per person; COUNT, SUM, AVG, MIN and MAX can.",
+    "subquery_bounds": "{what} per person needs bounds: write SUM(CLAMP(x, low, high)), or give "
+    "bounds.",
+    "row_unit": "The unit of {name} is the row: sub-queries with GROUP BY or DISTINCT and joins of "
+    "private tables would mix rows of different units.",
+    # joins
+    "join_kind": "A {what} is not answered: INNER and LEFT joins are.",
+    "join_condition": "A join needs equalities: {what}.",
+    "join_person": "Private tables are joined on the person, with {what} among the equalities.",
+    "join_unique": "{name} is joined on columns that are not declared to name at most one of its "
+    "rows, and the unit is the row: one row would count several times.",
+    "join_public_first": "A LEFT JOIN from the public table {name} gives rows that belong to "
+    "nobody; begin with the private table.",
+    "public_subquery": "A sub-query on the public table {name} cannot be joined; join the table "
+    "itself.",
+    "public_only": "{name} is a public table: it can be read without a question.",
+    # expressions
+    "kind": "{what} needs {wanted}, and {given} was given.",
+    "not_condition": "{what} is not a condition.",
+    "literal": "{what} needs literals.",
+    "cast": "CAST of {given} to {wanted} is not part of the language: it can fail on single rows.",
+    "bad_date": "{what} is not a date written as YYYY-MM-DD.",
+    "bad_pattern": "A pattern of LIKE has no backslash and no ESCAPE.",
+    "bad_number": "{what} is not a number that every engine can hold.",
+    "bad_order": "The order of a quantile is a literal number from 0 to 1.",
+    "bad_limit": "LIMIT takes a literal whole number.",
+    "bad_position": "Position {what} names no column of the SELECT list.",
+    "too_large": "{what} may become too large for the engines' arithmetic; give bounds, or clamp "
+    "with CLAMP(x, low, high).",
+    "too_small": "{what} may become too close to 0 for the engines' arithmetic; divide by less, "
+    "or round with FLOOR.",
+    # groups
+    "real_key": "Groups of real numbers cannot be answered: {what} has too many values; use "
+    "FLOOR(x / 10) * 10.",
+    "large_key": "{what} may pass 2^53 and cannot be a key.",
+    "too_many_groups": "The public values of the keys make {what} groups; at most {most} are "
+    "answered at once.",
+    "constant_key": "GROUP BY {what} is a constant.",
+    "distinct_top": "SELECT DISTINCT shows values of single rows.",
+})  # fmt: skip
+
+_MOST_SHOWN = 80
+
+
+def refuse(code: str, **slots: object) -> Refused:
+    """Make a refusal; the caller raises it."""
+    filled = {name: _shown(slot) for name, slot in slots.items()}
+    sentence = REASONS[code].format(**filled)
+    return Refused(sentence[0].upper() + sentence[1:], code=code)
+
+
+def _shown(slot: object) -> str:
+    """Print a slot on one line and not too long, so that a question cannot fill a log."""
+    text = "".join(c if c.isprintable() else " " for c in str(slot))
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
