@@ -16,7 +16,6 @@ release that does not keep its promise is never put in place.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.verify import verify
 from sfumato.errors import DataError
+from sfumato.staging import staged
 
 if TYPE_CHECKING:
     from sfumato.audit.verify import Verification
@@ -57,22 +57,23 @@ def save_release(
     """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise."""
     form = _chosen_format(release, file_format)
     _check_target(target, replace)
-    staging = _staging(target)
     try:
-        data = _write_data(release, staging, form)
-        checked = _verified(release, data, called=str(target / data.name))
-        checked.raise_if_broken()
-        if release.levels is not None:
-            from sfumato.anonymize.policy import Policy  # noqa: PLC0415 - loaded when used
+        with staged(target) as staging:
+            data = _write_data(release, staging, form)
+            checked = _verified(release, data, called=str(target / data.name))
+            checked.raise_if_broken()
+            if release.levels is not None:
+                from sfumato.anonymize.policy import Policy  # noqa: PLC0415 - loaded when used
 
-            Policy.of(release).write(staging / "policy.yaml")
-        if report:
-            release.report(staging / "report.html", verification=checked, **report_options)
-        _put_in_place(staging, target, replace)
+                Policy.of(release).write(staging / "policy.yaml")
+            if report:
+                release.report(staging / "report.html", verification=checked, **report_options)
+            _put_in_place(staging, target, replace)
     except OSError as error:
-        raise DataError(f"{target} cannot be written ({error.strerror}).") from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        raise DataError(
+            f"{target} cannot be written ({error.strerror}); choose a folder that may be "
+            "written to."
+        ) from None
     return Saved(target / data.name, checked)
 
 
@@ -81,22 +82,6 @@ def _chosen_format(release: Release, wanted: str | None) -> str:
     if form not in {"csv", "parquet"}:
         raise DataError(f"A release is written as 'csv' or 'parquet', not '{form}'.")
     return form
-
-
-def _staging(target: Path) -> Path:
-    """Make the folder that is filled out of sight, beside the target."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-    except OSError as error:
-        raise DataError(
-            f"{target} cannot be written ({error.strerror}); choose a folder that may be "
-            "written to."
-        ) from None
-    mask = os.umask(0)
-    os.umask(mask)
-    staging.chmod(0o777 & ~mask)
-    return staging
 
 
 def _write_data(release: Release, folder: Path, form: str) -> Path:
