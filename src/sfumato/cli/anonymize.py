@@ -10,21 +10,13 @@ import typer
 from rich.markup import escape
 
 from sfumato.cli.options import (
-    BetaOption,
     DelimiterOption,
-    DisclosureOption,
     EncodingOption,
-    KMapOption,
-    KOption,
-    LOption,
-    OwnOption,
     PopulationOption,
-    PresenceOption,
     QuietOption,
     SchemaOption,
-    TOption,
 )
-from sfumato.cli.promises import promise_from
+from sfumato.cli.promise_options import takes_promise
 from sfumato.cli.terminal import SearchProgress, note, out, show_table
 from sfumato.errors import ParameterError
 
@@ -32,20 +24,14 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
+@takes_promise
 def anonymize(
     data: Annotated[Path, typer.Argument(help="CSV or Parquet file of people.")],
     schema: SchemaOption,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the release; made if absent.")
     ],
-    k: KOption = None,
-    diversity: LOption = None,
-    closeness: TOption = None,
-    beta: BetaOption = None,
-    delta_disclosure: DisclosureOption = None,
-    k_map: KMapOption = None,
-    presence: PresenceOption = None,
-    definition: OwnOption = None,
+    promise: Any,
     population: PopulationOption = None,
     algorithm: Annotated[
         str,
@@ -141,16 +127,6 @@ def anonymize(
     from sfumato.data.reading import read  # noqa: PLC0415 - heavy
     from sfumato.saving import save_release  # noqa: PLC0415 - heavy
 
-    promise = promise_from(
-        k or [],
-        diversity or [],
-        closeness or [],
-        beta or [],
-        delta_disclosure or [],
-        k_map,
-        presence,
-        definition or [],
-    )
     if promise is None:
         raise ParameterError(
             "Nothing is promised yet; say for instance -k 5, and -l 2:ATTRIBUTE for a sensitive "

@@ -32,26 +32,26 @@ T_HELP = (
 
 
 def promise_from(
-    k: Sequence[str],
-    diversity: Sequence[str],
-    closeness: Sequence[str],
-    likeness: Sequence[str],
-    disclosure: Sequence[str],
-    k_map: int | None,
-    presence: str | None,
-    own: Sequence[str],
+    k: Sequence[str] | None = None,
+    diversity: Sequence[str] | None = None,
+    closeness: Sequence[str] | None = None,
+    likeness: Sequence[str] | None = None,
+    disclosure: Sequence[str] | None = None,
+    k_map: int | None = None,
+    presence: str | None = None,
+    own: Sequence[str] | None = None,
 ) -> Definition | None:
     """Return the conjunction of everything asked for, or None where nothing was."""
     from sfumato.anonymize.likeness import BetaLikeness, DeltaDisclosure  # noqa: PLC0415
     from sfumato.anonymize.presence import DeltaPresence, KMap  # noqa: PLC0415
 
-    parts = [_k(text) for text in k]
-    parts += [_l(text) for text in diversity]
-    parts += [_t(text) for text in closeness]
-    for text in likeness:
+    parts = [_k(text) for text in k or ()]
+    parts += [_l(text) for text in diversity or ()]
+    parts += [_t(text) for text in closeness or ()]
+    for text in likeness or ():
         number, attribute = _pair("--beta", text)
         parts.append(BetaLikeness(_number("--beta", number), attribute))
-    for text in disclosure:
+    for text in disclosure or ():
         number, attribute = _pair("--delta-disclosure", text)
         parts.append(DeltaDisclosure(_number("--delta-disclosure", number), attribute))
     if k_map is not None:
@@ -59,7 +59,7 @@ def promise_from(
     if presence is not None:
         low, _, high = presence.partition(",")
         parts.append(DeltaPresence(_number("--presence", low), _number("--presence", high)))
-    parts += [_own(text) for text in own]
+    parts += [_own(text) for text in own or ()]
     return reduce(and_, parts) if parts else None
 
 

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sfumato.cli.options import (
-    BetaOption,
     DelimiterOption,
-    DisclosureOption,
     EncodingOption,
-    KMapOption,
-    KOption,
-    LOption,
-    OwnOption,
     PopulationOption,
-    PresenceOption,
     QuietOption,
     SchemaOption,
-    TOption,
 )
-from sfumato.cli.promises import promise_from
+from sfumato.cli.promise_options import takes_promise
 from sfumato.cli.terminal import out, show_table
 from sfumato.errors import ParameterError
 
@@ -30,17 +22,11 @@ if TYPE_CHECKING:
     from sfumato.audit.verify import Verification
 
 
+@takes_promise
 def verify(
     release: Annotated[Path, typer.Argument(help="Released CSV or Parquet file.")],
     schema: SchemaOption,
-    k: KOption = None,
-    diversity: LOption = None,
-    closeness: TOption = None,
-    beta: BetaOption = None,
-    delta_disclosure: DisclosureOption = None,
-    k_map: KMapOption = None,
-    presence: PresenceOption = None,
-    definition: OwnOption = None,
+    promise: Any,
     population: PopulationOption = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Only measure; exit with 0 whatever is found.")
@@ -58,16 +44,6 @@ def verify(
     """
     from sfumato.audit.verify import verify as check  # noqa: PLC0415 - heavy
 
-    promise = promise_from(
-        k or [],
-        diversity or [],
-        closeness or [],
-        beta or [],
-        delta_disclosure or [],
-        k_map,
-        presence,
-        definition or [],
-    )
     found = check(
         release, schema, promise, population=population, delimiter=delimiter, encoding=encoding
     )
