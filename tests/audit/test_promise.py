@@ -10,6 +10,7 @@ import sfumato as sf
 from sfumato.anonymize.definitions import Definition
 from sfumato.audit.promise import BUILT_IN, from_json, read_promise, to_json
 from sfumato.errors import ParameterError
+from sfumato.report.promise_words import WORDS
 
 EVERY = (
     sf.KAnonymity(5)
@@ -34,7 +35,7 @@ class Own(Definition):
 
 
 def test_every_built_in_survives():
-    assert {type(part) for part in EVERY.parts} == set(BUILT_IN)
+    assert {type(part) for part in EVERY.parts} == set(BUILT_IN) == set(WORDS)
     back = from_json(json.loads(json.dumps(to_json(EVERY))))
     assert back.parts == EVERY.parts
     for part in EVERY.parts:

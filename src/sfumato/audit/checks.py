@@ -84,7 +84,7 @@ def check_part(part: Definition, evidence: Evidence, population: PopulationCount
     attribute = getattr(part, "attribute", "")
     if attribute and attribute not in evidence.sensitive:
         return Row("not in the release", attribute, None, None, str(part), holds=False)
-    check = _CHECKS.get(type(part))
+    check = CHECKS.get(type(part))
     if check is not None:
         return _row(check(part, evidence, population), evidence, attribute, str(part))
     verdict = _judged(part, evidence, population)
@@ -194,7 +194,7 @@ def _presence(part: Any, evidence: Evidence, population: PopulationCounts | None
     return _Found("presence", share, low_side, holds)
 
 
-_CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | None], _Found]] = {
+CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | None], _Found]] = {
     KAnonymity: _k,
     DistinctLDiversity: _distinct,
     EntropyLDiversity: _entropy,
@@ -205,6 +205,7 @@ _CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | N
     KMap: _k_map,
     DeltaPresence: _presence,
 }
+"""The built-in definitions. A new one also needs a sentence in `report/promise_words.py`."""
 
 
 # -- a user's own definition ----------------------------------------------------------

@@ -12,31 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from sfumato.anonymize.closeness import TCloseness
-from sfumato.anonymize.definitions import Conjunction, Definition, KAnonymity
-from sfumato.anonymize.diversity import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-)
-from sfumato.anonymize.likeness import BetaLikeness, DeltaDisclosure
-from sfumato.anonymize.presence import DeltaPresence, KMap
+from sfumato.anonymize.definitions import Conjunction, Definition
+from sfumato.audit.checks import CHECKS
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-BUILT_IN: tuple[type[Definition], ...] = (
-    KAnonymity,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-    TCloseness,
-    BetaLikeness,
-    DeltaDisclosure,
-    KMap,
-    DeltaPresence,
-)
+BUILT_IN: tuple[type[Definition], ...] = tuple(CHECKS)
+"""Definitions that can be read from a file are those `verify` can check by itself."""
+
 _BY_NAME = {kind.__name__: kind for kind in BUILT_IN}
 
 Entry: TypeAlias = dict[str, Any]

@@ -37,9 +37,9 @@ def name_of(definition: Definition) -> str:
 
 
 def _sentence(part: Definition, quasi: Sequence[str]) -> str:
-    for kind, words in _WORDS.items():
-        if isinstance(part, kind):
-            return words(part, quasi)
+    words = WORDS.get(type(part))  # a subclass may promise something else
+    if words is not None:
+        return words(part, quasi)
     described = inspect.getdoc(part)
     return described.splitlines()[0] if described else f"{name_of(part)} holds in every class."
 
@@ -108,7 +108,7 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-_WORDS: dict[type, Callable[[Any, Sequence[str]], str]] = {
+WORDS: dict[type, Callable[[Any, Sequence[str]], str]] = {
     KAnonymity: _k_anonymity,
     DistinctLDiversity: _distinct,
     EntropyLDiversity: _entropy,
