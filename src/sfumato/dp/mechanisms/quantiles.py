@@ -105,9 +105,24 @@ class ExponentialQuantile(Mechanism):
         """Release the quantile of the values, spending the guarantee once."""
         return float(self.simulate(value, 1)[0])
 
+    def release_counted(
+        self, points: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+    ) -> float:
+        """Release the quantile of values given as numbers of points, each with how often it is."""
+        order = np.argsort(points)
+        ranges = self._ranges(points[order], counts[order])
+        return float(self._drawn(ranges, 1)[0])
+
     def simulate(self, value: Any, count: int) -> npt.NDArray[np.float64]:
         """Make ``count`` independent releases for the same values, for study."""
-        first, sizes, distances = self._ranges(self._places(value))
+        return self._drawn(self._ranges(*self._counted(value)), count)
+
+    def _drawn(
+        self,
+        cut: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[Any]],
+        count: int,
+    ) -> npt.NDArray[np.float64]:
+        first, sizes, distances = cut
         scale = self._order().denominator  # distances are counted in units of 1/scale
         rate = parameters.budget(self.epsilon) / (2 * self.rank_sensitivity * scale)
         ranges = Choice(-distances, rate, sizes).draw(count)
@@ -116,7 +131,7 @@ class ExponentialQuantile(Mechanism):
 
     def rank_distances(self, value: Any) -> npt.NDArray[np.float64]:
         """Give d(v) for every point, for study: it reveals the values."""
-        _, sizes, distances = self._ranges(self._places(value))
+        _, sizes, distances = self._ranges(*self._counted(value))
         return np.repeat((distances / self._order().denominator).astype(np.float64), sizes)
 
     def _places(self, value: Any) -> npt.NDArray[np.int64]:
@@ -130,11 +145,14 @@ class ExponentialQuantile(Mechanism):
             shares = (values.astype(np.float64) - float(self._origin())) / float(self._step())
         return np.clip(np.rint(shares), 0, self.points - 1).astype(np.int64)
 
+    def _counted(self, value: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        values, counts = np.unique(self._places(value), return_counts=True)
+        return values, counts.astype(np.int64)
+
     def _ranges(
-        self, places: npt.NDArray[np.int64]
+        self, values: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[Any]]:
         """Cut the points into ranges of equal rank distance: first point, size, distance."""
-        values, counts = np.unique(places, return_counts=True)
         upto = np.cumsum(counts)
         edges = np.concatenate([[-1], values, [self.points]])
         passed = np.concatenate([[0], upto])
@@ -143,7 +161,7 @@ class ExponentialQuantile(Mechanism):
         sizes = np.concatenate([np.diff(edges) - 1, np.ones(values.size, dtype=np.int64)])
         less = np.concatenate([passed, passed[:-1]])
         least = np.concatenate([passed, upto])
-        distances = self._distances(less, least, places.size)
+        distances = self._distances(less, least, int(counts.sum()))
         kept = sizes > 0
         order = np.argsort(first[kept], kind="stable")
         return (

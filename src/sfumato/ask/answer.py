@@ -1,0 +1,196 @@
+"""An answer: noisy numbers with their guarantee, their intervals and what they cost.
+
+Contract: everything in an answer is noisy or public, so an answer can be kept, printed and given
+to anyone who may ask. ``interval(confidence)`` says how far the noise may have moved each cell:
+with at least that probability, the number of the *kept and clamped* rows lies inside. What bounding
+and clamping left out is not in it; ``notes`` say what was done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sfumato.ask.language import Value
+    from sfumato.ask.measuring import Interval, Recipe
+    from sfumato.ask.noise import Noise
+    from sfumato.dp.accounting.costs import Cost
+    from sfumato.dp.guarantees import Guarantee
+
+
+@dataclass(frozen=True)
+class NoisyColumn:
+    """A measure of an answer: how it follows from noisy numbers, and the noise of each."""
+
+    recipe: Recipe
+    noises: tuple[Noise | None, ...]
+    parts: tuple[tuple[int, ...], ...]  # per row, the noisy numbers the recipe uses
+
+    def value(self, row: int) -> float | int | None:
+        """Compute the cell; whole where it counts or sums whole numbers."""
+        found = self.recipe.value(self.parts[row])
+        whole = self.recipe.grid is None or self.recipe.grid.step == 1
+        if found is not None and whole and self.recipe.aggregate in {"count", "people", "sum"}:
+            return round(found)
+        return found
+
+    def interval(self, row: int, confidence: float) -> Interval:
+        """Enclose the cell, all its noisy numbers being within their own intervals at once."""
+        each = 1 - (1 - confidence) / len(self.noises)
+        half = [0.0 if noise is None else noise.half_width(each) for noise in self.noises]
+        return self.recipe.interval(self.parts[row], half)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question.
+
+    ``rows`` are the cells under ``columns``; ``measures`` holds what intervals need, by column,
+    and ``ranges`` the bounds of quantiles. ``stored`` says that it was given before, for free.
+    """
+
+    question: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    guarantee: Guarantee
+    cost: Cost
+    spent: Guarantee
+    remaining: Guarantee
+    notes: tuple[str, ...] = ()
+    measures: Mapping[str, NoisyColumn] = field(default_factory=dict, repr=False)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+    places: tuple[int, ...] = field(default=(), repr=False)  # row of the noisy columns, per row
+    keys: tuple[str, ...] = ()
+    stored: bool = False
+    kind: str = field(default="columns", repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.places:
+            object.__setattr__(self, "places", tuple(range(len(self.rows))))
+
+    @property
+    def table(self) -> Any:
+        """The answer as a table of the kind the data came in; a mapping of columns otherwise."""
+        from sfumato.ask.answer_tables import frame  # noqa: PLC0415 - frames load when used
+
+        return frame(self.columns, self.rows, self.kind)
+
+    @property
+    def value(self) -> Any:
+        """The only cell of an answer of one number."""
+        shown = [name for name in self.columns if name not in self.keys]
+        if len(self.rows) != 1 or len(shown) != 1:
+            raise ParameterError(
+                f"The answer has {len(self.rows)} rows and {len(shown)} numbers in each; .value is "
+                "for a single number, .table for all."
+            )
+        return self.rows[0][self.columns.index(shown[0])]
+
+    def column(self, name: str) -> list[Any]:
+        """Give one column of the answer."""
+        if name not in self.columns:
+            raise ParameterError(
+                f"The answer has no column {name!r}; its columns are {', '.join(self.columns)}."
+            )
+        return [row[self.columns.index(name)] for row in self.rows]
+
+    def intervals(self, confidence: float = 0.95) -> dict[str, list[Interval | None]]:
+        """Give the interval of every number, by column; None where it was computed from several.
+
+        The interval of a quantile is the range in which it was looked for: its error is one of
+        ranks, which the notes state, and says nothing about values without the data.
+        """
+        if not 0 < confidence < 1:
+            raise ParameterError(
+                f"A confidence lies between 0 and 1, such as 0.95, and {confidence} was given."
+            )
+        found: dict[str, list[Interval | None]] = {}
+        for name in self.columns:
+            if name in self.measures:
+                measure = self.measures[name]
+                found[name] = [measure.interval(place, confidence) for place in self.places]
+            elif name in self.ranges:
+                found[name] = [self.ranges[name]] * len(self.rows)
+            elif name not in self.keys:
+                found[name] = [None] * len(self.rows)
+        return found
+
+    def interval(self, confidence: float = 0.95) -> Any:
+        """Give the interval (low, high) of a single number, or of every cell as a table.
+
+        The table has the keys, and for each number a column ``…_low`` and ``…_high``.
+        """
+        found = self.intervals(confidence)
+        if not self.keys and len(self.rows) == 1 and len(found) == 1:
+            return next(iter(found.values()))[0]
+        from sfumato.ask.answer_tables import frame  # noqa: PLC0415 - frames load when used
+
+        columns = [*self.keys]
+        cells: list[list[Any]] = [self.column(key) for key in self.keys]
+        for name, pairs in found.items():
+            columns += [f"{name}_low", f"{name}_high"]
+            cells.append([None if pair is None else pair[0] for pair in pairs])
+            cells.append([None if pair is None else pair[1] for pair in pairs])
+        return frame(tuple(columns), tuple(zip(*cells, strict=True)), self.kind)
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε of this answer alone, where its guarantee states one."""
+        return getattr(self.guarantee, "epsilon", None)
+
+    def again(self, remaining: Guarantee, spent: Guarantee) -> Answer:
+        """Give the same answer a second time, for nothing."""
+        return replace(self, stored=True, remaining=remaining, spent=spent)
+
+    def __str__(self) -> str:
+        from sfumato.ask.answer_tables import as_text  # noqa: PLC0415 - loaded when shown
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.answer_picture import notebook  # noqa: PLC0415 - loaded when shown
+
+        return notebook(self)
+
+    def picture(self, confidence: float = 0.95) -> str:
+        """Draw the answer as an SVG: bars with intervals, or a heat grid for two keys."""
+        from sfumato.report.answer_picture import picture  # noqa: PLC0415 - loaded when shown
+
+        return picture(self, confidence)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a question would cost and how far off it would be; nothing was spent.
+
+    ``errors`` is the half-width of the interval of each measure, where that does not depend on
+    the data; ``notes`` say what it depends on otherwise.
+    """
+
+    cost: Cost
+    guarantee: Guarantee
+    remaining: Guarantee
+    fits: bool
+    errors: Mapping[str, float]
+    confidence: float
+    mechanism: str
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.mechanism} noise: {self.guarantee}"]
+        lines += [
+            f"  {name}: ± {error:.6g} with {self.confidence:.0%} confidence"
+            for name, error in self.errors.items()
+        ]
+        lines += [f"  {note}" for note in self.notes]
+        lines.append(
+            "It fits the budget." if self.fits else "It does not fit what is left of the budget."
+        )
+        return "\n".join(lines)
+
+

@@ -1,0 +1,103 @@
+"""A dataset that grows: blocks of rows, each with a budget of its own.
+
+Contract: the blocks of a dataset hold different rows, and the unit is the row. A question about
+several blocks asks each for exact totals and adds them; a row lies in one block, so what it moves
+is what it moves there, and the question costs the same in every block it reads: parallel
+composition over blocks (McSherry, SIGMOD 2009). With people as the unit this would be false, since
+a person may have rows in every block; there all blocks share one budget.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.ask.request import Aggregates, Request, RowBound
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.ask.engines.base import Engine
+    from sfumato.ask.language import TableFacts
+
+
+class Blocks:
+    """Several engines that hold blocks of one table, asked as one."""
+
+    def __init__(self, engines: Mapping[str, Engine]) -> None:
+        self.engines = dict(engines)
+        first, *others = self.engines.values()
+        self.dialect = first.dialect
+        for other in others:
+            if other.tables() != first.tables():
+                raise ParameterError(
+                    "Every block of a dataset has the same columns, kinds and public facts; one of "
+                    "the blocks given differs from the first."
+                )
+
+    def tables(self) -> tuple[TableFacts, ...]:
+        """Give the public facts of the tables, which all blocks share."""
+        return next(iter(self.engines.values())).tables()
+
+    def aggregate(self, request: Request) -> Aggregates:
+        """Add the exact totals of all blocks."""
+        return self.aggregate_of(tuple(self.engines), request)
+
+    def aggregate_of(self, labels: Sequence[str], request: Request) -> Aggregates:
+        """Add the exact totals of some blocks."""
+        if not isinstance(request.bound, RowBound):
+            raise ParameterError(
+                "Blocks with budgets of their own are for unit='row': a person may have rows in "
+                "several blocks."
+            )
+        return _added([self.engines[label].aggregate(request) for label in labels])
+
+    def fingerprint(self) -> str:
+        """Give a text that changes when a row of any block changes."""
+        return "+".join(engine.fingerprint() for engine in self.engines.values())
+
+
+class SomeBlocks:
+    """An engine that reads some blocks of a dataset only."""
+
+    def __init__(self, whole: Blocks, labels: Sequence[str]) -> None:
+        self.dialect = whole.dialect
+        self._whole, self._labels = whole, tuple(labels)
+
+    def tables(self) -> tuple[TableFacts, ...]:
+        """Give the public facts of the tables."""
+        return self._whole.tables()
+
+    def aggregate(self, request: Request) -> Aggregates:
+        """Add the exact totals of these blocks."""
+        return self._whole.aggregate_of(self._labels, request)
+
+    def fingerprint(self) -> str:
+        """Give a text that changes when a row of these blocks changes."""
+        return "+".join(self._whole.engines[label].fingerprint() for label in self._labels)
+
+
+def _added(parts: Sequence[Aggregates]) -> Aggregates:
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    width = 1 + len(parts[0].totals)
+    spread = len(parts[0].spread)
+    for part in parts:
+        for i, key in enumerate(part.keys):
+            place = (*key, *(int(column[i]) for column in part.spread))
+            sums = groups.setdefault(place, [0] * width)
+            sums[0] += int(part.people[i])
+            for j, total in enumerate(part.totals):
+                sums[j + 1] += int(total[i])
+    columns = list(zip(*groups.values(), strict=True)) or [()] * width
+    places = list(groups)
+    return Aggregates(
+        tuple(place[: len(place) - spread] if spread else place for place in places),
+        np.array(columns[0], dtype=np.int64),
+        tuple(np.array(column, dtype=object) for column in columns[1:]),
+        tuple(
+            np.array([place[len(place) - spread + s] for place in places], dtype=np.int64)
+            for s in range(spread)
+        ),
+    )

@@ -1,0 +1,151 @@
+"""From noisy numbers to the columns and rows the analyst asked for: post-processing.
+
+Contract: sees noisy numbers, the question and public facts; nothing here can cost privacy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.analysis import kind_of
+from sfumato.ask.answer import NoisyColumn
+from sfumato.ask.answering import sort_key
+from sfumato.ask.evaluating import evaluate
+from sfumato.ask.language import Column, Output
+from sfumato.ask.picking import mechanism
+
+if TYPE_CHECKING:
+    from sfumato.ask.answering import Numbers
+    from sfumato.ask.language import Question
+    from sfumato.ask.preparing import Prepared
+
+
+def noisy_columns(found: Numbers) -> dict[str, NoisyColumn]:
+    """Give every measure but quantiles as a column of noisy numbers."""
+    columns = {}
+    strategy = found.prepared.strategy
+    for recipe in found.prepared.wanted.parts.recipes:
+        parts = tuple(zip(*(found.totals[place] for place in recipe.places), strict=True))
+        noises = tuple(strategy.noise(place) for place in recipe.places)
+        columns[recipe.name] = NoisyColumn(recipe, noises, parts)
+    return columns
+
+
+def composed(found: Numbers) -> dict[str, Any]:
+    """Give columns, rows, intervals and notes of the answer, by the names of ``Answer``."""
+    question = found.prepared.question
+    columns = noisy_columns(found)
+    rows = [_row(question, columns, found, i) for i in range(len(found.keys))]
+    kept = [i for i, row in enumerate(rows) if _passes(question, row)]
+    for expression, descending in reversed(question.order):
+        kept.sort(key=lambda i: sort_key((evaluate(expression, rows[i], noisy=True),)),
+                  reverse=descending)  # fmt: skip
+    kept = kept[: question.limit] if question.limit is not None else kept
+    outputs = _outputs(question)
+    named = {o.expression.name: o.name for o in outputs if isinstance(o.expression, Column)}
+    return {
+        "columns": tuple(output.name for output in outputs),
+        "rows": tuple(
+            tuple(evaluate(output.expression, rows[i], noisy=True) for output in outputs)
+            for i in kept
+        ),
+        "keys": tuple(named[key.name] for key in question.keys if key.name in named),
+        "places": tuple(kept),
+        "measures": {named[name]: one for name, one in columns.items() if name in named},
+        "ranges": {
+            named[m.name]: (float(m.bounds[0]), float(m.bounds[1]))
+            for m in found.prepared.wanted.parts.quantiles
+            if m.name in named and m.bounds is not None
+        },
+        "notes": (*bounding_notes(found.prepared), *_bounds_notes(found)),
+    }
+
+
+def _row(
+    question: Question, columns: dict[str, NoisyColumn], found: Numbers, place: int
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        key.name: value for key, value in zip(question.keys, found.keys[place], strict=True)
+    }
+    row |= {name: column.value(place) for name, column in columns.items()}
+    return row | {name: picked[place] for name, picked in found.quantiles.items()}
+
+
+def _passes(question: Question, row: dict[str, Any]) -> bool:
+    return question.having is None or evaluate(question.having, row, noisy=True) is True
+
+
+def _outputs(question: Question) -> tuple[Output, ...]:
+    if question.outputs:
+        return question.outputs
+    keys = [Output(k.name, Column(k.name, kind_of(k.expression))) for k in question.keys]
+    return (*keys, *(Output(m.name, Column(m.name, "real")) for m in question.measures))
+
+
+def bounding_notes(prepared: Prepared) -> tuple[str, ...]:
+    """Say what was done to contributions and groups: true whatever the data are."""
+    from sfumato.ask.request import GroupsBound, RowBound  # noqa: PLC0415 - used for words
+
+    notes = []
+    bound = prepared.bound
+    if isinstance(bound, GroupsBound):
+        groups = f"{bound.groups} groups and " if prepared.question.keys else ""
+        each = " in each" if prepared.question.keys else ""
+        notes.append(
+            f"of each person at most {groups}{bound.rows} rows{each} count, chosen by a keyed "
+            "hash; how many were left out is not measured"
+        )
+    elif not isinstance(bound, RowBound):
+        notes.append(
+            f"of each person at most {bound.rows} rows count, chosen by a keyed hash; how many "
+            "were left out is not measured"
+        )
+    if prepared.threshold is not None:
+        notes.append(
+            f"groups were found privately: one is shown if its noisy number of people is at least "
+            f"{prepared.threshold}, which costs δ = {float(prepared.strategy.price.delta):.3g}"
+        )
+    return (*notes, *_quantile_notes(prepared))
+
+
+def _quantile_notes(prepared: Prepared) -> list[str]:
+    notes = []
+    for measure in prepared.wanted.parts.quantiles:
+        epsilon = prepared.strategy.quantile_epsilon
+        assert epsilon is not None
+        chooser = mechanism(measure, prepared.bound, epsilon)
+        if chooser is None:
+            continue
+        reach = chooser.error.beyond(0.05)
+        spelled = measure.spelling or "QUANTILE"
+        extreme = (
+            f" ({spelled} itself would be one person's value)"
+            if spelled.upper() in {"MIN", "MAX"}
+            else ""
+        )
+        notes.append(
+            f"{measure.name} is the quantile of order {float(measure.order or 0):g}{extreme}; with "
+            f"95 % confidence it is at most {reach:.3g} ranks away"
+        )
+    return notes
+
+
+def _bounds_notes(found: Numbers) -> tuple[str, ...]:
+    notes = []
+    given = found.prepared.searched
+    for measure in found.prepared.question.measures:
+        if measure.bounds is None or measure.aggregate in {"count", "people"}:
+            continue
+        low, high = (f"{float(end):g}" for end in measure.bounds)
+        how = "found privately with a share of the price" if (
+            measure.term, measure.where) in given else "as declared"  # fmt: skip
+        notes.append(
+            f"{measure.name}: values were clamped to [{low}, {high}], {how}; how many were outside "
+            "is not measured"
+        )
+    if found.unfound:
+        notes.append(
+            "for some term no bounds stood out of the noise, so [-1, 1] was used: declare bounds, "
+            "or spend more"
+        )
+    return tuple(notes)

@@ -1,0 +1,415 @@
+"""A session: one analyst, one dataset, one purpose, and the budget they share with others.
+
+Contract, in the order in which things happen to a question:
+
+1. It is parsed, bounded, priced: from the question and public facts alone. A refusal here costs
+   nothing and tells nothing.
+2. If the same analyst has asked the canonically same question of the same data, the stored answer
+   is given again, for nothing.
+3. Its cost is charged to the ledger, durably, against every limit that applies. If it does not
+   fit, :class:`~sfumato.errors.BudgetExceeded`.
+4. Only now the engine is asked, noise is added, and the answer is stored and given.
+
+If anything fails after the charge, the charge stays: an error must not be a free question.
+The owner fixes unit, bounds and public keys when the dataset is first registered in the ledger;
+a session that states others is refused.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+from sfumato.ask.accuracy import errors, least_amount, needs_size
+from sfumato.ask.answer import Answer, Estimate
+from sfumato.ask.answer_tables import dumped, loaded
+from sfumato.ask.answering import numbers
+from sfumato.ask.asking import Asked, asked
+from sfumato.ask.composing import bounding_notes, composed
+from sfumato.ask.opening import Opened, opened
+from sfumato.ask.preparing import prepare
+from sfumato.dp.accounting.filters import fits
+from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee
+from sfumato.dp.neighbours import Neighbours
+from sfumato.errors import DataError, ParameterError, PositionMoved, Unsatisfiable
+from sfumato.govern.charging import Charge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.ask.language import Question
+    from sfumato.ask.preparing import Prepared
+    from sfumato.dp.accounting.costs import Cost
+    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.dp.rounding import Stated
+    from sfumato.govern.ledger import Ledger
+    from sfumato.govern.limits import Limits
+    from sfumato.govern.policies import Policy
+
+_PILOT = 50  # a question with an accuracy of a mean first spends this part of what is left
+_TRIES = 20
+_SURE = 0.999
+
+
+class Session:
+    """Questions of one analyst about one dataset, under a budget that the ledger keeps."""
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        unit: PrivacyUnit | str | None = None,
+        budget: Guarantee | None = None,
+        analyst: str = "analyst",
+        purpose: str | None = None,
+        ledger: Ledger | str | None = None,
+        name: str | None = None,
+        schema: Any = None,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        keys: Mapping[str, Sequence[Any]] | None = None,
+        public: Mapping[str, Any] | None = None,
+        private: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+        policy: Policy | None = None,
+    ) -> None:
+        """Open a session.
+
+        `source` is whatever `sf.read` takes, a DuckDB file, ``postgresql://…``, a Spark table, or a
+        list of such: blocks of rows with budgets of their own. `unit` is "row" or
+        ``Unit("user_id", rows=5)``. `budget` limits all analysts of the dataset together;
+        `limits` states limits per analyst and purpose as well. `bounds` and `keys` are public
+        facts about columns, beside those of the schema. `public` and `private` name further
+        tables to join: public ones, and private ones with the same person column. Without
+        `ledger`, that of a file lies beside it, and that of a frame lives with this process.
+        """
+        self._open: Opened = opened(
+            source,
+            unit=unit,
+            budget=budget,
+            ledger=ledger,
+            name=name,
+            schema=schema,
+            bounds=bounds or {},
+            keys=keys or {},
+            public=public or {},
+            private=private or {},
+            limits=limits,
+            policy=policy,
+        )
+        self.analyst = analyst
+        self.purpose = self._open.purpose_of(purpose)
+        self._lock = threading.RLock()
+
+    # -- what it is ---------------------------------------------------------------------
+
+    @property
+    def dataset(self) -> str:
+        """The name under which the ledger knows the dataset."""
+        return self._open.dataset
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where charges and answers are kept."""
+        return self._open.ledger
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose presence is hidden, with the bounds that are enforced."""
+        return self._open.unit
+
+    @property
+    def budget(self) -> Guarantee:
+        """The tightest limit that applies to this analyst and purpose."""
+        return self._tightest()[0]
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What is left of the tightest limit."""
+        return self._tightest()[1]
+
+    @property
+    def spent(self) -> Guarantee:
+        """What has been spent of the tightest limit, by everyone it applies to."""
+        return self._tightest()[2]
+
+    def _tightest(self, blocks: Sequence[str] | None = None) -> tuple[Guarantee, ...]:
+        return self._open.tightest(self.analyst, self.purpose, blocks)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: "
+            f"{self.remaining} left>"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the engine and the ledger, where they are this session's own."""
+        self._open.close()
+
+    # -- asking -------------------------------------------------------------------------
+
+    def sql(
+        self,
+        question: str,
+        *,
+        epsilon: Stated | None = None,
+        rho: Stated | None = None,
+        delta: Stated | None = None,
+        accuracy: float | None = None,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        keys: Mapping[str, Sequence[Any]] | None = None,
+        blocks: Sequence[str] | None = None,
+    ) -> Answer:
+        """Answer a question in SQL, at a price or with an accuracy.
+
+        `accuracy` is the half-width of the 95 % interval that every number should have; the
+        smallest ε that gives it is found, shown and charged. `bounds` clamp columns and `keys`
+        names public values of columns, for this question, where the owner fixed none.
+        """
+        one = self._asked(question, bounds, keys, blocks)
+        return self.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
+
+    def table(self, name: str | None = None) -> Any:
+        """Begin a question in Python about a table; the dataset's own when none is named."""
+        from sfumato.ask.fluent import begin  # noqa: PLC0415 - loaded when used
+
+        return begin(self, name or self._open.table)
+
+    def ask(
+        self,
+        question: Asked | Question | Any,
+        *,
+        epsilon: Stated | None = None,
+        rho: Stated | None = None,
+        delta: Stated | None = None,
+        accuracy: float | None = None,
+    ) -> Answer:
+        """Answer a question that was written in Python."""
+        one = self._asked(question)
+        text = one.text(epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
+        with self._lock:
+            self._open.check_purpose(self.purpose)
+            found = self.ledger.stored(
+                self.dataset, self.analyst, self._open.fingerprint(one.blocks), text
+            )
+            if found is not None:
+                return self._again(found)
+            if accuracy is not None:
+                epsilon, rho = self._amount_for(one, accuracy, (epsilon, rho), delta)
+            return self._charged(one, text, epsilon=epsilon, rho=rho, delta=delta)
+
+    def together(
+        self,
+        questions: Sequence[str | Asked | Question],
+        *,
+        epsilon: Stated | None = None,
+        rho: Stated | None = None,
+        delta: Stated | None = None,
+    ) -> list[Answer]:
+        """Answer several questions at once, each at the price given.
+
+        Where their conditions prove that no row is in two of them, and the unit is the row, they
+        cost together what the dearest costs alone; otherwise their costs add up.
+        """
+        from sfumato.ask.together import answered_together  # noqa: PLC0415 - loaded when used
+
+        return answered_together(self, questions, epsilon=epsilon, rho=rho, delta=delta)
+
+    def estimate(
+        self,
+        question: str | Asked | Question,
+        *,
+        epsilon: Stated | None = None,
+        rho: Stated | None = None,
+        delta: Stated | None = None,
+        confidence: float = 0.95,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        keys: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Estimate:
+        """Tell what a question would cost and how far off it would be; nothing is spent."""
+        one = self._asked(question, bounds, keys)
+        prepared = self._prepared(one.question, epsilon=epsilon, rho=rho, delta=delta)
+        cost = prepared.strategy.cost
+        notes = list(bounding_notes(prepared))
+        if needs_size(prepared):
+            notes.append(
+                "the error of a mean or variance shrinks with the number of rows, which is not "
+                "told here; ask with accuracy= to have it found"
+            )
+        if prepared.searched:
+            notes.append("bounds would be found with a share of the price; sums scale with them")
+        return Estimate(
+            cost,
+            self._guarantee(cost),
+            self.remaining,
+            all(fits(limit, spent.plus(cost)) for limit, spent in self._limits(one.blocks)),
+            {} if prepared.searched else errors(prepared, confidence),
+            confidence,
+            prepared.strategy.price.kind,
+            tuple(notes),
+        )
+
+    # -- steps --------------------------------------------------------------------------
+
+    def _asked(
+        self,
+        question: str | Asked | Question | Any,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        keys: Mapping[str, Sequence[Any]] | None = None,
+        blocks: Sequence[str] | None = None,
+    ) -> Asked:
+        return asked(self._open, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks)
+
+    def _limits(self, blocks: Sequence[str]) -> Any:
+        return self._open.limits_of(self.analyst, self.purpose, blocks)
+
+    def _prepared(self, question: Question, **price: Any) -> Prepared:
+        kind = "rho" if isinstance(self.budget, ZCDP) and price["epsilon"] is None else "epsilon"
+        position = self.ledger.position(self.dataset, self.analyst)
+        wanted = price[kind]
+        if wanted is not None or price["epsilon"] is price["rho"] is None:
+            price[kind] = self._open.policy.next(self.budget, position, wanted)
+        return prepare(question, self.unit, self.budget, **price)
+
+    def _charged(self, one: Asked, text: str, **price: Any) -> Answer:
+        for _ in range(_TRIES):
+            position = self.ledger.position(self.dataset, self.analyst)
+            prepared = self._prepared(one.question, **price)
+            try:
+                receipt = self.ledger.charge(self._charge(one, text, prepared, position))
+            except PositionMoved:
+                continue
+            return self._answered(one, prepared, receipt, text)
+        raise DataError("The ledger is too busy: other questions were charged first; ask again.")
+
+    def _charge(self, one: Asked, text: str, prepared: Prepared, position: int | None) -> Charge:
+        cost = prepared.strategy.cost
+        if cost.is_nothing:
+            raise AssertionError("a question that reads data must cost something")
+        return Charge(
+            dataset=self.dataset,
+            blocks=one.blocks,
+            analyst=self.analyst,
+            purpose=self.purpose,
+            fingerprint=self._open.fingerprint(one.blocks),
+            question=text,
+            cost=cost,
+            guarantee=str(self._guarantee(cost)),
+            position=position,
+        )
+
+    def _answered(self, one: Asked, prepared: Prepared, receipt: Any, text: str) -> Answer:
+        """Ask the engine, now that the charge is durable."""
+        try:
+            found = numbers(prepared, self._open.engine_of(one.blocks), self._open.salt)
+            answer = self._answer(text, composed(found), prepared.strategy.cost)
+        except BaseException as error:
+            self.ledger.fail(receipt, type(error).__name__)
+            if isinstance(error, (KeyboardInterrupt, SystemExit, AssertionError)):
+                raise
+            raise DataError(
+                "The engine could not answer the question; its cost stays charged, because an "
+                "error must not be a free question."
+            ) from None
+        self.ledger.settle(receipt, dumped(answer))
+        return answer
+
+    def _answer(self, text: str, parts: dict[str, Any], cost: Cost) -> Answer:
+        return Answer(
+            question=text,
+            guarantee=self._guarantee(cost),
+            cost=cost,
+            spent=self.spent,
+            remaining=self.remaining,
+            kind=self._open.kind,
+            **parts,
+        )
+
+    def _again(self, stored: str) -> Answer:
+        from json import loads  # noqa: PLC0415 - used by one method
+
+        from sfumato.dp.accounting.costs import Cost  # noqa: PLC0415 - the same
+
+        cost = Cost.from_json(loads(stored)["cost"])
+        answer = loaded(
+            stored,
+            guarantee=self._guarantee(cost),
+            cost=cost,
+            spent=self.spent,
+            remaining=self.remaining,
+            kind=self._open.kind,
+        )
+        return answer.again(self.remaining, self.spent)
+
+    def _guarantee(self, cost: Cost) -> Guarantee:
+        """State what one answer promises, in the kind of the session's budget."""
+        neighbours = Neighbours("unbounded", self.unit)
+        budget = self.budget
+        if isinstance(budget, ApproxDP) and budget.delta and (cost.mu_squared or cost.delta):
+            return cost.guarantee(neighbours, delta=budget.delta)
+        if isinstance(budget, ZCDP):
+            rho = (cost.mu_squared + cost.epsilon**2) / 2
+            from sfumato.dp.rounding import stated_up  # noqa: PLC0415 - used by one branch
+
+            return ZCDP(stated_up(rho), neighbours=neighbours)
+        return cost.guarantee(neighbours)
+
+    # -- accuracy -----------------------------------------------------------------------
+
+    def _amount_for(
+        self,
+        one: Asked,
+        accuracy: float,
+        given: tuple[Stated | None, Stated | None],
+        delta: Stated | None,
+    ) -> tuple[Any, Any]:
+        """Find the least ε (or ρ) for an accuracy; a mean costs a count of its rows first."""
+        if given != (None, None):
+            raise ParameterError("Give either accuracy= or the price epsilon=/rho=, not both.")
+        with_rho = isinstance(self.budget, ZCDP)
+
+        def at(amount: Any) -> Prepared:
+            price = {"rho": amount, "epsilon": None} if with_rho else {"epsilon": amount, "rho": None}
+            return prepare(one.question, self.unit, self.budget, delta=delta, **price)
+
+        first = at(1)
+        if first.searched or first.wanted.parts.quantiles:
+            raise ParameterError(
+                "accuracy= is for counts, sums and means of terms with declared bounds; give "
+                "epsilon= instead, or declare bounds."
+            )
+        size = None
+        if needs_size(first):
+            size = self._rows_at_least(one)
+        amount = least_amount(at, accuracy, size=size)
+        return (None, amount) if with_rho else (amount, None)
+
+    def _rows_at_least(self, one: Asked) -> float:
+        """Spend a little on a number that the rows of a mean are certainly not below."""
+        if one.question.keys or any(
+            m.aggregate in {"variance", "stddev"} for m in one.question.measures
+        ):
+            raise ParameterError(
+                "The error of means per group and of variances depends on how many rows there are "
+                "in each; give epsilon= instead of accuracy=."
+            )
+        from sfumato.ask.together import row_count  # noqa: PLC0415 - loaded when used
+
+        left = self.remaining
+        amount = (left.exact_rho if isinstance(left, ZCDP) else left.exact_epsilon) / _PILOT  # type: ignore[attr-defined]
+        if amount <= 0:
+            raise Unsatisfiable("Nothing is left of the budget to find out the number of rows.")
+        price = {"rho": amount} if isinstance(left, ZCDP) else {"epsilon": amount}
+        counted = self.ask(row_count(one), **price)
+        found = counted.intervals(_SURE).values()
+        low = min(pair[0] for pairs in found for pair in pairs if pair is not None)
+        if low < 1:
+            raise Unsatisfiable(
+                "There are too few rows to tell what the mean would cost; give epsilon= instead."
+            )
+        return float(low)
