@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato import dp as dp
     from sfumato import errors as errors
     from sfumato import examples as examples
+    from sfumato import govern as govern
     from sfumato import local as local
     from sfumato import testing as testing
     from sfumato.anonymize.closeness import TCloseness as TCloseness
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.dp.neighbours import Unit as Unit
     from sfumato.errors import BudgetExceeded as BudgetExceeded
     from sfumato.errors import SfumatoError as SfumatoError
+    from sfumato.govern.ledger import Ledger as Ledger
     from sfumato.release import Release as Release
 
 __version__ = "0.1.0"
@@ -73,6 +75,7 @@ _HOME = {
     "inspect": "data.suggest",
     "KAnonymity": "anonymize.definitions",
     "KMap": "anonymize.presence",
+    "Ledger": "govern.ledger",
     "LocalDP": "dp.guarantees",
     "Microaggregate": "anonymize.perturbation",
     "model_loss": "anonymize.utility",
@@ -94,7 +97,7 @@ _HOME = {
     "verify": "audit.verify",
     "ZCDP": "dp.guarantees",
 }
-_ROOMS = ("anonymize", "attack", "audit", "dp", "errors", "examples", "local", "testing")
+_ROOMS = ("anonymize", "attack", "audit", "dp", "errors", "examples", "govern", "local", "testing")
 
 __all__ = ["__version__", *sorted(_HOME), *_ROOMS]  # noqa: PLE0604 - all are strings
 

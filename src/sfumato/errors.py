@@ -14,10 +14,18 @@ it may name files, attributes, line numbers and values the user typed as paramet
     ├── Unsatisfiable         no release can meet the promise under the given limits (exit code 1)
     ├── PromiseBroken         a check found that a promise does not hold (exit code 1)
     ├── BudgetExceeded        a privacy budget does not cover the request (exit code 1)
+    ├── GovernanceError       the owner's rules, or the ledger that keeps them, refuse (exit code 1)
+    │   ├── PurposeRefused    the dataset does not name this purpose
+    │   └── PositionMoved     another question came first; plan this one again
     └── MissingExtra          an optional library is needed (exit code 2)
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato.dp.guarantees import Guarantee
 
 
 class SfumatoError(Exception):
@@ -77,7 +85,38 @@ class PromiseBroken(SfumatoError):  # noqa: N818 - names what happened to the pr
 
 
 class BudgetExceeded(SfumatoError):  # noqa: N818 - part of the public contract
-    """A privacy budget does not cover the request."""
+    """A privacy budget does not cover the request.
+
+    Where a ledger refuses, ``requested``, ``remaining`` and ``difference`` are guarantees of the
+    limit's own kind and ``limit`` names the limit; elsewhere they are None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: str | None = None,
+        requested: Guarantee | None = None,
+        remaining: Guarantee | None = None,
+        difference: Guarantee | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.requested = requested
+        self.remaining = remaining
+        self.difference = difference
+
+
+class GovernanceError(SfumatoError):
+    """The rules that an owner fixed, or the ledger that keeps them, refuse the request."""
+
+
+class PurposeRefused(GovernanceError):  # noqa: N818 - says what was refused
+    """The dataset does not name this purpose."""
+
+
+class PositionMoved(GovernanceError):  # noqa: N818 - says what happened meanwhile
+    """Another question was charged since this one was planned; plan it again."""
 
 
 class MissingExtra(SfumatoError, ImportError):  # noqa: N818 - says what is missing

@@ -1,0 +1,70 @@
+"""Entries of the ledger, each chained by a hash to the one before.
+
+Contract: an :class:`Entry` has one canonical text: JSON with sorted keys, no spaces and ASCII
+only. Its hash is the SHA-256 of that text, which contains the hash of the entry before. So no
+entry can be changed, removed, inserted or moved without changing every hash after it, and
+whoever noted the last hash elsewhere can tell (Haber and Stornetta, J. Cryptology 1991). The chain
+has no secret: somebody who may write to the database can rewrite it whole, and only a noted hash
+gives that away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+GENESIS = "0" * 64
+"""What stands for the hash before the first entry."""
+
+CHARGED, ANSWERED, FAILED = "charged", "answered", "failed"
+REGISTERED, AMENDED, BLOCK_ADDED = "registered", "amended", "block-added"
+RESERVED = frozenset({CHARGED, ANSWERED, FAILED, REGISTERED, AMENDED, BLOCK_ADDED})
+"""Kinds that only the ledger itself writes."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger."""
+
+    kind: str
+    number: int = 0
+    time: str = ""
+    dataset: str | None = None
+    blocks: tuple[str, ...] = ()
+    analyst: str | None = None
+    purpose: str | None = None
+    fingerprint: str | None = None
+    question: str | None = None
+    guarantee: str | None = None
+    cost: dict[str, str] | None = None
+    refers: int | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    previous: str = GENESIS
+    hash: str = ""
+
+    def placed(self, number: int, previous: str) -> Entry:
+        """Give this entry its place in the chain, the time and its hash."""
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        placed = replace(self, number=number, previous=previous, time=now)
+        return replace(placed, hash=placed.digest())
+
+    def digest(self) -> str:
+        """Compute the hash from everything else in the entry."""
+        fields = asdict(self)
+        del fields["hash"]
+        return hashlib.sha256(canonical(fields).encode("ascii")).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """Write a value of plain JSON in its one canonical form."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
+
+
+def key_of(question: str) -> str:
+    """Give the key under which the answer to a canonical question is found."""
+    return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()

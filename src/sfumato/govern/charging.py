@@ -1,0 +1,201 @@
+"""A charge: checked against every limit and on disk before the data is touched.
+
+Contract: :func:`charge` runs inside one writing transaction. It sees the totals that all
+charges before it left, refuses what does not fit, and appends the entry, moves the totals and
+the position on; all of that is there after the commit, or none of it. Totals are kept, never
+summed again, so a charge costs the same after a million questions.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, select, text
+
+from sfumato.dp.accounting.costs import Cost, Spent
+from sfumato.errors import GovernanceError, ParameterError, PositionMoved
+from sfumato.govern.appending import append, lock_head
+from sfumato.govern.chain import CHARGED, Entry, canonical
+from sfumato.govern.faults import reached
+from sfumato.govern.limits import check, names_of
+from sfumato.govern.policies import Free
+from sfumato.govern.purposes import check_purpose
+from sfumato.govern.registering import MAIN, known_blocks, needed
+from sfumato.govern.tables import accounts, positions
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from sfumato.govern.registering import Registration
+
+__all__ = ["Charge", "PositionMoved", "Receipt", "charge", "position"]
+
+Key = tuple[str, str, str]
+"""A block, a scope and a name: what an account of a dataset is kept for."""
+
+_ACCOUNTS = select(accounts.c.block, accounts.c.scope, accounts.c.name, accounts.c.spent).where(
+    accounts.c.dataset == bindparam("dataset"),
+    accounts.c.block.in_(bindparam("blocks", expanding=True)),
+    accounts.c.name.in_(bindparam("names", expanding=True)),
+)
+_KEEP = text(
+    "INSERT INTO sfumato_accounts (dataset, block, scope, name, spent) "
+    "VALUES (:dataset, :block, :scope, :name, :spent) "
+    "ON CONFLICT (dataset, block, scope, name) DO UPDATE SET spent = excluded.spent"
+)
+_POSITION = select(positions.c.charges).where(
+    positions.c.dataset == bindparam("dataset"), positions.c.analyst == bindparam("analyst")
+)
+_MOVE_ON = text(
+    "INSERT INTO sfumato_positions (dataset, analyst, charges) VALUES (:dataset, :analyst, 1) "
+    "ON CONFLICT (dataset, analyst) DO UPDATE SET charges = sfumato_positions.charges + 1"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """A question about to be answered, and what its answer will cost."""
+
+    dataset: str
+    analyst: str
+    question: str
+    cost: Cost
+    guarantee: str
+    fingerprint: str
+    purpose: str | None = None
+    blocks: tuple[str, ...] = (MAIN,)
+    position: int | None = None
+
+    def __post_init__(self) -> None:
+        given: object = self.blocks
+        if isinstance(given, str) or not self.blocks:
+            raise ParameterError("A charge names the blocks it reads, as in blocks=('main',).")
+        object.__setattr__(self, "blocks", tuple(sorted(set(self.blocks))))
+        if not self.analyst:
+            raise ParameterError("A charge names its analyst.")
+        if self.cost.is_nothing:
+            raise ParameterError(
+                "A charge of nothing is no charge: an answer from private data has a cost."
+            )
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """Proof that a charge is on disk: its entry's number and hash."""
+
+    number: int
+    hash: str
+    charge: Charge
+
+
+def charge(connection: Connection, wanted: Charge) -> Receipt:
+    """Check a charge against purpose, position and every limit, and write it down."""
+    head = lock_head(connection)
+    registration = needed(connection, wanted.dataset)
+    _check_rules(connection, registration, wanted)
+    totals = _checked_totals(connection, registration, wanted)
+    reached("charge-checked")
+    entry = append(connection, head, _entry(wanted))
+    reached("charge-appended")
+    connection.execute(
+        _KEEP,
+        [
+            {
+                "dataset": wanted.dataset,
+                "block": block,
+                "scope": scope,
+                "name": name,
+                "spent": spent_text(spent),
+            }
+            for (block, scope, name), spent in totals.items()
+        ],
+    )
+    connection.execute(_MOVE_ON, {"dataset": wanted.dataset, "analyst": wanted.analyst})
+    reached("charge-counted")
+    return Receipt(entry.number, entry.hash, wanted)
+
+
+def read_accounts(
+    connection: Connection, dataset: str, blocks: tuple[str, ...], names: dict[str, str]
+) -> dict[Key, Spent]:
+    """Read the totals of all three scopes on some blocks; an account not yet used has none."""
+    parameters = {"dataset": dataset, "blocks": blocks, "names": sorted(set(names.values()))}
+    kept = {
+        (row.block, row.scope, row.name): spent_from(row.spent)
+        for row in connection.execute(_ACCOUNTS, parameters)
+    }
+    return {
+        (block, scope, name): kept.get((block, scope, name), Spent())
+        for block in blocks
+        for scope, name in names.items()
+    }
+
+
+def position(connection: Connection, dataset: str, analyst: str) -> int:
+    """Count the charges of an analyst on a dataset."""
+    found = connection.scalar(_POSITION, {"dataset": dataset, "analyst": analyst})
+    return 0 if found is None else int(found)
+
+
+def spent_text(spent: Spent) -> str:
+    """Write totals in their one canonical form."""
+    return canonical(spent.to_json())
+
+
+@lru_cache(maxsize=256)
+def spent_from(written: str) -> Spent:
+    """Read totals."""
+    return Spent.from_json(json.loads(written))
+
+
+def _check_rules(connection: Connection, registration: Registration, wanted: Charge) -> None:
+    check_purpose(wanted.dataset, registration.purposes, wanted.purpose)
+    if wanted.blocks != (MAIN,):
+        unknown = set(wanted.blocks) - known_blocks(connection, wanted.dataset)
+        if unknown:
+            raise GovernanceError(
+                f"The dataset {wanted.dataset!r} has no block {min(unknown)!r}; its owner adds "
+                "one with Ledger.add_block."
+            )
+    if wanted.position is None:
+        if not isinstance(registration.policy, Free):
+            raise GovernanceError(
+                f"The policy of {wanted.dataset!r} ({registration.policy}) goes by the number of "
+                "earlier questions, so a charge states the position it was planned for."
+            )
+        return
+    now = position(connection, wanted.dataset, wanted.analyst)
+    if now != wanted.position:
+        raise PositionMoved(
+            f"This question was planned after {wanted.position} others, and {now} were charged "
+            "meanwhile; plan it again."
+        )
+
+
+def _checked_totals(
+    connection: Connection, registration: Registration, wanted: Charge
+) -> dict[Key, Spent]:
+    names = names_of(wanted.analyst, wanted.purpose or "")
+    before = read_accounts(connection, wanted.dataset, wanted.blocks, names)
+    for (block, scope, name), spent in before.items():
+        limit = registration.limits.of(scope, name)
+        if limit is not None:
+            check(limit, spent, wanted.cost, scope=scope, name=name, block=block)
+    return {key: spent.plus(wanted.cost) for key, spent in before.items()}
+
+
+def _entry(wanted: Charge) -> Entry:
+    return Entry(
+        CHARGED,
+        dataset=wanted.dataset,
+        blocks=wanted.blocks,
+        analyst=wanted.analyst,
+        purpose=wanted.purpose,
+        fingerprint=wanted.fingerprint,
+        question=wanted.question,
+        guarantee=wanted.guarantee,
+        cost=wanted.cost.to_json(),
+    )

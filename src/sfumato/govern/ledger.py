@@ -1,0 +1,200 @@
+"""The ledger: what was asked, for what purpose, what was promised, and what is left.
+
+Contract: :class:`Ledger` is the one way to read and write it. Entries are appended and never
+changed; totals are kept beside them. :meth:`Ledger.charge` returns only when the charge is on disk,
+and two processes can never spend the same ε. A crash at any instant loses at most an answer.
+An instance may be used by several threads, and after a fork by both processes.
+
+    ledger = Ledger("patients.ledger.sqlite")
+    ledger.register(Registration("patients", Limits(dataset=PureDP(3), analyst=PureDP(1))))
+    receipt = ledger.charge(Charge(dataset="patients", analyst="ann", …))
+    … compute the answer …
+    ledger.settle(receipt, answer_json)
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from sfumato.errors import ParameterError
+from sfumato.govern import charging, registering, storing
+from sfumato.govern.appending import append, lock_head, read_entries, read_head
+from sfumato.govern.chain import RESERVED, Entry
+from sfumato.govern.connecting import Store
+from sfumato.govern.faults import reached
+from sfumato.govern.limits import names_of
+from sfumato.govern.registering import MAIN
+from sfumato.govern.remaining import Remaining, remaining
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from sfumato.dp.accounting.costs import Spent
+    from sfumato.govern.appending import Head
+    from sfumato.govern.charging import Charge, Receipt
+    from sfumato.govern.limits import Limits
+    from sfumato.govern.policies import Policy
+    from sfumato.govern.registering import Registration
+    from sfumato.govern.verifying import Verification
+
+_SEVERAL = ("dataset", "analyst", "purpose", "fingerprint", "question", "guarantee")
+
+
+class Ledger:
+    """A ledger in a file, in Postgres, or (``None``) in the memory of this process."""
+
+    def __init__(self, place: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
+        self._store = Store(place, create=create)
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is kept, without a password."""
+        return self._store.name
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.place!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; a ledger in memory is gone then."""
+        self._store.close()
+
+    def register(self, registration: Registration) -> None:
+        """Register a dataset; the same registration again changes nothing, another is refused."""
+        with self._writing("register") as connection:
+            registering.register(connection, registration)
+
+    def amend(
+        self,
+        dataset: str,
+        *,
+        limits: Limits | None = None,
+        purposes: tuple[str, ...] | None = None,
+        policy: Policy | None = None,
+        reason: str | None = None,
+    ) -> Registration:
+        """Change what an owner may change, and record it; give the registration now in force."""
+        given = {"limits": limits, "purposes": purposes, "policy": policy}
+        changes = {name: value for name, value in given.items() if value is not None}
+        if not changes:
+            raise ParameterError("An amendment changes limits=, purposes= or policy=.")
+        with self._store.writing() as connection:
+            return registering.amend(connection, dataset, changes, reason)
+
+    def add_block(self, dataset: str, block: str, *, fingerprint: str | None = None) -> None:
+        """Add a block of new rows with totals of its own; only where the unit is a row."""
+        with self._store.writing() as connection:
+            registering.add_block(connection, dataset, block, fingerprint)
+
+    def registration(self, dataset: str) -> Registration | None:
+        """Read what the owner of a dataset fixed."""
+        with self._store.reading() as connection:
+            return registering.find(connection, dataset)
+
+    def charge(self, charge: Charge) -> Receipt:
+        """Charge for a question before it is answered; on disk when this returns.
+
+        Raises ``BudgetExceeded``, ``PurposeRefused``, ``PositionMoved`` or ``GovernanceError``,
+        and then nothing was charged.
+        """
+        with self._writing("charge") as connection:
+            return charging.charge(connection, charge)
+
+    def settle(self, receipt: Receipt, answer_json: str) -> None:
+        """Record the answer to a charge, and keep it for when the question is asked again."""
+        with self._writing("settle") as connection:
+            storing.settle(connection, receipt, answer_json)
+
+    def fail(self, receipt: Receipt, reason_code: str) -> None:
+        """Record that a charge could not be answered; it stays paid."""
+        with self._writing("fail") as connection:
+            storing.fail(connection, receipt, reason_code)
+
+    def stored(self, dataset: str, analyst: str, fingerprint: str, question: str) -> str | None:
+        """Find the answer of the same analyst to the same question on unchanged data."""
+        with self._store.reading() as connection:
+            return storing.stored(connection, dataset, analyst, fingerprint, question)
+
+    def spent(
+        self,
+        dataset: str,
+        analyst: str | None = None,
+        purpose: str | None = None,
+        block: str = MAIN,
+    ) -> Spent:
+        """Read what was spent on a block: in all, by an analyst, or for a purpose."""
+        if analyst is not None and purpose is not None:
+            raise ParameterError("Totals are kept per analyst and per purpose, not for both.")
+        scope = "dataset" if analyst is None else "analyst"
+        scope = scope if purpose is None else "purpose"
+        names = names_of(analyst or "", purpose or "")
+        with self._store.reading() as connection:
+            kept = charging.read_accounts(connection, dataset, (block,), names)
+        return kept[block, scope, names[scope]]
+
+    def remaining(
+        self,
+        dataset: str,
+        analyst: str,
+        purpose: str | None = None,
+        blocks: tuple[str, ...] = (MAIN,),
+    ) -> Remaining:
+        """State what is left of every limit that applies, on the scarcest of the blocks."""
+        with self._store.reading() as connection:
+            return remaining(connection, dataset, analyst, purpose, blocks)
+
+    def position(self, dataset: str, analyst: str) -> int:
+        """Count the charges of an analyst on a dataset."""
+        with self._store.reading() as connection:
+            return charging.position(connection, dataset, analyst)
+
+    def record(self, kind: str, details: Mapping[str, Any]) -> Entry:
+        """Record something else that happened, such as a release."""
+        if kind in RESERVED or not kind:
+            raise ParameterError(f"Entries of the kind {kind!r} are written by the ledger itself.")
+        rest = {name: value for name, value in details.items() if name not in _SEVERAL}
+        fields: dict[str, Any] = {name: details.get(name) for name in _SEVERAL}
+        if not all(value is None or isinstance(value, str) for value in fields.values()):
+            raise ParameterError(f"{', '.join(_SEVERAL)} of an entry are texts.")
+        with self._store.writing() as connection:
+            return append(connection, lock_head(connection), Entry(kind, details=rest, **fields))
+
+    def entries(self, dataset: str | None = None) -> list[Entry]:
+        """Read all entries in order, or those of one dataset."""
+        with self._store.reading() as connection:
+            return list(read_entries(connection, dataset))
+
+    def head(self) -> Head:
+        """Read the number of entries and the last hash: note it elsewhere."""
+        with self._store.reading() as connection:
+            return read_head(connection)
+
+    def verify(self, head: str | None = None) -> Verification:
+        """Recompute the chain, the totals and every decision; ``head`` is a hash noted earlier."""
+        from sfumato.govern.verifying import verify  # noqa: PLC0415 - needed here only
+
+        with self._store.reading() as connection:
+            return verify(connection, head)
+
+    def export(self, path: str | Path, format: Literal["json", "csv"] = "json") -> None:  # noqa: A002 - the word for it
+        """Write all entries, without answers, to a file."""
+        from sfumato.govern.exporting import export  # noqa: PLC0415 - needed here only
+
+        export(self.entries(), path, format)
+
+    @contextmanager
+    def _writing(self, operation: str) -> Iterator[Connection]:
+        with self._store.writing() as connection:
+            reached(f"{operation}-begun")
+            yield connection
+        reached(f"{operation}-committed")

@@ -1,0 +1,164 @@
+"""Limits on what may be spent: per dataset, per analyst, per purpose; the tightest decides.
+
+Contract: :class:`Limits` is a frozen value. The limit of the dataset holds for all analysts
+together and must be stated; ``analyst`` holds for each analyst who is not named in ``analysts``;
+``purposes`` holds for all analysts of a purpose together. Every limit applies to each block of
+rows by itself. :func:`check` refuses a cost that any of them does not cover, with what was
+requested, what remains and the difference side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sfumato.dp.accounting.filters import fits, left, total
+from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from sfumato.dp.rounding import stated, stated_up
+from sfumato.errors import BudgetExceeded, ParameterError
+from sfumato.govern.guarantee_json import guarantee_from_json, guarantee_to_json
+from sfumato.govern.policies import amount_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from fractions import Fraction
+
+    from sfumato.dp.accounting.costs import Cost, Spent
+
+SCOPES = ("dataset", "analyst", "purpose")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be spent on a dataset in all, by an analyst, and for a purpose."""
+
+    dataset: Guarantee
+    analyst: Guarantee | None = None
+    analysts: Mapping[str, Guarantee] = field(default_factory=dict)
+    purposes: Mapping[str, Guarantee] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "analysts", dict(self.analysts))
+        object.__setattr__(self, "purposes", dict(self.purposes))
+        for guarantee in self._all():
+            if not isinstance(guarantee, (PureDP, ApproxDP, ZCDP)):
+                raise ParameterError(
+                    "A limit is PureDP(ε), ApproxDP(ε, δ) or ZCDP(ρ), and "
+                    f"{type(guarantee).__name__} was given."
+                )
+            if guarantee.neighbours.bounded:
+                raise ParameterError(
+                    "A limit is about unbounded neighbours (one unit added or removed), as "
+                    "answers are."
+                )
+
+    def _all(self) -> Iterator[Guarantee]:
+        yield self.dataset
+        if self.analyst is not None:
+            yield self.analyst
+        yield from self.analysts.values()
+        yield from self.purposes.values()
+
+    def of(self, scope: str, name: str) -> Guarantee | None:
+        """Give the limit of a scope, if there is one."""
+        if scope == "dataset":
+            return self.dataset
+        if scope == "analyst":
+            return self.analysts.get(name, self.analyst)
+        return self.purposes.get(name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the limits as plain JSON."""
+        return {
+            "dataset": guarantee_to_json(self.dataset),
+            "analyst": None if self.analyst is None else guarantee_to_json(self.analyst),
+            "analysts": {name: guarantee_to_json(one) for name, one in self.analysts.items()},
+            "purposes": {name: guarantee_to_json(one) for name, one in self.purposes.items()},
+        }
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Limits:
+        """Read what :meth:`to_json` gave."""
+        analyst = entry["analyst"]
+        return cls(
+            dataset=guarantee_from_json(entry["dataset"]),
+            analyst=None if analyst is None else guarantee_from_json(analyst),
+            analysts={k: guarantee_from_json(v) for k, v in entry["analysts"].items()},
+            purposes={k: guarantee_from_json(v) for k, v in entry["purposes"].items()},
+        )
+
+
+def names_of(analyst: str, purpose: str) -> dict[str, str]:
+    """Give the name under which each scope keeps its account."""
+    return {"dataset": "", "analyst": analyst, "purpose": purpose}
+
+
+def check(limit: Guarantee, spent: Spent, cost: Cost, *, scope: str, name: str, block: str) -> None:
+    """Refuse a cost that a limit does not cover."""
+    after = spent.plus(cost)
+    if fits(limit, after):
+        return
+    which = f"the limit of {_called(scope, name)}" + ("" if block == "main" else f", block {block}")
+    if cost.delta and not isinstance(limit, ApproxDP):
+        raise BudgetExceeded(
+            _no_place(which, limit, "a δ"), limit=scope, remaining=left(limit, spent)
+        )
+    if cost.mu_squared and isinstance(limit, PureDP):
+        raise BudgetExceeded(
+            _no_place(which, limit, "Gaussian noise"), limit=scope, remaining=left(limit, spent)
+        )
+    requested, remaining, difference = _side_by_side(limit, spent, after)
+    raise BudgetExceeded(
+        f"This question does not fit into {which}: requested {_short(requested)}, remaining "
+        f"{_short(remaining)}, difference {_short(difference)}.",
+        limit=scope,
+        requested=requested,
+        remaining=remaining,
+        difference=difference,
+    )
+
+
+def share_left(limit: Guarantee, rest: Guarantee) -> Fraction:
+    """Give the part of a limit that is left, to compare limits of different kinds."""
+    whole = amount_of(limit)
+    return amount_of(rest) / whole if whole else whole
+
+
+def _side_by_side(
+    limit: Guarantee, before: Spent, after: Spent
+) -> tuple[Guarantee, Guarantee, Guarantee]:
+    """Give what the charge would add, what is left, and what is missing."""
+    rest, so_far, then = left(limit, before), total(limit, before), total(limit, after)
+    added = amount_of(then) - amount_of(so_far)
+    over = max(amount_of(then) - amount_of(limit), stated(0))
+    if not isinstance(limit, ApproxDP):
+        return _like(limit, added), rest, _like(limit, over)
+    asked = after.delta - before.delta
+    assert isinstance(rest, ApproxDP)
+    missing = max(asked - rest.exact_delta, stated(0))
+    return _like(limit, added, asked), rest, _like(limit, over, missing)
+
+
+def _like(limit: Guarantee, amount: Fraction, delta: Fraction | None = None) -> Guarantee:
+    number, near = stated_up(amount), limit.neighbours
+    if isinstance(limit, ApproxDP):
+        return ApproxDP(number, stated_up(min(delta or stated(0), stated(1))), neighbours=near)
+    kind = PureDP if isinstance(limit, PureDP) else ZCDP
+    return kind(number, neighbours=near)
+
+
+def _short(guarantee: Guarantee) -> str:
+    if isinstance(guarantee, ApproxDP):
+        return f"ε = {guarantee.epsilon:.6g} and δ = {guarantee.delta:.3g}"
+    return f"{'ρ' if isinstance(guarantee, ZCDP) else 'ε'} = {float(amount_of(guarantee)):.6g}"
+
+
+def _called(scope: str, name: str) -> str:
+    return "the dataset (all analysts together)" if scope == "dataset" else f"{scope} {name!r}"
+
+
+def _no_place(which: str, limit: Guarantee, what: str) -> str:
+    return (
+        f"This question needs {what}, for which {which} has no place: it is {limit.kind}; ask "
+        "with pure noise, or ask the owner for another kind of limit."
+    )

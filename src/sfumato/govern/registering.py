@@ -1,0 +1,177 @@
+"""What the owner fixed about a dataset: unit, rules, purposes, limits, policy, blocks.
+
+Contract: the first registration of a dataset holds. The same one later changes nothing; another
+one is refused and told what differs. The owner changes limits, purposes and policy by an
+amendment, which is an entry of the ledger; unit and rules (bounds, public keys: any JSON) never
+change, because what was answered rests on them. A limit that is raised because of what the
+answers said is the owner's decision and outside the theorem of the filter, which knows limits
+that were fixed before.
+
+A block is a set of rows that were added later, with totals of its own under the same limits. That
+is sound only if no person has rows in two blocks, so only where the unit is a row.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, insert, select, update
+
+from sfumato.errors import GovernanceError, ParameterError
+from sfumato.govern.appending import append, lock_head
+from sfumato.govern.chain import AMENDED, BLOCK_ADDED, REGISTERED, Entry, canonical
+from sfumato.govern.faults import reached
+from sfumato.govern.limits import Limits
+from sfumato.govern.policies import Free, Policy, policy_from_json
+from sfumato.govern.tables import blocks, registrations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+MAIN = "main"
+"""The block of the rows that a dataset was registered with."""
+
+_BODY = select(registrations.c.body).where(registrations.c.dataset == bindparam("wanted"))
+_BLOCKS = select(blocks.c.block).where(blocks.c.dataset == bindparam("wanted"))
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What the owner of a dataset fixed before anybody asked."""
+
+    dataset: str
+    limits: Limits
+    unit: str = "row"
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    purposes: tuple[str, ...] = ()
+    policy: Policy = field(default_factory=Free)
+
+    def __post_init__(self) -> None:
+        if not self.dataset or not isinstance(self.dataset, str):
+            raise ParameterError("A dataset is registered under a name.")
+        given: object = self.purposes
+        if isinstance(given, str) or not all(self.purposes):
+            raise ParameterError("Purposes are a list of names, such as purposes=('care',).")
+        object.__setattr__(self, "purposes", tuple(sorted(set(self.purposes))))
+        stray = set(self.limits.purposes) - set(self.purposes)
+        if stray:
+            raise ParameterError(
+                f"There is a limit for the purpose {min(stray)!r}, which the dataset does not name."
+            )
+        try:
+            object.__setattr__(self, "rules", json.loads(canonical(dict(self.rules))))
+        except (TypeError, ValueError):
+            raise ParameterError("The rules of a dataset are plain JSON.") from None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the registration as plain JSON."""
+        return {
+            "dataset": self.dataset,
+            "unit": self.unit,
+            "rules": self.rules,
+            "purposes": list(self.purposes),
+            "limits": self.limits.to_json(),
+            "policy": self.policy.to_json(),
+        }
+
+
+@lru_cache(maxsize=256)
+def registration_from(body: str) -> Registration:
+    """Read the canonical text of a registration."""
+    entry = json.loads(body)
+    return Registration(
+        dataset=entry["dataset"],
+        unit=entry["unit"],
+        rules=entry["rules"],
+        purposes=tuple(entry["purposes"]),
+        limits=Limits.from_json(entry["limits"]),
+        policy=policy_from_json(entry["policy"]),
+    )
+
+
+def find(connection: Connection, dataset: str) -> Registration | None:
+    """Read the registration of a dataset that is in force."""
+    body = connection.scalar(_BODY, {"wanted": dataset})
+    return None if body is None else registration_from(body)
+
+
+def needed(connection: Connection, dataset: str) -> Registration:
+    """Read the registration of a dataset, which must exist."""
+    found = find(connection, dataset)
+    if found is None:
+        raise GovernanceError(f"The dataset {dataset!r} is not registered in this ledger.")
+    return found
+
+
+def register(connection: Connection, wanted: Registration) -> None:
+    """Register a dataset, or see that it is registered just so."""
+    head = lock_head(connection)
+    found = find(connection, wanted.dataset)
+    if found is not None:
+        _same(found, wanted)
+        return
+    reached("register-checked")
+    entry = Entry(REGISTERED, dataset=wanted.dataset, details={"registration": wanted.to_json()})
+    append(connection, head, entry)
+    reached("register-appended")
+    body = canonical(wanted.to_json())
+    connection.execute(insert(registrations).values(dataset=wanted.dataset, body=body))
+    connection.execute(insert(blocks).values(dataset=wanted.dataset, block=MAIN))
+    reached("register-counted")
+
+
+def amend(
+    connection: Connection, dataset: str, changes: Mapping[str, Any], reason: str | None
+) -> Registration:
+    """Change limits, purposes or policy, and record it."""
+    head = lock_head(connection)
+    new = replace(needed(connection, dataset), **changes)
+    details: dict[str, Any] = {"registration": new.to_json()}
+    if reason is not None:
+        details["reason"] = reason
+    append(connection, head, Entry(AMENDED, dataset=dataset, details=details))
+    connection.execute(
+        update(registrations)
+        .where(registrations.c.dataset == dataset)
+        .values(body=canonical(new.to_json()))
+    )
+    return new
+
+
+def add_block(connection: Connection, dataset: str, block: str, fingerprint: str | None) -> None:
+    """Add a block of new rows; one that exists is left as it is."""
+    head = lock_head(connection)
+    registration = needed(connection, dataset)
+    if block in known_blocks(connection, dataset):
+        return
+    if not block:
+        raise ParameterError("A block has a name.")
+    if registration.unit != "row":
+        raise GovernanceError(
+            f"The privacy unit of {dataset!r} is {registration.unit!r}, which may have rows in the "
+            "old block and in the new one; blocks with budgets of their own need the unit 'row'."
+        )
+    entry = Entry(BLOCK_ADDED, dataset=dataset, blocks=(block,), fingerprint=fingerprint)
+    append(connection, head, entry)
+    connection.execute(insert(blocks).values(dataset=dataset, block=block))
+
+
+def known_blocks(connection: Connection, dataset: str) -> frozenset[str]:
+    """Name the blocks of a dataset."""
+    return frozenset(connection.scalars(_BLOCKS, {"wanted": dataset}))
+
+
+def _same(found: Registration, wanted: Registration) -> None:
+    old, new = found.to_json(), wanted.to_json()
+    different = [name for name in old if old[name] != new[name]]
+    if different:
+        raise GovernanceError(
+            f"The dataset {found.dataset!r} is registered with other {' and '.join(different)}; "
+            "what its owner fixed is changed by Ledger.amend (limits, purposes, policy) or not at "
+            "all (unit, rules)."
+        )

@@ -1,0 +1,120 @@
+"""What became of a charge: an answer, kept so that it can be given again, or a failure.
+
+Contract: a charge is settled once, by an answer or by a failure; either way it stays paid. The
+answer's hash goes into the chain. :func:`stored` finds the answer to the same canonical question by
+the same analyst about unchanged data. A failure has a code from a fixed vocabulary and never
+a message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, insert, select
+
+from sfumato.errors import GovernanceError, ParameterError
+from sfumato.govern.appending import append, lock_head
+from sfumato.govern.chain import ANSWERED, FAILED, Entry, key_of
+from sfumato.govern.faults import reached
+from sfumato.govern.tables import answers, entries
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from sfumato.govern.charging import Receipt
+
+_CODE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_OUTCOME = select(entries.c.kind).where(entries.c.refers == bindparam("charge"))
+_CHARGE = select(entries.c.hash).where(entries.c.number == bindparam("charge"))
+_STORED = (
+    select(answers.c.answer)
+    .where(
+        answers.c.dataset == bindparam("dataset"),
+        answers.c.analyst == bindparam("analyst"),
+        answers.c.fingerprint == bindparam("fingerprint"),
+        answers.c.question_key == bindparam("key"),
+    )
+    .order_by(answers.c.charge.desc())
+    .limit(1)
+)
+
+
+def settle(connection: Connection, receipt: Receipt, answer: str) -> None:
+    """Record that a charge was answered, and keep the answer."""
+    if not isinstance(answer, str):
+        raise ParameterError("An answer is kept as JSON text.")
+    head = lock_head(connection)
+    _unsettled(connection, receipt)
+    reached("settle-checked")
+    details = {"answer_sha256": answer_hash(answer)}
+    append(connection, head, _outcome(ANSWERED, receipt, details))
+    reached("settle-appended")
+    charge = receipt.charge
+    connection.execute(
+        insert(answers),
+        {
+            "charge": receipt.number,
+            "dataset": charge.dataset,
+            "analyst": charge.analyst,
+            "fingerprint": charge.fingerprint,
+            "question_key": key_of(charge.question),
+            "answer": answer,
+        },
+    )
+    reached("settle-counted")
+
+
+def fail(connection: Connection, receipt: Receipt, code: str) -> None:
+    """Record that a charge was not answered; it stays paid."""
+    if not _CODE.fullmatch(code):
+        raise ParameterError(
+            "A failure has a short code of lower-case letters, digits and hyphens, such as "
+            "'engine-failed'; messages may quote data."
+        )
+    head = lock_head(connection)
+    _unsettled(connection, receipt)
+    reached("fail-checked")
+    append(connection, head, _outcome(FAILED, receipt, {"reason": code}))
+    reached("fail-appended")
+
+
+def stored(
+    connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
+) -> str | None:
+    """Find the latest answer to a question, if this analyst has one on unchanged data."""
+    parameters = {
+        "dataset": dataset,
+        "analyst": analyst,
+        "fingerprint": fingerprint,
+        "key": key_of(question),
+    }
+    found = connection.scalar(_STORED, parameters)
+    return None if found is None else str(found)
+
+
+def answer_hash(answer: str) -> str:
+    """Hash an answer for the chain."""
+    return hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _unsettled(connection: Connection, receipt: Receipt) -> None:
+    if connection.scalar(_CHARGE, {"charge": receipt.number}) != receipt.hash:
+        raise GovernanceError("This receipt is not from this ledger.")
+    outcome = connection.scalar(_OUTCOME, {"charge": receipt.number})
+    if outcome is not None:
+        raise GovernanceError(f"The charge {receipt.number} is already {outcome}.")
+
+
+def _outcome(kind: str, receipt: Receipt, details: dict[str, str]) -> Entry:
+    charge = receipt.charge
+    return Entry(
+        kind,
+        dataset=charge.dataset,
+        blocks=charge.blocks,
+        analyst=charge.analyst,
+        purpose=charge.purpose,
+        refers=receipt.number,
+        details=dict(details),
+    )
