@@ -1,0 +1,175 @@
+"""How the one plan is spelt on each engine.
+
+Contract: the plan is a sqlglot tree of ordinary SQL and of the few nodes below, which engines
+spell differently; :func:`printed` prints it. Nothing here depends on data, and texts and names get
+into SQL only as literals and quoted identifiers.
+
+Where engines would differ and the plan must not:
+
+* NaN: tested by each engine's own test. Comparing with infinity would do by the order of doubles,
+  but statistics of a file, which know no NaN, may fold such a comparison away.
+* Spark reads backslashes in a literal as escapes or not, by a setting; a text with anything but
+  plain characters is therefore written there as its bytes.
+* Sums are taken in integers of 38 digits or more, so that they neither wrap nor raise.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect as SqlglotDialect
+
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Dialect: TypeAlias = Literal["duckdb", "postgres", "spark"]
+
+SCHEMA = "sfumato"
+"""The schema in which an engine of ours keeps the tables of a session."""
+
+
+class _Node(exp.Expression):
+    """A node with one argument that is spelt by :data:`_SPELLINGS`."""
+
+    arg_types = {"this": True}  # noqa: RUF012 - sqlglot's way to declare a node
+
+
+class HexInteger(_Node):
+    """Eight hexadecimal digits as a whole number."""
+
+
+class DateText(_Node):
+    """A date of the years 1 to 9999 as YYYY-MM-DD."""
+
+
+class NaN(_Node):
+    """Whether a double is NaN."""
+
+
+class Bytewise(_Node):
+    """A text that is compared and sorted by its bytes."""
+
+
+class Wide(_Node):
+    """A whole number of 64 bits in a type whose sums do not overflow."""
+
+
+class Double(_Node):
+    """A double, by the shortest text that is read back as it."""
+
+
+class StoredTable(_Node):
+    """A table of the session; a name of its own kind, so that no CTE can hide it."""
+
+
+def _hex_integer(print_: Any, node: HexInteger) -> str:
+    digits = print_.sql(node, "this")
+    match print_.target:
+        case "postgres":
+            return f"CAST(CAST('x' || {digits} AS BIT(32)) AS BIGINT)"
+        case "spark":
+            return f"CAST(CONV({digits}, 16, 10) AS BIGINT)"
+    return f"CAST('0x' || {digits} AS BIGINT)"
+
+
+def _date_text(print_: Any, node: DateText) -> str:
+    date = print_.sql(node, "this")
+    match print_.target:
+        case "postgres":  # whose own cast depends on a setting
+            return f"TO_CHAR({date}, 'YYYY-MM-DD')"
+        case "spark":
+            return f"CAST({date} AS STRING)"
+    return f"CAST({date} AS TEXT)"
+
+
+def _nan(print_: Any, node: NaN) -> str:
+    number = print_.sql(node, "this")
+    if print_.target == "postgres":
+        return f"{number} = CAST('NaN' AS DOUBLE PRECISION)"
+    return f"ISNAN({number})"
+
+
+def _bytewise(print_: Any, node: Bytewise) -> str:
+    text = print_.sql(node, "this")
+    return f'{text} COLLATE "C"' if print_.target == "postgres" else str(text)
+
+
+def _wide(print_: Any, node: Wide) -> str:
+    kind = {"postgres": "DECIMAL", "spark": "DECIMAL(38, 0)"}.get(print_.target, "HUGEINT")
+    return f"CAST({print_.sql(node, 'this')} AS {kind})"
+
+
+def _double(print_: Any, node: Double) -> str:
+    kind = "DOUBLE PRECISION" if print_.target == "postgres" else "DOUBLE"
+    return f"CAST('{node.this}' AS {kind})"
+
+
+def _stored_table(print_: Any, node: StoredTable) -> str:
+    if node.this in print_.tables:
+        return str(print_.tables[node.this])
+    return f"{quoted(SCHEMA, print_.target)}.{quoted(node.this, print_.target)}"
+
+
+_SPELLINGS: Mapping[type, Callable[[Any, Any], str]] = {
+    HexInteger: _hex_integer,
+    DateText: _date_text,
+    NaN: _nan,
+    Bytewise: _bytewise,
+    Wide: _wide,
+    Double: _double,
+    StoredTable: _stored_table,
+}
+
+_PLAIN = re.compile(r"[A-Za-z0-9 _.,:/%+-]*")
+
+
+def _literal(_: Any, node: exp.Literal) -> str:
+    """Write a text for Spark: plain, or as its bytes."""
+    if not node.is_string:
+        return str(node.this)
+    if _PLAIN.fullmatch(node.this):
+        return f"'{node.this}'"
+    return f"CAST(X'{node.this.encode().hex()}' AS STRING)"
+
+
+@cache
+def _generator(dialect: Dialect) -> type:
+    base = SqlglotDialect.get_or_raise(dialect).generator_class
+    spellings = {**base.TRANSFORMS, **_SPELLINGS}
+    if dialect == "spark":
+        spellings[exp.Literal] = _literal
+    return type("SfumatoGenerator", (base,), {"TRANSFORMS": spellings, "target": dialect})
+
+
+def printed(
+    tree: exp.Expression,
+    dialect: Dialect,
+    *,
+    tables: Mapping[str, str] | None = None,
+    pretty: bool = False,
+) -> str:
+    """Print a plan for an engine; ``tables`` gives the SQL of stored tables by name."""
+    generator = _generator(dialect)(dialect=dialect, pretty=pretty, comments=False)
+    generator.tables = tables or {}
+    text: str = generator.generate(tree, copy=False)
+    return text
+
+
+def quoted(name: str, dialect: Dialect) -> str:
+    """Quote an identifier."""
+    return exp.Identifier(this=name, quoted=True).sql(dialect)
+
+
+def checked_text(text: str) -> str:
+    """Refuse what not every engine can hold in a text."""
+    if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ParameterError(
+            "A text in a question has a character that no database can hold (NUL, or half of a "
+            "surrogate pair); leave it out."
+        )
+    return text

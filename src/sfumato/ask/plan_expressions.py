@@ -1,0 +1,267 @@
+"""Expressions of the language as SQL that is total on every engine.
+
+Contract: :class:`Scope` turns expressions over the columns of one relation into SQL whose value is
+that of :func:`sfumato.ask.evaluating.evaluate`, bit for bit, on every engine, and which cannot
+raise for any row. Numbers are doubles throughout. What an expression repeats (a clamp repeats its
+operand) is first given a name in a sub-query below, so that SQL grows with the question and not
+exponentially, and so that a term shared by several totals is computed once.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from sfumato.ask.analysis import LARGEST_LEAF, SMALLEST_LEAF, clamp_of, kind_of
+from sfumato.ask.engines.dialects import NaN
+from sfumato.ask.language import (
+    Apply,
+    Arithmetic,
+    Case,
+    Column,
+    Compare,
+    Constant,
+    Expression,
+    IsNull,
+    Like,
+    Logic,
+    Not,
+    OneOf,
+)
+from sfumato.ask.plan_sql import (
+    BIGINT,
+    DOUBLE,
+    SQL,
+    aliased,
+    all_of,
+    any_of,
+    binary,
+    case,
+    cast,
+    clamped,
+    column,
+    constant,
+    derived,
+    double,
+    is_null,
+    minus,
+    negated,
+    over,
+    plus,
+    select,
+    text,
+    whole,
+)
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from sfumato.ask.language import Bounds
+    from sfumato.ask.request import Grid
+
+_CAPITALS, _SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+_COMPARISONS = {
+    "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
+}  # fmt: skip
+_ARITHMETIC = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+
+
+class Names:
+    """Gives every column and sub-query of a plan a name of its own."""
+
+    def __init__(self) -> None:
+        self._given = 0
+
+    def fresh(self, stem: str) -> str:
+        """Return a new name that still tells where it comes from."""
+        self._given += 1
+        plain = re.sub(r"[^a-z0-9]+", "_", stem.lower())[:24].strip("_")
+        return f"r{self._given}_{plain or 'column'}"
+
+    def some(self, outputs: Sequence[SQL]) -> Sequence[SQL]:
+        """Give outputs, or one constant where there are none: a SELECT needs something."""
+        return outputs or [aliased(whole(1), self.fresh("one"))]
+
+
+class Scope:
+    """SQL over the columns of a sub-query, and what had to be named below it."""
+
+    def __init__(self, source: exp.Select, columns: Mapping[str, str], names: Names) -> None:
+        self._source = source
+        self._columns = columns
+        self._names = names
+        self._layers: list[list[SQL]] = []
+        self._depth: dict[str, int] = {}
+        self._known: dict[Hashable, str] = {}
+
+    # -- what stands below ----------------------------------------------------------------
+
+    def keep(self, what: Hashable, sql: SQL, stem: str) -> exp.Column:
+        """Give an expression a name below, once for everything that equals ``what``."""
+        if what not in self._known:
+            depth = max((self._depth.get(c.name, 0) for c in sql.find_all(exp.Column)), default=0)
+            name = self._names.fresh(stem)
+            if depth == len(self._layers):
+                self._layers.append([])
+            self._layers[depth].append(aliased(sql, name))
+            self._depth[name] = depth + 1
+            self._known[what] = name
+        return column(self._known[what])
+
+    def value(self, term: Expression) -> exp.Column:
+        """Give an expression as a column, so that it can be repeated."""
+        sql = self.sql(term)
+        return sql if isinstance(sql, exp.Column) else self.keep(("value", term), sql, "term")
+
+    def select(self, outputs: Sequence[SQL], where: SQL | None = None) -> exp.Select:
+        """Select outputs from the relation and everything that was named below, once."""
+        below = self._source
+        for layer in self._layers:
+            below = select([exp.Star(), *layer], derived(below, self._names.fresh("rows")))
+        source = derived(below, self._names.fresh("rows"))
+        return select(self._names.some(outputs), source, where)
+
+    def raw(self, name: str) -> exp.Column:
+        """Give a column as it is stored."""
+        if name not in self._columns:
+            raise SchemaError(f"The relation of the question has no column '{name}'.")
+        return column(self._columns[name])
+
+    # -- numbers --------------------------------------------------------------------------
+
+    def _tamed(self, leaf: Column, bounds: Bounds) -> exp.Column:
+        """Give a numeric column as the analysis states: no NaN, clamped, nothing tiny."""
+        value = self.raw(leaf.name)
+        branches = clamped(value, bounds)
+        if leaf.kind == "real":
+            tiny = binary(exp.LT, exp.Abs(this=value.copy()), double(SMALLEST_LEAF))
+            nothing = cast(exp.Null(), DOUBLE)
+            branches = [(NaN(this=value.copy()), nothing), *branches, (tiny, double(0))]
+        return self.keep(("leaf", leaf, bounds), case(branches, value), leaf.name)
+
+    def within(self, term: Expression, bounds: Bounds) -> exp.Column:
+        """Clamp a term; a plain column is clamped once, not twice.
+
+        Clamping to wider and then to narrower bounds is clamping to the narrower ones, unless a
+        bound is so small that a value is flushed to 0 between the two.
+        """
+        if isinstance(term, Column):
+            low, high = clamp_of(term)
+            if all(not end or abs(end) >= SMALLEST_LEAF for end in (*bounds, low, high)):
+                if low <= bounds[0] <= bounds[1] <= high:
+                    return self._tamed(term, bounds)
+                if bounds[0] <= low <= high <= bounds[1]:
+                    return self._tamed(term, (low, high))
+        value = self.value(term)
+        return self.keep(("within", term, bounds), case(clamped(value, bounds), value), "clamped")
+
+    def grid_number(self, term: Expression, grid: Grid) -> exp.Column:
+        """Give the number of a term's grid point; NULL where the term has no value."""
+        number: SQL = self.within(term, grid.bounds)
+        if grid.centre:
+            number = minus(number, double(grid.centre))
+        if grid.step != 1:
+            number = over(number, double(grid.step))
+        rounded = exp.Floor(this=plus(number, double(0.5)))
+        return self.keep(("grid", term, grid), cast(rounded, BIGINT), "number")
+
+    def whole_key(self, term: Expression) -> exp.Column:
+        """Give a whole number as a BIGINT, clamped to ±2⁵³ so that the cast cannot fail."""
+        value = self.within(term, (-LARGEST_LEAF, LARGEST_LEAF))
+        return self.keep(("whole", term), cast(exp.Floor(this=value), BIGINT), "key")
+
+    def identity(self, term: Expression) -> SQL:
+        """Give a value that is grouped by or joined on: −0 as 0, as engines hash them apart."""
+        if kind_of(term) not in {"integer", "real"}:
+            return self.sql(term)
+        value = self.value(term)
+        return case([(binary(exp.EQ, value, double(0)), double(0))], value.copy())
+
+    # -- expressions ----------------------------------------------------------------------
+
+    def sql(self, expression: Expression) -> SQL:
+        """Give the SQL of an expression."""
+        match expression:
+            case Column(name, kind, _):
+                numeric = kind in {"integer", "real"}
+                return self._tamed(expression, clamp_of(expression)) if numeric else self.raw(name)
+            case Constant(value, kind):
+                return constant(value, kind)
+            case Arithmetic("/", left, right):
+                divisor = exp.Nullif(this=self.sql(right), expression=double(0))
+                return over(self.sql(left), divisor)
+            case Arithmetic(operator, left, right):
+                return binary(_ARITHMETIC[operator], self.sql(left), self.sql(right))
+            case Apply(function, arguments):
+                return self._applied(function, arguments)
+            case Case(branches, default):
+                chosen = [(self.sql(condition), self.sql(result)) for condition, result in branches]
+                return case(chosen, self.sql(default))
+        return self._condition(expression)
+
+    def _condition(self, expression: Expression) -> SQL:
+        match expression:
+            case Compare(operator, left, right):
+                return binary(_COMPARISONS[operator], self.sql(left), self.sql(right))
+            case Logic("and", terms):
+                return all_of([self.sql(term) for term in terms])
+            case Logic(_, terms):
+                return any_of([self.sql(term) for term in terms])
+            case Not(term):
+                return negated(self.sql(term))
+            case IsNull(term):
+                return is_null(self.sql(term))
+            case OneOf(term, values):
+                literals = [constant(one.value, one.kind) for one in values]
+                return exp.In(this=self.value(term), expressions=literals)
+            case Like(term, pattern):
+                return binary(exp.Like, self.sql(term), text(pattern))
+        raise TypeError(f"{type(expression).__name__} is not an expression of the language.")
+
+    def _applied(self, function: str, arguments: Sequence[Expression]) -> SQL:
+        if function in {"least", "greatest"}:
+            return self._extreme(function, arguments)
+        if function == "substring":
+            return self._substring(arguments)
+        values = [self.sql(argument) for argument in arguments]
+        match function:
+            case "abs":
+                return exp.Abs(this=values[0])
+            case "floor":
+                return exp.Floor(this=values[0])
+            case "ceil":
+                return exp.Ceil(this=values[0])
+            case "round":
+                return exp.Floor(this=plus(values[0], double(0.5)))
+            case "coalesce":
+                return exp.Coalesce(this=values[0], expressions=values[1:])
+            case "lower" | "upper":
+                letters = (_CAPITALS, _SMALL) if function == "lower" else (_SMALL, _CAPITALS)
+                replaced = [text(some) for some in letters]
+                return exp.Anonymous(this="TRANSLATE", expressions=[values[0], *replaced])
+            case "length":
+                return cast(exp.Length(this=values[0]), DOUBLE)
+        part = exp.Extract(this=exp.Var(this=function.upper()), expression=values[0])
+        return cast(part, DOUBLE)
+
+    def _extreme(self, function: str, arguments: Sequence[Expression]) -> SQL:
+        """Give the least or greatest argument, and NULL when one is: engines pass over NULL."""
+        values = [self.value(argument) for argument in arguments]
+        present = negated(any_of([is_null(value.copy()) for value in values]))
+        node = exp.Least if function == "least" else exp.Greatest
+        return case([(present, node(this=values[0], expressions=values[1:]))])
+
+    def _substring(self, arguments: Sequence[Expression]) -> SQL:
+        """Cut a text; the part before its first character is empty, as in the standard."""
+        cut, start, length = arguments
+        assert isinstance(start, Constant)
+        assert isinstance(length, Constant)
+        begin = int(start.value)  # type: ignore[arg-type]
+        end = begin + int(length.value)  # type: ignore[arg-type]
+        first = max(begin, 1)
+        return exp.Substring(
+            this=self.sql(cut), start=whole(first), length=whole(max(end - first, 0))
+        )
