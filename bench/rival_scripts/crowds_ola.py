@@ -23,6 +23,6 @@ for name in quasi:
 start = time.process_time()
 result = ola.anonymize(data, rules, k=5, max_sup=share, info_loss=prec_loss)
 seconds = time.process_time() - start
-released = result[0] if isinstance(result, tuple) else result
+released = result[0]  # and the levels it chose
 released.to_csv(target, sep=";", index=False, na_rep="*")
 print(json.dumps({"seconds": seconds, "rows": len(released)}))
