@@ -25,8 +25,8 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "unsupported": "{what} is not part of the language of questions.",
     "parameter": "A question has no parameters such as {what}; write the value itself.",
     # names
-    "unknown_table": "There is no table {name}{hint}.",
-    "unknown_column": "There is no column {name}{hint}.",
+    "unknown_table": "There is no table {name}.{hint}",
+    "unknown_column": "There is no column {name}.{hint}",
     "ambiguous_column": "{name} names more than one column; say which table it is of.",
     "long_name": "The name {name} is longer than 60 bytes, which some engines cut.",
     "duplicate_name": "Two tables of one FROM are called {name}; give one of them another alias.",
@@ -91,7 +91,7 @@ REASONS: Mapping[str, str] = MappingProxyType({
     # groups
     "real_key": "Groups of real numbers cannot be answered: {what} has too many values; use "
     "FLOOR(x / 10) * 10.",
-    "large_key": "{what} may pass 2^53 and cannot be a key.",
+    "large_key": "{what} may pass 2^62 and cannot be a key.",
     "too_many_groups": "The public values of the keys make {what} groups; at most {most} are "
     "answered at once.",
     "constant_key": "GROUP BY {what} is a constant.",
@@ -104,8 +104,7 @@ _MOST_SHOWN = 80
 def refuse(code: str, **slots: object) -> Refused:
     """Make a refusal; the caller raises it."""
     filled = {name: _shown(slot) for name, slot in slots.items()}
-    sentence = REASONS[code].format(**filled)
-    return Refused(sentence[0].upper() + sentence[1:], code=code)
+    return Refused(REASONS[code].format(**filled), code=code)
 
 
 def _shown(slot: object) -> str:

@@ -1,0 +1,155 @@
+"""From a scope, keys and aggregates to a question: the checks both ways of asking share.
+
+Contract: the measures and keys made here are well-formed, every expression in them can be computed
+on every engine, and bounds and public values are filled in where public facts or the question give
+them. Bounds that the question gives narrow a column within the aggregate, not in WHERE.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.analysis import interval_of, kind_of, range_of
+from sfumato.ask.building import condition, number
+from sfumato.ask.domains import given_values, public_values
+from sfumato.ask.language import Column, Expression, Filter, Key, Measure
+from sfumato.ask.refusals import refuse
+from sfumato.ask.scopes import checked
+from sfumato.ask.walking import columns_of, transformed
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.ask.language import Aggregate, Bounds
+    from sfumato.ask.scopes import Scope
+
+MOST_GROUPS = 1_000_000
+LARGEST_KEY = 2**62  # a 64-bit integer on every engine
+NUMERIC = frozenset({"sum", "avg", "variance", "stddev", "quantile"})
+
+
+@dataclass
+class Given:
+    """Bounds and key values that come with the question, and which of them were used."""
+
+    bounds: Mapping[str, Bounds]
+    keys: Mapping[str, Sequence[object] | None]
+    used: set[str]
+
+    @classmethod
+    def read(cls, bounds: Mapping[str, Any], keys: Mapping[str, Any]) -> Given:
+        """Check what was given."""
+        lowered = {name.lower(): _bounds(name, pair) for name, pair in bounds.items()}
+        return cls(lowered, {name.lower(): values for name, values in keys.items()}, set())
+
+    def bounds_for(self, *names: str) -> Bounds | None:
+        """Find the bounds given under one of the names."""
+        for name in names:
+            if name.lower() in self.bounds:
+                self.used.add(name.lower())
+                return self.bounds[name.lower()]
+        return None
+
+    def unused(self) -> list[str]:
+        """List the names that nothing in the question has."""
+        return sorted({*self.bounds, *self.keys} - self.used)
+
+
+def _bounds(name: str, pair: Any) -> Bounds:
+    try:
+        low, high = (Fraction(repr(end) if isinstance(end, float) else end) for end in pair)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"The bounds of {name!r} are a pair of numbers (low, high).") from None
+    if not -(10**300) <= low < high <= 10**300:
+        raise ParameterError(
+            f"The bounds of {name!r} are numbers with low < high, and ({low}, {high}) was given."
+        )
+    return low, high
+
+
+def measure(
+    name: str,
+    aggregate: Aggregate,
+    term: Expression | None,
+    given: Given,
+    *,
+    where: Expression | None = None,
+    order: Fraction | None = None,
+    spelling: str = "",
+) -> Measure:
+    """Make a measure, with the bounds that are known for its term."""
+    if where is not None:
+        checked(condition(where, "FILTER"))
+    if term is None or aggregate not in NUMERIC:
+        if term is not None:
+            checked(term)
+        return Measure(name, aggregate, term, where, None, order, spelling)
+    tight = narrowed(number(term, spelling or aggregate.upper()), given)
+    bounds = interval_of(checked(tight))
+    asked = given.bounds_for(name)
+    if asked is not None:
+        bounds = asked if bounds is None else _within(name, asked, bounds)
+    return Measure(name, aggregate, tight, where, bounds, order, spelling)
+
+
+def narrowed(term: Expression, given: Given) -> Expression:
+    """Put the bounds that the question gives for a column on it, within its own."""
+
+    def narrow(column: Column) -> Column:
+        asked = given.bounds_for(column.name)
+        if asked is None or kind_of(column) not in {"integer", "real"}:
+            return column
+        own = column.bounds
+        return replace(column, bounds=asked if own is None else _within(column.name, asked, own))
+
+    return transformed(term, narrow)
+
+
+def _within(name: str, asked: Bounds, own: Bounds) -> Bounds:
+    low, high = max(asked[0], own[0]), min(asked[1], own[1])
+    if low > high:
+        raise ParameterError(
+            f"The bounds given for {name!r} do not meet its declared bounds ({own[0]}, {own[1]})."
+        )
+    return low, high
+
+
+def key(name: str, expression: Expression, scope: Scope, given: Given) -> Key:
+    """Make a key, with its public values where they are known."""
+    kind = kind_of(checked(expression))
+    if kind == "real":
+        raise refuse("real_key", what=name)
+    found = range_of(expression)
+    if found is not None and found.most > LARGEST_KEY:
+        raise refuse("large_key", what=name)
+    if not columns_of(expression):
+        raise refuse("constant_key", what=name)
+    own = expression.name if isinstance(expression, Column) else name
+    for label in (name.lower(), own.lower()):
+        if label in given.keys:
+            given.used.add(label)
+            asked = given.keys[label]
+            return Key(name, expression, None if asked is None else given_values(name, kind, asked))
+    where = scope.relation.condition if isinstance(scope.relation, Filter) else None
+    return Key(name, expression, public_values(expression, dict(scope.domains), where))
+
+
+def check_groups(keys: Sequence[Key]) -> None:
+    """Refuse more groups than fit an answer."""
+    count = math.prod(len(one.values) for one in keys if one.values is not None)
+    if count > MOST_GROUPS:
+        raise refuse("too_many_groups", what=f"{count:,}", most=f"{MOST_GROUPS:,}")
+
+
+def check_given(given: Given) -> None:
+    """Refuse bounds and keys that nothing in the question has."""
+    unused = given.unused()
+    if unused:
+        raise ParameterError(
+            f"Bounds or keys were given for {unused[0]!r}, which is neither a key, a column of an "
+            "aggregate nor the name of one."
+        )

@@ -1,0 +1,191 @@
+"""The public values of a key, where they follow from public facts and the question.
+
+Contract: :func:`public_values` gives values such that no row has another, or such that the
+question itself leaves the others out; None when nothing of the kind is known and keys must be found
+privately. NULL is one of the values unless the question says otherwise.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.analysis import LARGEST_LEAF, interval_of, kind_of
+from sfumato.ask.building import conjuncts
+from sfumato.ask.evaluating import evaluate
+from sfumato.ask.language import Apply, Arithmetic, Case, Column, Compare, Constant, OneOf
+from sfumato.ask.walking import columns_of
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sfumato.ask.language import Expression, Kind, Value
+
+MOST_VALUES = 10_000
+
+
+def public_values(
+    expression: Expression,
+    domains: Mapping[str, Sequence[Value]],
+    where: Expression | None,
+) -> tuple[Value, ...] | None:
+    """Derive the values of a key from declared domains, bounds, its form and the WHERE."""
+    derived = _finite(expression, domains)
+    asked = _asked(expression, where)
+    if asked is None:
+        return None if derived is None else ordered(derived)
+    return ordered(asked if derived is None else asked & derived or asked)
+
+
+def ordered(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Sort values of one kind, NULL last."""
+    found = set(values)
+    some: list[Any] = [value for value in found if value is not None]
+    return (*sorted(some), *([None] if None in found else []))
+
+
+def _asked(expression: Expression, where: Expression | None) -> set[Value] | None:
+    """Find the literals that WHERE lets the key have: ``key IN (…)`` or ``key = literal``."""
+    found: set[Value] | None = None
+    for term in conjuncts(where):
+        values = _literals(expression, term)
+        if values is not None:
+            found = values if found is None else found & values or found
+    return found
+
+
+def _literals(expression: Expression, term: Expression) -> set[Value] | None:
+    match term:
+        case OneOf(about, constants) if about == expression:
+            found = [constant.value for constant in constants]
+        case Compare("=", about, Constant(value, _)) if about == expression:
+            found = [value]
+        case Compare("=", Constant(value, _), about) if about == expression:
+            found = [value]
+        case _:
+            return None
+    return _typed(found, kind_of(expression)) or None
+
+
+def _typed(values: Iterable[Value], kind: Kind) -> set[Value]:
+    """Leave out what the key cannot be: NULL, and for a whole number fractions and the huge."""
+    if kind != "integer":
+        return {value for value in values if value is not None}
+    numbers = [Fraction(value) for value in values if isinstance(value, (int, Fraction))]
+    return {int(one) for one in numbers if one.denominator == 1 and abs(one) <= LARGEST_LEAF}
+
+
+def _finite(expression: Expression, domains: Mapping[str, Sequence[Value]]) -> set[Value] | None:
+    if kind_of(expression) == "boolean":
+        return {True, False, None}
+    enumerated = _by_enumeration(expression, domains)
+    return enumerated if enumerated is not None else _by_form(expression, domains)
+
+
+def _by_enumeration(
+    expression: Expression, domains: Mapping[str, Sequence[Value]]
+) -> set[Value] | None:
+    """Compute the expression for every value of the one column it reads."""
+    columns = columns_of(expression)
+    if len(columns) != 1:
+        return None
+    (column,) = columns
+    values = _of_column(column, domains)
+    if values is None:
+        return None
+    return {evaluate(expression, {column.name: value}) for value in (*values, None)}
+
+
+def _of_column(column: Column, domains: Mapping[str, Sequence[Value]]) -> Iterable[Value] | None:
+    if column.kind == "boolean":
+        return (True, False)
+    if column.name in domains and len(domains[column.name]) <= MOST_VALUES:
+        return domains[column.name]
+    return _whole(column) if column.bounds is not None and column.kind == "integer" else None
+
+
+def _by_form(expression: Expression, domains: Mapping[str, Sequence[Value]]) -> set[Value] | None:
+    match expression:
+        case Constant(value, _):
+            return {value}
+        case Case(branches, default):
+            return _union([*(result for _, result in branches), default], domains)
+        case Apply("coalesce", arguments):
+            return _union(arguments, domains)
+        case Apply("floor" | "ceil" | "round" | "month" | "day", _):
+            whole = _whole(expression)
+            return None if whole is None else {*whole, None}
+        case Arithmetic("+" | "-" | "*", left, Constant()) as term:
+            return _mapped(left, term, domains)
+        case Arithmetic("+" | "*", Constant(), right) as term:
+            return _mapped(right, term, domains)
+    return None
+
+
+def _union(
+    terms: Iterable[Expression], domains: Mapping[str, Sequence[Value]]
+) -> set[Value] | None:
+    found: set[Value] = {None}
+    for term in terms:
+        values = _finite(term, domains)
+        if values is None or len(found) > MOST_VALUES:
+            return None
+        found |= values
+    return found
+
+
+def _mapped(
+    inner: Expression, term: Arithmetic, domains: Mapping[str, Sequence[Value]]
+) -> set[Value] | None:
+    """Compute inner ∘ constant for every value of the inner term."""
+    values = _finite(inner, domains) if kind_of(inner) == "integer" else None
+    if values is None:
+        return None
+    hole = Column("", "integer")
+    left = term.left if isinstance(term.left, Constant) else hole
+    right = term.right if isinstance(term.right, Constant) else hole
+    outer = Arithmetic(term.operator, left, right)
+    return {evaluate(outer, {"": value}) for value in values}
+
+
+def _whole(expression: Expression) -> range | None:
+    bounds = interval_of(expression)
+    if bounds is None or bounds[1] - bounds[0] >= MOST_VALUES:
+        return None
+    return range(int(bounds[0]), int(bounds[1]) + 1)
+
+
+def given_values(name: str, kind: Kind, values: Iterable[object]) -> tuple[Value, ...]:
+    """Check values that the question gives for a key; their order is kept."""
+    if isinstance(values, (str, bytes)):
+        raise ParameterError(f"The values of the key {name!r} are a list, and a text was given.")
+    read = tuple(dict.fromkeys(_given(name, kind, value) for value in values))
+    if not read:
+        raise ParameterError(f"The key {name!r} needs at least one value, and none was given.")
+    return read
+
+
+def _given(name: str, kind: Kind, value: object) -> Value:
+    if value is None:
+        return None
+    if kind == "date" and isinstance(value, str):
+        try:
+            return dt.date.fromisoformat(value)
+        except ValueError:
+            raise ParameterError(
+                f"The values of the key {name!r} are dates, as YYYY-MM-DD."
+            ) from None
+    fits = {"boolean": bool, "text": str, "date": dt.date, "integer": (int, float), "real": ()}
+    wrong = (kind != "boolean" and isinstance(value, bool)) or isinstance(value, dt.datetime)
+    if wrong or not isinstance(value, fits[kind]):  # type: ignore[arg-type]
+        raise ParameterError(
+            f"The values of the key {name!r} are of kind {kind}, and one of type "
+            f"{type(value).__name__} was given."
+        )
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not abs(value) <= 2**53 or value != int(value):
+            raise ParameterError(f"The values of the key {name!r} are whole numbers up to 2^53.")
+        return int(value)
+    return value  # type: ignore[return-value]
