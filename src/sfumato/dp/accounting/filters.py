@@ -27,7 +27,8 @@ strategy). What is traded against what must not depend on noise that was seen. H
    until M only increases its mean, which then is δ_G(√M, ε) (Smith and Thakurta 2022). Pure losses
    are at most Σε surely, or: an ε-private answer is a post-processing of a Gaussian one with
    Φ(μ/2) = 1/(1 + e^{−ε}), whose μ is at most √(π/2)·ε, because Φ(√(π/8)·x) ≥ 1/(1 + e^{−x})
-   for x ≥ 0 (equal at 0 with equal slope; the normal tail is the lighter one).
+   for x ≥ 0: the quotient of the two densities is 1 at 0, has the logarithmic derivative
+   tanh(x/2) − π/8·x, so it rises and then falls, and the difference starts and ends at 0.
 
 The ways, with R = D′ − δ_G(√μ₁², E′) what the opening leaves of D′:
 
