@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -149,6 +149,10 @@ class Relations:
         query = select([aliased(identity, person), *outputs], table, present)
         return Rows(query, person, given, kind)
 
+    def public(self, facts: TableFacts) -> Rows:
+        """Build the sub-query of a public table, which has no person."""
+        return self._scan(replace(facts, person=None), facts.columns)
+
     # -- one row stays one row ------------------------------------------------------------
 
     def _filter(self, rows: Rows, condition: Expression) -> Rows:
@@ -229,9 +233,7 @@ class Relations:
                 f"The unit is the row, and the columns joined on do not name one row of "
                 f"'{relation.table}', so one row would become several; declare them as unique."
             )
-        right = Relations(self._facts, self._names, by_person=False)
-        public = right._scan(facts, facts.columns)
-        return self._joined(rows, public, relation, people=False)
+        return self._joined(rows, self.public(facts), relation, people=False)
 
     def _join_person(self, relation: JoinPerson) -> Rows:
         left, right = self.rows(relation.left), self.rows(relation.right)

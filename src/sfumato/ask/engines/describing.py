@@ -1,0 +1,120 @@
+"""The public facts of a table, from the kinds an engine found and what the owner declared.
+
+Contract: facts are public and do not change while an engine is open. A column of a kind the
+language does not have (a list, a blob) is not among them. Bounds and domains are the owner's, by
+the column of the main table, or ``table.column`` for another one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.language import Column, TableFacts
+from sfumato.data.wording import did_you_mean, listed
+from sfumato.errors import ParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sfumato.ask.language import Bounds, Kind, Value
+
+KINDS: Mapping[str, Kind] = {
+    "integer": "integer",
+    "number": "real",
+    "real": "real",
+    "text": "text",
+    "boolean": "boolean",
+    "date": "date",
+}
+"""Names of kinds as schemas and parameters have them."""
+
+
+def declared_kinds(
+    types: Mapping[str, str], columns: Iterable[str], source: str
+) -> dict[str, Kind]:
+    """Check the kinds that an owner declares for columns."""
+    known = list(columns)
+    for column, kind in types.items():
+        if column not in known:
+            raise SchemaError(
+                f"A type is given for '{column}', which {source} does not have; its columns are "
+                f"{listed(known)}.{did_you_mean(column, known)}"
+            )
+        if kind not in KINDS:
+            raise ParameterError(
+                f"The type of '{column}' must be one of {listed(KINDS)}, not '{kind}'."
+                f"{did_you_mean(kind, KINDS)}"
+            )
+    return {column: KINDS[kind] for column, kind in types.items()}
+
+
+def described(
+    name: str,
+    kinds: Mapping[str, Kind],
+    *,
+    main: bool,
+    private: bool,
+    person: str | None,
+    bounds: Mapping[str, tuple[Any, Any]],
+    domains: Mapping[str, Iterable[Any]],
+) -> TableFacts:
+    """Put together the facts of a table."""
+    if person is not None and person not in kinds:
+        raise SchemaError(
+            f"The person '{person}' is not a usable column of '{name}'; its columns are "
+            f"{listed(kinds)}.{did_you_mean(person, list(kinds))}"
+        )
+    if person is not None and kinds[person] not in {"integer", "text", "date"}:
+        raise SchemaError(
+            f"The person '{person}' of '{name}' is of kind {kinds[person]}; people are told apart "
+            "by a whole number, a text or a date. Declare it as text."
+        )
+    columns = tuple(
+        Column(column, kind, _bounds(column, kind, _of(bounds, name, column, main)))
+        for column, kind in kinds.items()
+    )
+    values = tuple(
+        (column, tuple(typed_value(value, kind, column) for value in given))
+        for column, kind in kinds.items()
+        if (given := _of(domains, name, column, main)) is not None
+    )
+    return TableFacts(name, columns, private, person if private else None, values)
+
+
+def _of(given: Mapping[str, Any], table: str, column: str, main: bool) -> Any:
+    return given.get(f"{table}.{column}", given.get(column) if main else None)
+
+
+def _bounds(column: str, kind: Kind, pair: tuple[Any, Any] | None) -> Bounds | None:
+    if pair is None or kind not in {"integer", "real"}:
+        return None
+    low, high = (Fraction(end) for end in pair)
+    if low > high:
+        raise ParameterError(
+            f"The bounds of '{column}' are two numbers with low ≤ high; {low} and {high} were "
+            "given."
+        )
+    return low, high
+
+
+def typed_value(value: Any, kind: Kind, column: str) -> Value:
+    """Give a public value, perhaps written as text, in its kind."""
+    if value is None or (value == "" and kind != "text"):
+        return None
+    try:
+        if kind == "integer":
+            return int(value)
+        if kind == "real":
+            return Fraction(value)
+        if kind == "boolean":
+            return {"true": True, "false": False}[str(value).lower()]
+        if kind == "date":
+            return value if isinstance(value, dt.date) else dt.date.fromisoformat(value)
+    except (ValueError, TypeError, KeyError):
+        raise ParameterError(
+            f"A public value of '{column}' is not of its kind, {kind}; mend the list of values or "
+            "the type."
+        ) from None
+    return str(value)

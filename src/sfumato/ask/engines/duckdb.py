@@ -1,0 +1,241 @@
+"""DuckDB, embedded: the engine of files, frames and DuckDB databases.
+
+Contract: :meth:`DuckDBEngine.open` reads every table once into typed columns of a database in
+memory when it takes less than a quarter of the machine's, and scans files in place otherwise.
+Bounded aggregates are computed by the compiled kernel of :mod:`sfumato.ask.engines.bounded` where
+that applies and by the plan's window functions elsewhere, with equal results. No message of DuckDB
+leaves this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from sfumato.ask.engines.collecting import collected
+from sfumato.ask.engines.describing import declared_kinds, described
+from sfumato.ask.engines.dialects import SCHEMA, printed
+from sfumato.ask.engines.duckdb_sources import Stored, kinds_of, memory, stored, typed_cells
+from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, unique_sets
+from sfumato.ask.plan import plan
+from sfumato.ask.request import RowBound
+from sfumato.data.engine import quoted, quoted_text, translated
+from sfumato.errors import DataError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from sqlglot import exp
+
+    from sfumato.ask.language import Kind, TableFacts
+    from sfumato.ask.request import Aggregates, Request
+    from sfumato.data.engine import DuckDB
+
+LOADED = 0.25
+"""The share of memory below which a table is read into memory."""
+
+
+class DuckDBEngine:
+    """Tables in DuckDB that can be asked for bounded aggregates."""
+
+    dialect = "duckdb"
+
+    def __init__(self, engine: DuckDB) -> None:
+        self._engine = engine
+        self._catalog = engine.fresh("asked")
+        self._facts: dict[str, TableFacts] = {}
+        self._in_place: dict[str, Path] = {}
+        self._kept: list[Stored] = []
+        self._fingerprint: tuple[object, str] | None = None
+        self.left_out: dict[str, tuple[str, ...]] = {}
+        with translated("the database in memory"):
+            engine.run(f"ATTACH ':memory:' AS {quoted(self._catalog)}")
+            engine.run(f"CREATE SCHEMA {quoted(self._catalog)}.{quoted(SCHEMA)}")
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        *,
+        person: str | None = None,
+        types: Mapping[str, str] | None = None,
+        name: str | None = None,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        domains: Mapping[str, Iterable[Any]] | None = None,
+        public: Mapping[str, Any] | None = None,
+        private: Mapping[str, Any] | None = None,
+        table: str | None = None,
+    ) -> DuckDBEngine:
+        """Open a table of people, and others beside it.
+
+        ``source`` is anything `sf.read` takes, or a DuckDB database file with ``table``. ``person``
+        names the column of the privacy unit, None for rows. Tables in ``private`` have the same
+        person column, or are given as (source, person column); those in ``public`` have none.
+        """
+        main = stored(source, table)
+        title = name or (main.table.name if main.table is not None else table) or "data"
+        engine = cls(main.engine)
+        facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        try:
+            engine._add(main, title, types or {}, person=person, main=True, private=True, **facts)
+            for other, given in (private or {}).items():
+                where, whose = given if isinstance(given, tuple) else (given, person)
+                engine._add(stored(where), other, {}, person=whose, private=True, **facts)
+            for other, where in (public or {}).items():
+                engine._add(stored(where), other, {}, person=None, private=False, **facts)
+        except BaseException:
+            engine.close()
+            raise
+        return engine
+
+    def _add(
+        self,
+        source: Stored,
+        name: str,
+        types: Mapping[str, str],
+        *,
+        person: str | None,
+        private: bool,
+        main: bool = False,
+        **declared: Any,
+    ) -> None:
+        if name.casefold() in {known.casefold() for known in self._facts}:
+            raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
+        wanted = {**_schema_types(source), **types}
+        kinds, self.left_out[name] = kinds_of(
+            source, declared_kinds(wanted, source.types, source.source), person
+        )
+        facts = described(name, kinds, main=main, private=private, person=person, **declared)
+        self._hold(source, name, kinds)
+        if not private:
+            facts = replace(facts, unique=tuple(unique_sets(facts, self._count)))
+        self._facts[name] = facts
+
+    def _hold(self, source: Stored, name: str, kinds: Mapping[str, Kind]) -> None:
+        """Load a table, or make a view of it where it is large."""
+        target = f"{quoted(self._catalog)}.{quoted(SCHEMA)}.{quoted(name)}"
+        in_place = source.path is not None and source.size() > LOADED * memory()
+        self._kept.append(source)
+        with translated(source.source):
+            scan, tidy = self._reachable(source)
+            cells = typed_cells(source, kinds) or "1 AS one"
+            form = "VIEW" if in_place else "TABLE"
+            try:
+                self._engine.run(f"CREATE {form} {target} AS SELECT {cells} FROM {scan}")
+            finally:
+                tidy()
+        if in_place and source.path is not None:
+            self._in_place[name] = source.path
+
+    def _reachable(self, source: Stored) -> tuple[str, Callable[[], None]]:
+        """Give a scan that our connection can run; frames of another one go through a file."""
+        if source.engine is self._engine or source.path is not None:
+            if source.engine is not self._engine and source.table is None:  # another database
+                name = self._engine.fresh("source")
+                self._engine.run(
+                    f"ATTACH {quoted_text(str(source.path))} AS {quoted(name)} (READ_ONLY)"
+                )
+                return source.scan.replace("source.", f"{quoted(name)}.", 1), _nothing
+            return source.scan, _nothing
+        file = self._engine.folder / f"{self._engine.fresh('frame')}.parquet"
+        source.engine.run(f"COPY (SELECT * FROM {source.scan}) TO {quoted_text(str(file))}")
+        return f"read_parquet({quoted_text(str(file))})", file.unlink
+
+    # -- the engine -----------------------------------------------------------------------
+
+    def tables(self) -> tuple[TableFacts, ...]:
+        """Give the public facts of the tables it holds."""
+        return tuple(self._facts.values())
+
+    def aggregate(self, request: Request) -> Aggregates:
+        """Compute exact, bounded totals."""
+        if not isinstance(request.bound, RowBound):
+            found = self._by_kernel(request)
+            if found is not None:
+                return found
+        return self.aggregate_by_plan(request)
+
+    def aggregate_by_plan(self, request: Request) -> Aggregates:
+        """Compute totals by the plan alone, without the compiled kernel."""
+        return collected(self._rows(plan(request, self._facts)), request)
+
+    def _by_kernel(self, request: Request) -> Aggregates | None:
+        try:
+            from sfumato.ask.engines.bounded import aggregate_bounded  # noqa: PLC0415 - compiled
+        except ImportError:
+            return None
+        with _nothing_quoted():
+            return aggregate_bounded(self._cursor(), request, self._facts)
+
+    def fingerprint(self) -> str:
+        """Give a text that changes when the private rows change."""
+        files = {name: path for name, path in self._in_place.items() if self._facts[name].private}
+        state = tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in files.values())
+        if self._fingerprint is None or self._fingerprint[0] != state:
+            self._fingerprint = state, self._content(files)
+        return self._fingerprint[1]
+
+    def _content(self, files: Mapping[str, Path]) -> str:
+        found: list[tuple[TableFacts, list[Any]]] = []
+        for name, facts in self._facts.items():
+            if name in files:
+                with files[name].open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                found.append((facts, [int(digest, 16)]))
+            elif facts.private:
+                found.append((facts, list(self._rows(fingerprint_plan(facts))[0])))
+        return fingerprint_of(found)
+
+    def close(self) -> None:
+        """Give back the memory of the tables; the source itself is left as it was."""
+        with translated("the database in memory"):
+            self._engine.run(f"DETACH {quoted(self._catalog)}")
+        self._kept.clear()
+
+    def _cursor(self) -> Any:
+        """Open a cursor in which the names of the plan mean our tables."""
+        cursor = self._engine.connection.cursor()
+        cursor.execute(f"USE {quoted(self._catalog)}")
+        return cursor
+
+    def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+        with _nothing_quoted():
+            rows: list[tuple[Any, ...]] = self._cursor().execute(printed(tree, "duckdb")).fetchall()
+        return rows
+
+    def _count(self, tree: exp.Select) -> int:
+        return int(self._rows(tree)[0][0])
+
+
+class _nothing_quoted:  # noqa: N801 - reads as a statement
+    """Turn the engine's errors into one sentence, since its message may quote a cell."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise DataError(
+                "DuckDB needs more memory or temporary disk space than there is."
+            ) from None
+        if isinstance(error, duckdb.Error):
+            raise DataError("DuckDB could not compute the aggregates of the question.") from None
+
+
+def _schema_types(source: Stored) -> dict[str, str]:
+    schema = source.table.known_schema if source.table is not None else None
+    if schema is None:
+        return {}
+    return {
+        name: attribute.type
+        for name, attribute in schema.attributes.items()
+        if attribute.type is not None and name in source.types
+    }
+
+
+def _nothing() -> None:
+    """Leave nothing to tidy."""

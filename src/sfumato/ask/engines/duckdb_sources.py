@@ -1,0 +1,200 @@
+"""What DuckDB can read for a session, and as which kinds.
+
+Contract: a :class:`Stored` is a relation in a DuckDB connection. :func:`kinds_of` says of which
+kind each of its columns is, by what the owner declares, else by the types of a frame or Parquet
+file, else (cells of a CSV file are texts) by what all of its cells look like: a whole number, a
+number or a date written in the usual way; 007 is a text. An empty cell of a CSV file is NULL.
+:func:`typed_cells` gives SQL that brings every cell to its kind and cannot fail: what does not fit
+is NULL.
+
+Kinds are public. Where they must not depend on the data, declare them in the schema.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.data.engine import DuckDB, quoted, quoted_text, translated
+from sfumato.data.reading import read
+from sfumato.data.wording import listed
+from sfumato.errors import DataError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sfumato.ask.language import Kind
+    from sfumato.data.table import Table
+
+_DATABASES = {".duckdb", ".ddb", ".db"}
+_WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+_WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
+_REAL = {"FLOAT", "DOUBLE"}
+_LOOKS: Mapping[Kind, str] = {
+    "integer": r"-?(0|[1-9][0-9]{0,17})",
+    "real": r"(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?)|[nN]a[nN]|-?[iI]nf(inity)?",
+    "date": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+}
+_SQL: Mapping[Kind, str] = {
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "text": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A relation that DuckDB can scan."""
+
+    engine: DuckDB
+    scan: str
+    types: Mapping[str, str]
+    source: str
+    texts: bool = False  # cells are the texts of a CSV file
+    path: Path | None = None
+    table: Table | None = None  # kept, since it owns what the scan reads
+
+    def size(self) -> int:
+        """Estimate the bytes of the rows in memory."""
+        if self.texts and self.path is not None:
+            return self.path.stat().st_size
+        if self.path is None:
+            return 0  # a frame, which is in memory already
+        with translated(self.source):
+            return self.engine.rows(self.scan) * len(self.types) * 12
+
+
+def stored(source: Any, table: str | None = None) -> Stored:
+    """Find out how to scan a source: a table, a path, a frame or a mapping of columns."""
+    if isinstance(source, (str, Path)) and Path(source).suffix.lower() in _DATABASES:
+        return _database(Path(source), table)
+    if table is not None:
+        raise SchemaError(f"A table name belongs to a database file, and '{table}' was given.")
+    found = read(source)
+    path = Path(found.source) if found.kind in {"csv", "parquet"} else None
+    return Stored(
+        found.engine, found.scan, found.types, found.source, found.kind == "csv", path, found
+    )
+
+
+def _database(path: Path, table: str | None) -> Stored:
+    if not path.is_file():
+        raise DataError(f"{path} is not a file; give the path of a DuckDB database.")
+    engine = DuckDB()
+    with translated(str(path)):
+        engine.run(f"ATTACH {quoted_text(str(path))} AS source (READ_ONLY)")
+        names = [
+            (str(schema), str(name))
+            for schema, name in engine.run(
+                "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source'"
+                " UNION ALL SELECT schema_name, view_name FROM duckdb_views() "
+                "WHERE database_name = 'source' AND NOT internal"
+            )
+        ]
+        chosen = [
+            pair for pair in names if table is None or table in {pair[1], f"{pair[0]}.{pair[1]}"}
+        ]
+        if len(chosen) != 1:
+            raise SchemaError(
+                f"{path} has the tables {listed([name for _, name in names])}; say which one is "
+                "asked about with table=…"
+            )
+        scan = f"source.{quoted(chosen[0][0])}.{quoted(chosen[0][1])}"
+        return Stored(engine, scan, engine.types(scan), str(path), path=path)
+
+
+def kinds_of(
+    stored: Stored, declared: Mapping[str, Kind], person: str | None
+) -> tuple[dict[str, Kind], tuple[str, ...]]:
+    """Give the kinds of columns, and the columns that have none."""
+    looks = _looks(stored, [c for c in stored.types if c not in declared]) if stored.texts else {}
+    kinds: dict[str, Kind] = {}
+    for column, type_ in stored.types.items():
+        kind = declared.get(column) or looks.get(column) or _kind(type_)
+        if column == person and column not in declared and not stored.texts:
+            kind = _person_kind(stored, column, type_, kind)
+        if kind is not None:
+            kinds[column] = kind
+    return kinds, tuple(column for column in stored.types if column not in kinds)
+
+
+def _kind(type_: str) -> Kind | None:
+    if type_ in _WHOLE or type_ in _WIDE:
+        return "integer"
+    if type_ in _REAL:
+        return "real"
+    if type_.startswith("DECIMAL("):
+        precision, scale = (int(part) for part in type_[8:-1].split(","))
+        return "integer" if scale == 0 and precision <= 18 else "real"
+    if type_ in {"VARCHAR", "UUID"} or type_.startswith("ENUM("):
+        return "text"
+    if type_ == "DATE" or type_.startswith("TIMESTAMP"):
+        return "date" if type_ != "TIMESTAMP WITH TIME ZONE" else None
+    return "boolean" if type_ == "BOOLEAN" else None
+
+
+def _person_kind(stored: Stored, column: str, type_: str, kind: Kind | None) -> Kind | None:
+    """Tell people apart exactly: numbers too wide as text, doubles as integers if all are whole."""
+    if type_ in _WIDE or type_.startswith("TIMESTAMP"):
+        return "text"
+    if kind != "real":
+        return kind
+    name = quoted(column)
+    with translated(stored.source):
+        fractions = stored.engine.run(
+            f"SELECT count(*) FROM {stored.scan} WHERE {name} IS NOT NULL AND NOT isnan({name}) "
+            f"AND (abs({name}) > 9007199254740992 OR {name} <> floor({name}))"
+            if type_ in _REAL
+            else f"SELECT count(*) FROM {stored.scan} WHERE {name} <> floor({name})"
+        )
+    return "text" if fractions[0][0] else "integer"
+
+
+def _looks(stored: Stored, columns: list[str]) -> dict[str, Kind]:
+    """Find out, in one pass, what the cells of text columns look like."""
+    tests = [(column, kind) for column in columns for kind in _LOOKS]
+    if not tests:
+        return {}
+    chosen = []
+    for column, kind in tests:
+        name = quoted(column)
+        fits = f"regexp_full_match({name}, {quoted_text(_LOOKS[kind])})"
+        if kind == "date":
+            fits = f"({fits} AND try_cast({name} AS DATE) IS NOT NULL)"
+        chosen.append(f"bool_and({fits}) FILTER (WHERE {name} <> '')")
+    with translated(stored.source):
+        verdicts = stored.engine.run(f"SELECT {', '.join(chosen)} FROM {stored.scan}")[0]
+    found: dict[str, Kind] = {}
+    for (column, kind), verdict in zip(tests, verdicts, strict=True):
+        if verdict:
+            found.setdefault(column, kind)
+    return found
+
+
+def typed_cells(stored: Stored, kinds: Mapping[str, Kind]) -> str:
+    """Give the SELECT list that brings cells to their kinds; what does not fit becomes NULL."""
+    return ", ".join(
+        f"{_typed(column, stored, kind)} AS {quoted(column)}" for column, kind in kinds.items()
+    )
+
+
+def _typed(column: str, stored: Stored, kind: Kind) -> str:
+    name, type_ = quoted(column), stored.types[column]
+    cell = f"nullif({name}, '')" if stored.texts else name
+    if kind == "integer" and (type_ in _WIDE or type_ in _REAL or type_.startswith("DECIMAL(")):
+        cell = f"least(greatest({cell}, -9007199254740992), 9007199254740992)"
+        whole = f"CASE WHEN {name} IS NOT NULL THEN try_cast({cell} AS BIGINT) END"
+        return f"CASE WHEN NOT isnan({name}) THEN {whole} END" if type_ in _REAL else whole
+    if kind == "real":
+        number = f"try_cast({cell} AS DOUBLE)"
+        return f"CASE WHEN NOT isnan({number}) THEN {number} END"
+    return f"try_cast({cell} AS {_SQL[kind]})"
+
+
+def memory() -> int:
+    """Give the bytes of memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,114 @@
+"""Two questions an engine asks about its own tables: what they hold, and what names a row.
+
+Contract: :func:`fingerprint_plan` gives one row of whole numbers that depends on the rows of a
+table and not on their order; :func:`repeated_plan` counts the combinations of columns that more
+than one row has, comparing as joins do. Neither result is ever shown.
+
+The fingerprint adds up, over all rows, the four quarters of md5 of the row's cells as text, each in
+a wide integer. It notices change; it does not have to resist an adversary, since nobody chooses
+both tables and seeks two with the same sum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from sfumato.ask.choosing import MISSING, SEPARATOR
+from sfumato.ask.engines.dialects import Bytewise, DateText, HexInteger, StoredTable, Wide
+from sfumato.ask.plan_expressions import Names
+from sfumato.ask.plan_relations import Relations
+from sfumato.ask.plan_sql import (
+    SQL,
+    aliased,
+    all_of,
+    binary,
+    case,
+    cast,
+    column,
+    derived,
+    is_null,
+    negated,
+    select,
+    text,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sfumato.ask.language import Column, TableFacts
+
+_MOST_PAIRED = 8  # columns of a public table of which pairs are tried
+
+
+def fingerprint_plan(facts: TableFacts) -> exp.Select:
+    """Give the SELECT of a table's count and sums of hashes."""
+    texts: SQL = text("")
+    for one in facts.columns:
+        missing = exp.Chr(expressions=[whole(ord(MISSING))])
+        cell = exp.Coalesce(this=_text(one), expressions=[missing])
+        texts = exp.DPipe(this=texts, expression=cell)
+        separator = exp.Chr(expressions=[whole(ord(SEPARATOR))])
+        texts = exp.DPipe(this=texts, expression=separator)
+    digests = select([aliased(exp.MD5(this=texts), "digest")], StoredTable(this=facts.name))
+    quarters = [
+        exp.Substring(this=column("digest"), start=whole(8 * i + 1), length=whole(8))
+        for i in range(4)
+    ]
+    sums = [
+        aliased(exp.Sum(this=Wide(this=HexInteger(this=quarter))), f"sum_{i}")
+        for i, quarter in enumerate(quarters)
+    ]
+    count = aliased(exp.Count(this=exp.Star()), "count_rows")
+    return select([count, *sums], derived(digests, "digests"))
+
+
+def _text(one: Column) -> SQL:
+    cell = column(one.name)
+    if one.kind == "text":
+        return Bytewise(this=cell)
+    if one.kind == "date":
+        return DateText(this=cell)
+    if one.kind == "boolean":
+        return case([(cell, text("true")), (negated(cell.copy()), text("false"))])
+    return cast(cell, exp.DType.TEXT)
+
+
+def fingerprint_of(tables: Sequence[tuple[TableFacts, Sequence[Any]]]) -> str:
+    """Join the counts and sums of several tables to one text."""
+    digest = hashlib.sha256()
+    for facts, row in tables:
+        kinds = [(one.name, one.kind) for one in facts.columns]
+        numbers = [0 if cell is None else int(cell) for cell in row]
+        digest.update(repr((facts.name, facts.person, kinds, numbers)).encode())
+    return digest.hexdigest()
+
+
+def repeated_plan(facts: TableFacts, names: Sequence[str]) -> exp.Select:
+    """Count the combinations of some columns of a public table that several rows have."""
+    relations = Relations({facts.name: facts}, Names(), by_person=False)
+    scope = relations.scope(relations.public(facts))
+    kinds = {one.name: one for one in facts.columns}
+    keys = [scope.keep(("key", name), scope.identity(kinds[name]), name) for name in names]
+    present = all_of([negated(is_null(key.copy())) for key in keys])
+    several = binary(exp.GT, exp.Count(this=exp.Star()), whole(1))
+    found = scope.select([key.copy() for key in keys], present)
+    found = found.group_by(*keys, copy=False).having(several, copy=False)
+    return select([aliased(exp.Count(this=exp.Star()), "repeated")], derived(found, "found"))
+
+
+def unique_sets(
+    facts: TableFacts, repeated: Callable[[exp.Select], int]
+) -> Iterator[tuple[str, ...]]:
+    """List the columns, and pairs of other columns, that name at most one row of a table."""
+    alone = [one.name for one in facts.columns if repeated(repeated_plan(facts, (one.name,))) == 0]
+    yield from ((name,) for name in alone)
+    others = [one.name for one in facts.columns if one.name not in alone]
+    if len(others) <= _MOST_PAIRED:
+        for pair in combinations(others, 2):
+            if repeated(repeated_plan(facts, pair)) == 0:
+                yield pair
