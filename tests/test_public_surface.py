@@ -15,7 +15,7 @@ CONTRACT = (
     "ApproxDP BetaLikeness BudgetExceeded Definition DeltaDisclosure DeltaPresence "
     "DistinctLDiversity EntropyLDiversity GDP Hierarchy KAnonymity KMap LocalDP PureDP RDP "
     "RecursiveLDiversity Release Schema SfumatoError TCloseness Table ZCDP anonymize audit dp "
-    "examples inspect perturb read verify"
+    "examples inspect perturb read verify Session Ledger Limits Unit govern"
 )
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.anonymize.run import anonymize as anonymize
     from sfumato.anonymize.utility import model_loss as model_loss
     from sfumato.anonymize.utility import query_error as query_error
+    from sfumato.ask.session import Session as Session
     from sfumato.audit.overlap import overlap as overlap
     from sfumato.audit.verify import verify as verify
     from sfumato.data.hierarchy import Hierarchy as Hierarchy
@@ -89,6 +90,7 @@ _HOME = {
     "RecursiveLDiversity": "anonymize.diversity",
     "Release": "release",
     "Schema": "data.schema",
+    "Session": "ask.session",
     "SfumatoError": "errors",
     "Swap": "anonymize.perturbation",
     "Table": "data.table",

@@ -16,7 +16,6 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.ask.language import Value
     from sfumato.ask.measuring import Interval, Recipe
     from sfumato.ask.noise import Noise
     from sfumato.dp.accounting.costs import Cost
@@ -192,5 +191,3 @@ class Estimate:
             "It fits the budget." if self.fits else "It does not fit what is left of the budget."
         )
         return "\n".join(lines)
-
-

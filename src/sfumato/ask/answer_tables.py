@@ -109,9 +109,7 @@ def _column(column: NoisyColumn) -> dict[str, Any]:
         "name": recipe.name,
         "aggregate": recipe.aggregate,
         "spelling": recipe.spelling,
-        "grid": None
-        if grid is None
-        else [str(n) for n in (*grid.bounds, grid.step, grid.centre)],
+        "grid": None if grid is None else [str(n) for n in (*grid.bounds, grid.step, grid.centre)],
         "noises": [None if n is None else [n.kind, str(n.size)] for n in column.noises],
         "parts": column.parts,
     }

@@ -8,7 +8,8 @@ unit has at most r rows in it, so its L1 and L2 sensitivities are r.
 The price is a share of the question's; the gain is that nobody has to look at the data to
 declare bounds. A few extreme values are clamped, which is what bounds are for. Where no bin stands
 out (little data, little budget) the answer falls back to [−1, 1] and says so.
-(Smith, STOC 2011; Wilson et al., "Differentially private SQL with bounded user contribution", 2020.)
+(Smith, STOC 2011; Wilson et al., "Differentially private SQL with bounded user contribution",
+PoPETs 2020.)
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def _nothing() -> Constant:
 
 
 def _bin(term: Expression) -> Expression:
-    """Number the bin of a value: 0 for 0, ±i for |x| in (2^(i−2+LEAST), 2^(i−1+LEAST)]."""
+    """Give the number of a value's bin: 0 for 0, ±i for |x| in (2^(i−2+LEAST), 2^(i−1+LEAST)]."""
     edges = [Fraction(2) ** power for power in range(_LEAST, _MOST + 1)]
     zero = Constant(Fraction(0), "real")
     branches: list[tuple[Expression, Expression]] = [(IsNull(term), _nothing())]

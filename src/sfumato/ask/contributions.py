@@ -1,13 +1,14 @@
 """What one person can contribute to a question, and how far that moves each number.
 
-Contract: :func:`bound_for` turns the owner's unit into the bound an engine enforces on the rows of a
-question; :func:`sensitivity_of` derives, through :mod:`sfumato.dp.queries`, how far one unit moves
-the vector of a total over all groups. Both look at the question and at the unit, never at data.
+Contract: :func:`bound_for` turns the owner's unit into the bound an engine enforces on the rows of
+a question; :func:`sensitivity_of` derives, through :mod:`sfumato.dp.queries`, how far one unit
+moves the vector of a total over all groups. Both look at the question and at the unit, never at
+data.
 
-The derivation is about *kept* rows. An engine keeps, of each person, at most what the bound says, by
-a function of her own rows; so for a person added or removed the kept rows of all others stay, and
-the change is what at most C groups of at most L rows (or M rows) can do, each row moving a total
-by at most the largest |z| of its grid.
+The derivation is about *kept* rows. An engine keeps, of each person, at most what the bound says,
+by a function of her own rows; so for a person added or removed the kept rows of all others stay,
+and the change is what at most C groups of at most L rows (or M rows) can do, each row moving a
+total by at most the largest |z| of its grid.
 """
 
 from __future__ import annotations

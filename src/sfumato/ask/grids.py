@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _FINE = 20
 _FINE_SQUARED = 12  # squares of numbers up to 2¹² leave room for 2³⁹ rows in 64 bits
+_FINEST = -120  # powers of two below which no engine needs to divide
 _MOST_WHOLE = 1 << 30
 _MOST_WHOLE_SQUARED = 1 << 16
 
@@ -39,7 +40,7 @@ def grid_for(bounds: Bounds, kind: Kind, *, centred: bool, squared: bool = False
         return Grid((low, high), Fraction(1), centre)
     digits = _FINE_SQUARED if squared else _FINE
     power = math.floor(math.log2(reach)) if reach else 0
-    return Grid((low, high), Fraction(2) ** (power - digits), centre)
+    return Grid((low, high), Fraction(2) ** max(power - digits, _FINEST), centre)
 
 
 def point_grid(bounds: Bounds, kind: Kind, points: int = 1024) -> Grid:
@@ -49,7 +50,7 @@ def point_grid(bounds: Bounds, kind: Kind, points: int = 1024) -> Grid:
     if kind == "integer" and spread <= 1 << 20:
         return Grid((low, high), Fraction(1), low)
     power = math.ceil(math.log2(spread / points)) if spread else 0
-    return Grid((low, high), Fraction(2) ** power, low)
+    return Grid((low, high), Fraction(2) ** max(power, _FINEST), low)
 
 
 def _as_doubles(bounds: Bounds) -> Bounds:

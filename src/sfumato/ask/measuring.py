@@ -23,7 +23,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sfumato.ask.language import Measure, Question
+    from sfumato.ask.language import Aggregate, Measure, Question
 
 PEOPLE = -1
 """The place of the number of people, which every engine gives beside the totals."""
@@ -35,13 +35,15 @@ Interval = tuple[float, float]
 class Recipe:
     """How a measure follows from noisy totals, by their places."""
 
-    measure: Measure
-    places: tuple[int, ...]
+    name: str
+    aggregate: Aggregate
+    spelling: str = ""
+    places: tuple[int, ...] = ()
     grid: Grid | None = None
 
     def value(self, noisy: Sequence[float]) -> float | None:
         """Compute the measure; None where the noisy numbers define none."""
-        form = self.measure.aggregate
+        form = self.aggregate
         if form in {"count", "people"}:
             return noisy[0]
         assert self.grid is not None
@@ -62,7 +64,7 @@ class Recipe:
 
     def _spread(self, noisy: Sequence[float], step: float) -> float | None:
         total, squares, count = noisy
-        sample = not self.measure.spelling.upper().endswith("_POP")
+        sample = not self.spelling.upper().endswith("_POP")
         if count < (2 if sample else 1):
             return None
         variance = (squares / count - (total / count) ** 2) * step**2
@@ -72,7 +74,7 @@ class Recipe:
 
     def _finish(self, variance: float) -> float:
         variance = min(max(variance, 0.0), self._most_variance())
-        return math.sqrt(variance) if self.measure.aggregate == "stddev" else variance
+        return math.sqrt(variance) if self.aggregate == "stddev" else variance
 
     def _most_variance(self) -> float:
         assert self.grid is not None
@@ -85,15 +87,17 @@ class Recipe:
         For counts and sums that is the number itself; where a divisor may be 0 nothing better
         than the bounds is known.
         """
-        form = self.measure.aggregate
+        form = self.aggregate
         if form in {"count", "people"}:
             return noisy[0] - half[0], noisy[0] + half[0]
         assert self.grid is not None
         step = float(self.grid.step)
         if form == "sum":
             return (noisy[0] - half[0]) * step, (noisy[0] + half[0]) * step
-        return self._mean_interval(noisy, half) if form == "avg" else self._spread_interval(
-            noisy, half
+        return (
+            self._mean_interval(noisy, half)
+            if form == "avg"
+            else self._spread_interval(noisy, half)
         )
 
     def _mean_interval(self, noisy: Sequence[float], half: Sequence[float]) -> Interval:
@@ -133,13 +137,13 @@ class Breakdown:
     quantiles: tuple[Measure, ...]
     people: bool
 
-    def sharing(self, place: int) -> int:
-        """Say how many recipes use a total."""
-        return sum(place in recipe.places for recipe in self.recipes)
 
+def breakdown(question: Question, *, rows_are_people: bool = False) -> Breakdown:
+    """List what the measures of a question are made of.
 
-def breakdown(question: Question) -> Breakdown:
-    """List what the measures of a question are made of."""
+    ``rows_are_people``: a person has one row in a group at most, so that counting rows is
+    counting people, and one noisy number serves both.
+    """
     found: list[Total] = []
     recipes, quantiles = [], []
     summed = {(m.term, m.where, m.bounds) for m in question.measures if m.aggregate == "sum"}
@@ -148,15 +152,18 @@ def breakdown(question: Question) -> Breakdown:
             quantiles.append(measure)
             continue
         grid = _grid(measure, centred=(measure.term, measure.where, measure.bounds) not in summed)
+        everyone = (None, Total("rows")) if rows_are_people else (None,)
         places = tuple(
-            PEOPLE if total is None else _place(found, total) for total in _totals(measure, grid)
+            PEOPLE if total in everyone else _place(found, total)
+            for total in _totals(measure, grid)
         )
-        recipes.append(Recipe(measure, places, grid))
+        recipes.append(Recipe(measure.name, measure.aggregate, measure.spelling, places, grid))
     people = any(PEOPLE in recipe.places for recipe in recipes)
     return Breakdown(tuple(found), tuple(recipes), tuple(quantiles), people)
 
 
-def _place(found: list[Total], total: Total) -> int:
+def _place(found: list[Total], total: Total | None) -> int:
+    assert total is not None
     if total not in found:
         found.append(total)
     return found.index(total)

@@ -2,7 +2,8 @@
 
 Contract: what the ledger has registered decides. The first session registers unit, bounds, public
 keys, purposes, limits and policy; later ones may leave them out, and are refused if they
-state others. An analyst's bounds and keys for one question add to the owner's and never replace them.
+state others. An analyst's bounds and keys for one question add to the owner's and never replace
+them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.blocks import Blocks, SomeBlocks
@@ -29,6 +29,7 @@ from sfumato.govern.registering import MAIN, Registration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from sfumato.ask.engines.base import Engine
     from sfumato.ask.language import TableFacts

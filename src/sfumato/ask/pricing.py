@@ -129,7 +129,9 @@ def _positive(value: Stated | None, name: str) -> Fraction:
     try:
         exact = stated(value)
     except ParameterError:
-        raise ParameterError(f"{name} is a finite number above 0, and {value!r} was given.") from None
+        raise ParameterError(
+            f"{name} is a finite number above 0, and {value!r} was given."
+        ) from None
     if exact <= 0:
         raise ParameterError(f"{name} is above 0, and {value} was given.")
     return exact

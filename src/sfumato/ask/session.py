@@ -17,21 +17,25 @@ a session that states others is refused.
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from sfumato.ask.accuracy import errors, least_amount, needs_size
+from sfumato.ask.accuracy import errors, needs_size
 from sfumato.ask.answer import Answer, Estimate
 from sfumato.ask.answer_tables import dumped, loaded
 from sfumato.ask.answering import numbers
 from sfumato.ask.asking import Asked, asked
 from sfumato.ask.composing import bounding_notes, composed
 from sfumato.ask.opening import Opened, opened
+from sfumato.ask.pilot import amount_for
 from sfumato.ask.preparing import prepare
+from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.accounting.filters import fits
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee
 from sfumato.dp.neighbours import Neighbours
-from sfumato.errors import DataError, ParameterError, PositionMoved, Unsatisfiable
+from sfumato.dp.rounding import stated_up
+from sfumato.errors import DataError, ParameterError, PositionMoved
 from sfumato.govern.charging import Charge
 
 if TYPE_CHECKING:
@@ -39,16 +43,13 @@ if TYPE_CHECKING:
 
     from sfumato.ask.language import Question
     from sfumato.ask.preparing import Prepared
-    from sfumato.dp.accounting.costs import Cost
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger import Ledger
     from sfumato.govern.limits import Limits
     from sfumato.govern.policies import Policy
 
-_PILOT = 50  # a question with an accuracy of a mean first spends this part of what is left
 _TRIES = 20
-_SURE = 0.999
 
 
 class Session:
@@ -137,8 +138,7 @@ class Session:
 
     def __repr__(self) -> str:
         return (
-            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: "
-            f"{self.remaining} left>"
+            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: {self.remaining} left>"
         )
 
     def __enter__(self) -> Self:
@@ -200,7 +200,10 @@ class Session:
             if found is not None:
                 return self._again(found)
             if accuracy is not None:
-                epsilon, rho = self._amount_for(one, accuracy, (epsilon, rho), delta)
+                if epsilon is not None or rho is not None:
+                    raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
+                price = amount_for(self, one, accuracy, delta)
+                epsilon, rho = price.get("epsilon"), price.get("rho")
             return self._charged(one, text, epsilon=epsilon, rho=rho, delta=delta)
 
     def together(
@@ -331,11 +334,7 @@ class Session:
         )
 
     def _again(self, stored: str) -> Answer:
-        from json import loads  # noqa: PLC0415 - used by one method
-
-        from sfumato.dp.accounting.costs import Cost  # noqa: PLC0415 - the same
-
-        cost = Cost.from_json(loads(stored)["cost"])
+        cost = Cost.from_json(json.loads(stored)["cost"])
         answer = loaded(
             stored,
             guarantee=self._guarantee(cost),
@@ -353,63 +352,6 @@ class Session:
         if isinstance(budget, ApproxDP) and budget.delta and (cost.mu_squared or cost.delta):
             return cost.guarantee(neighbours, delta=budget.delta)
         if isinstance(budget, ZCDP):
-            rho = (cost.mu_squared + cost.epsilon**2) / 2
-            from sfumato.dp.rounding import stated_up  # noqa: PLC0415 - used by one branch
-
-            return ZCDP(stated_up(rho), neighbours=neighbours)
+            rho = stated_up((cost.mu_squared + cost.epsilon**2) / 2)
+            return ZCDP(rho, neighbours=neighbours)
         return cost.guarantee(neighbours)
-
-    # -- accuracy -----------------------------------------------------------------------
-
-    def _amount_for(
-        self,
-        one: Asked,
-        accuracy: float,
-        given: tuple[Stated | None, Stated | None],
-        delta: Stated | None,
-    ) -> tuple[Any, Any]:
-        """Find the least ε (or ρ) for an accuracy; a mean costs a count of its rows first."""
-        if given != (None, None):
-            raise ParameterError("Give either accuracy= or the price epsilon=/rho=, not both.")
-        with_rho = isinstance(self.budget, ZCDP)
-
-        def at(amount: Any) -> Prepared:
-            price = {"rho": amount, "epsilon": None} if with_rho else {"epsilon": amount, "rho": None}
-            return prepare(one.question, self.unit, self.budget, delta=delta, **price)
-
-        first = at(1)
-        if first.searched or first.wanted.parts.quantiles:
-            raise ParameterError(
-                "accuracy= is for counts, sums and means of terms with declared bounds; give "
-                "epsilon= instead, or declare bounds."
-            )
-        size = None
-        if needs_size(first):
-            size = self._rows_at_least(one)
-        amount = least_amount(at, accuracy, size=size)
-        return (None, amount) if with_rho else (amount, None)
-
-    def _rows_at_least(self, one: Asked) -> float:
-        """Spend a little on a number that the rows of a mean are certainly not below."""
-        if one.question.keys or any(
-            m.aggregate in {"variance", "stddev"} for m in one.question.measures
-        ):
-            raise ParameterError(
-                "The error of means per group and of variances depends on how many rows there are "
-                "in each; give epsilon= instead of accuracy=."
-            )
-        from sfumato.ask.together import row_count  # noqa: PLC0415 - loaded when used
-
-        left = self.remaining
-        amount = (left.exact_rho if isinstance(left, ZCDP) else left.exact_epsilon) / _PILOT  # type: ignore[attr-defined]
-        if amount <= 0:
-            raise Unsatisfiable("Nothing is left of the budget to find out the number of rows.")
-        price = {"rho": amount} if isinstance(left, ZCDP) else {"epsilon": amount}
-        counted = self.ask(row_count(one), **price)
-        found = counted.intervals(_SURE).values()
-        low = min(pair[0] for pairs in found for pair in pairs if pair is not None)
-        if low < 1:
-            raise Unsatisfiable(
-                "There are too few rows to tell what the mean would cost; give epsilon= instead."
-            )
-        return float(low)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answer_tables import dumped
 from sfumato.ask.answering import numbers
-from sfumato.ask.asking import Asked
 from sfumato.ask.composing import composed
 from sfumato.ask.disjoint import disjoint
 from sfumato.ask.language import Filter, Logic, Measure
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sfumato.ask.answer import Answer
+    from sfumato.ask.asking import Asked
     from sfumato.ask.language import Expression, Question, Relation
     from sfumato.ask.session import Session
 
@@ -41,9 +41,7 @@ def row_count(one: Asked) -> Asked:
         for i, m in enumerate(one.question.measures)
         if m.aggregate == "avg"
     )
-    question = replace(
-        one.question, measures=counts, outputs=(), having=None, order=(), limit=None
-    )
+    question = replace(one.question, measures=counts, outputs=(), having=None, order=(), limit=None)
     return replace(one, question=question)
 
 
@@ -89,7 +87,7 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
                 )
                 for one, ready in zip(all_asked, prepared, strict=True)
             ]
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, no cell may be quoted
             session.ledger.fail(receipt, type(error).__name__)
             raise DataError(
                 "The engine could not answer the questions; their cost stays charged, because an "

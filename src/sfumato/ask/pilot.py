@@ -1,0 +1,71 @@
+"""The least price for an accuracy, found before the question is asked.
+
+Contract: the error of counts and sums is known beforehand, so the least ε (or ρ) follows without
+touching data. The error of a mean shrinks with the number of its rows. That number is private, so
+it is asked for first, as a question of its own with a small part of what is left, and the
+price is found for a number of rows that is not smaller with 99.9 % probability.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.accuracy import least_amount, needs_size
+from sfumato.ask.preparing import prepare
+from sfumato.ask.together import row_count
+from sfumato.dp.guarantees import ZCDP
+from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.govern.policies import amount_of
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from sfumato.ask.asking import Asked
+    from sfumato.ask.preparing import Prepared
+    from sfumato.ask.session import Session
+    from sfumato.dp.rounding import Stated
+
+_PART = 50  # of what is left, spent on the number of rows
+_SURE = 0.999
+
+
+def amount_for(
+    session: Session, one: Asked, accuracy: float, delta: Stated | None
+) -> dict[str, Fraction]:
+    """Find the least ε, or ρ in a session of that kind, at which every number is accurate."""
+    name = "rho" if isinstance(session.budget, ZCDP) else "epsilon"
+
+    def at(amount: Any) -> Prepared:
+        price: dict[str, Any] = {"epsilon": None, "rho": None, name: amount}
+        return prepare(one.question, session.unit, session.budget, delta=delta, **price)
+
+    first = at(1)
+    if first.searched or first.wanted.parts.quantiles:
+        raise ParameterError(
+            "accuracy= is for counts, sums and means of terms with declared bounds; give "
+            "epsilon= instead, or declare bounds."
+        )
+    size = _rows_at_least(session, one, name) if needs_size(first) else None
+    return {name: least_amount(at, accuracy, size=size)}
+
+
+def _rows_at_least(session: Session, one: Asked, name: str) -> float:
+    """Spend a little on a number that the rows of a mean are hardly ever below."""
+    if one.question.keys or any(
+        m.aggregate in {"variance", "stddev"} for m in one.question.measures
+    ):
+        raise ParameterError(
+            "The error of means per group and of variances depends on how many rows there are in "
+            "each; give epsilon= instead of accuracy=."
+        )
+    amount = amount_of(session.remaining) / _PART
+    if amount <= 0:
+        raise Unsatisfiable("Nothing is left of the budget to find out the number of rows.")
+    price: dict[str, Any] = {name: amount}
+    found = session.ask(row_count(one), **price).intervals(_SURE).values()
+    low = min(pair[0] for pairs in found for pair in pairs if pair is not None)
+    if low < 1:
+        raise Unsatisfiable(
+            "There are too few rows to tell what the mean would cost; give epsilon= instead."
+        )
+    return float(low)
