@@ -101,6 +101,11 @@ class Batch:
     columns: tuple[Cells, ...]
     _array: Any
 
+    @property
+    def size(self) -> int:
+        """Give the bytes its columns take."""
+        return sum(array.nbytes for column in self.columns for array in column)
+
     def close(self) -> None:
         """Give the memory back to the engine."""
         self.columns = ()
@@ -112,7 +117,9 @@ def _view(address: int | None, count: int, kind: type[np.generic]) -> NDArray[An
     if not count or not address:
         return np.empty(0, kind)
     size = count * np.dtype(kind).itemsize
-    return np.frombuffer((ctypes.c_char * size).from_address(address), kind)
+    memory: Any = (ctypes.c_char * size).from_address(address)
+    view: NDArray[Any] = np.frombuffer(memory, kind)
+    return view
 
 
 def _present(array: Any) -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Values as dense codes: 0, 1, 2, … for the different values of a column, exactly.
 
-Contract: :func:`coded` gives every row of a column a code, equal codes for equal values and only for
-those: a table is searched by a hash, but two people are taken for one only when all their bytes
+Contract: :func:`coded` gives every row of a column a code, equal codes for equal values and only
+for those: a table is searched by a hash, but two people are taken for one only when all their bytes
 agree. Every code occurs. NULL has a code of its own. :func:`joined` codes the pairs of two codings,
 and so, step by step, tuples of keys.
 
@@ -11,13 +11,14 @@ Whole numbers that lie close together are their own codes, up to an offset; noth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numba import njit
 
 from sfumato.ask.engines.bounded_arrow import Text, Whole
-from sfumato.ask.engines.bounded_kernels import tally
+from sfumato.ask.engines.bounded_kernels import HALF, tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sfumato.ask.engines.bounded_arrow import Cells
 
     Codes: TypeAlias = NDArray[np.int32]
+    Values: TypeAlias = NDArray[np.int64] | list[bytes]
 
 _EMPTY = -1
 _LEAST = 1024  # slots of a table, and a range that always counts as close together
@@ -34,15 +36,19 @@ _LEAST = 1024  # slots of a table, and a range that always counts as close toget
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column of codes; ``values[code]`` is a number or the bytes of a text, None for NULL."""
+    """A column of codes; ``values[code]`` is a number or the bytes of a text.
+
+    ``missing`` is the code of NULL, if a row has it; its value means nothing.
+    """
 
     codes: Codes
     counts: NDArray[np.int64]
-    values: list[int | bytes | None]
+    values: Values
+    missing: int | None = None
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _spread(value: int, seed: int) -> int:
+@njit(cache=True, nogil=True)
+def _spread(value: Any, seed: int) -> Any:
     x = (np.uint64(value) ^ np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
     x ^= x >> np.uint64(29)
     x *= np.uint64(0xBF58476D1CE4E5B9)
@@ -50,9 +56,7 @@ def _spread(value: int, seed: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _fill_whole(
-    known: NDArray[np.int64], used: int, seed: int, table: NDArray[np.int32]
-) -> None:
+def _fill_whole(known: NDArray[np.int64], used: int, seed: int, table: NDArray[np.int32]) -> None:
     mask = len(table) - 1
     for code in range(used):
         at = _spread(known[code], seed) & mask
@@ -93,15 +97,42 @@ def _code_whole(
 
 
 @njit(cache=True, nogil=True)
-def _fill_text(
-    hashes: NDArray[np.int64], used: int, table: NDArray[np.int64]
-) -> None:
+def _mark(data: NDArray[np.uint8], first: int, last: int, seed: int) -> Any:
+    """Hash a text to 63 bits."""
+    x = np.uint64(seed)
+    for j in range(first, last):
+        x = (x ^ np.uint64(data[j])) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64((x ^ (x >> np.uint64(32))) >> np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def _fill_text(hashes: NDArray[np.int64], used: int, table: NDArray[np.int64]) -> None:
     mask = len(table) - 1
     for code in range(used):
         at = hashes[code] & mask
         while table[at] != -1:
             at = (at + 1) & mask
         table[at] = ((hashes[code] >> 32) << 32) | code
+
+
+@njit(cache=True, nogil=True)
+def _same(
+    store: NDArray[np.uint8],
+    places: NDArray[np.int64],
+    code: int,
+    data: NDArray[np.uint8],
+    first: int,
+    last: int,
+) -> bool:
+    """Compare a stored text with one at hand, byte for byte."""
+    place = places[code]
+    if places[code + 1] - place != last - first:
+        return False
+    for j in range(last - first):  # noqa: SIM110 - the compiler knows no generators
+        if store[place + j] != data[first + j]:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -125,40 +156,24 @@ def _code_text(
             codes[i] = -1
             continue
         first, last = starts[i], starts[i + 1]
-        size = last - first
-        x = np.uint64(seed)
-        for j in range(first, last):
-            x = (x ^ np.uint64(data[j])) * np.uint64(0x9E3779B97F4A7C15)
-            x ^= x >> np.uint64(32)
-        mark = np.int64(x >> np.uint64(1))
+        mark = _mark(data, first, last, seed)
         at = mark & mask
-        code = -1
         while table[at] != -1:
-            if (table[at] ^ mark) >> 32 == 0:
-                other = table[at] & 0xFFFFFFFF
-                place = places[other]
-                if places[other + 1] - place == size:
-                    same = True
-                    for j in range(size):
-                        if store[place + j] != data[first + j]:
-                            same = False
-                            break
-                    if same:
-                        code = other
-                        break
+            if (table[at] ^ mark) >> 32 == 0 and _same(
+                store, places, table[at] & HALF, data, first, last
+            ):
+                break
             at = (at + 1) & mask
-        if code < 0:
+        if table[at] == -1:
             place = places[used]
-            if 2 * used >= mask or place + size > len(store):
+            if 2 * used >= mask or place + last - first > len(store):
                 return i, used
-            for j in range(size):
-                store[place + j] = data[first + j]
-            code = used
-            table[at] = ((mark >> 32) << 32) | code
-            hashes[code] = mark
+            store[place : place + last - first] = data[first:last]
+            table[at] = ((mark >> 32) << 32) | used
+            hashes[used] = mark
             used += 1
-            places[used] = place + size
-        codes[i] = code
+            places[used] = place + last - first
+        codes[i] = table[at] & HALF
     return len(starts) - 1, used
 
 
@@ -175,7 +190,7 @@ def _search_whole(pieces: Sequence[Whole], rows: int, seed: int) -> tuple[Codes,
             if begin == len(mine):
                 break
             size *= 4
-            table, known = np.full(size, _EMPTY, np.int32), np.resize(known, size)
+            table, known = np.full(size, _EMPTY, np.int32), _longer(known, size)
             _fill_whole(known, used, seed, table)
     return codes, known[:used]
 
@@ -190,9 +205,7 @@ def _search_text(pieces: Sequence[Text], rows: int, seed: int) -> tuple[Codes, l
         row += len(mine)
         begin = 0
         while True:
-            begin, used = _code_text(
-                *piece, begin, seed, table, hashes, places, store, used, mine
-            )
+            begin, used = _code_text(*piece, begin, seed, table, hashes, places, store, used, mine)
             if begin == len(mine):
                 break
             needed = int(places[used] + piece.starts[begin + 1] - piece.starts[begin])
@@ -204,10 +217,10 @@ def _search_text(pieces: Sequence[Text], rows: int, seed: int) -> tuple[Codes, l
                 _fill_text(hashes, used, table)
     ends = places[: used + 1].tolist()
     whole = store[: ends[-1]].tobytes()
-    return codes, [whole[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    return codes, [whole[a:b] for a, b in pairwise(ends)]
 
 
-def _longer(array: NDArray[np.generic], size: int) -> NDArray[np.generic]:
+def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     longer = np.empty(size, array.dtype)
     longer[: len(array)] = array[:size]
     return longer
@@ -236,34 +249,33 @@ def coded(pieces: Sequence[Cells], rows: int, seed: int) -> Coded:
     """Code the values of a column, given in pieces; ``seed`` keys the hash of the search."""
     texts = [piece for piece in pieces if isinstance(piece, Text)]
     if texts:
-        codes, found = _search_text(texts, rows, seed)
-        return _dense(codes, list(found))
+        return _dense(*_search_text(texts, rows, seed))
     numbers = [piece for piece in pieces if isinstance(piece, Whole)]
     ends = _close_together(numbers, rows)
-    if ends is not None:
-        low, high = ends
-        return _dense(_offsets(numbers, rows, low), list(range(low, high + 1)))
-    codes, known = _search_whole(numbers, rows, seed)
-    return _dense(codes, known.tolist())
+    if ends is None:
+        return _dense(*_search_whole(numbers, rows, seed))
+    low, high = ends
+    return _dense(_offsets(numbers, rows, low), low + np.arange(high - low + 1))
 
 
-def _dense(codes: Codes, values: list[int | bytes | None]) -> Coded:
+def _dense(codes: Codes, values: Values) -> Coded:
     """Give NULL a code, and take away codes that do not occur."""
+    missing = None
     if len(codes) and codes.min() < 0:
-        codes[codes < 0] = len(values)
-        values = [*values, None]
+        missing = len(values)
+        codes[codes < 0] = missing
+        values = [*values, b""] if isinstance(values, list) else np.append(values, 0)
     counts = np.zeros(len(values), np.int64)
     tally(codes, counts)
-    if counts.all():
-        return Coded(codes, counts, values)
+    if isinstance(values, list) or counts.all():
+        return Coded(codes, counts, values, missing)
     used = np.flatnonzero(counts)
     new = np.zeros(len(values), np.int32)
     new[used] = np.arange(len(used))
-    return Coded(new[codes], counts[used], [values[i] for i in used.tolist()])
+    return Coded(new[codes], counts[used], values[used])
 
 
 def joined(first: Coded, second: Coded, seed: int) -> Coded:
-    """Code pairs; the values are the numbers first · |second| + second."""
-    width = len(second.values)
-    pairs = first.codes.astype(np.int64) * width + second.codes
+    """Code pairs of codes; the values are the numbers first · |second| + second."""
+    pairs = first.codes.astype(np.int64) * len(second.values) + second.codes
     return coded([Whole(pairs, np.empty(0, np.bool_))], len(pairs), seed)

@@ -15,7 +15,7 @@ shifts. Totals are kept as two halves of 32 bits, which cannot overflow below 2�
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -27,16 +27,16 @@ P = 2**31 - 1
 HALF = 0xFFFFFFFF
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _modulo(x: int) -> int:
+@njit(cache=True, nogil=True)
+def _modulo(x: Any) -> Any:
     """Reduce 0 ≤ x < 2⁶³ modulo P."""
     x = (x & P) + (x >> 31)
     x = (x & P) + (x >> 31)
     return x - P if x >= P else x
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _mixed(a: int, x: int, b: int, c: int) -> int:
+@njit(cache=True, nogil=True)
+def _mixed(a: Any, x: Any, b: Any, c: Any) -> Any:
     """Give t² + c·t for t = a·x + b."""
     t = _modulo(a * x + b)
     return _modulo(_modulo(t * t) + c * t)
@@ -77,7 +77,7 @@ def scatter_column(
 
 
 @njit(cache=True, nogil=True)
-def _group_before(a: int, b: int, u: NDArray[np.int64], g: NDArray[np.int64]) -> bool:
+def _group_before(a: int, b: int, u: NDArray[np.int64], g: NDArray[np.int64]) -> Any:
     """Order two groups whose first ranks are equal: by the second rank, then by their keys."""
     first = _mixed(u[1], g[a, 1], u[2], u[3])
     second = _mixed(u[1], g[b, 1], u[2], u[3])
@@ -126,7 +126,7 @@ def _smallest_groups(
     return size
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _slot(
     rank: int, group: int, ranks: NDArray[np.int64], groups: NDArray[np.int64], size: int
 ) -> int:
@@ -152,7 +152,7 @@ def _row_number(
     u: NDArray[np.int64],
     z: NDArray[np.int64],
     columns: NDArray[np.int64],
-) -> int:
+) -> Any:
     for column in columns:
         value = 1 if column < 0 else z[column, row]
         v = _modulo(v * 48271 + (value % P))
@@ -168,7 +168,7 @@ def _row_before(
     groups: NDArray[np.int64],
     g: NDArray[np.int64],
     z: NDArray[np.int64],
-) -> bool:
+) -> Any:
     """Order two rows of a person by their numbers, then by their keys and values."""
     if numbers[a] != numbers[b]:
         return numbers[a] < numbers[b]
@@ -221,7 +221,7 @@ def _smallest_rows(
         heap[at] = new
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _add(
     row: int,
     outcome: int,
@@ -261,6 +261,63 @@ def _gather(
 
 
 @njit(cache=True, nogil=True)
+def _slots_of_groups(
+    rows: NDArray[np.int64],
+    pairs: NDArray[np.int64],
+    u: NDArray[np.int64],
+    g: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    best_ranks: NDArray[np.int64],
+    best_groups: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> int:
+    """Give each row of a person the place of its group among those kept, −1 if it is not."""
+    count = len(rows)
+    for i in range(count):
+        group = pairs[rows[i]] & HALF
+        groups[i] = group
+        numbers[i] = _mixed(u[0], g[group, 0], u[1], u[2])
+    cells = _smallest_groups(numbers, groups, count, u, g, best_ranks, best_groups)
+    sizes[:cells] = 0
+    worst = best_ranks[cells - 1]
+    for i in range(count):
+        slot = -1
+        if numbers[i] <= worst:
+            slot = _slot(numbers[i], groups[i], best_ranks, best_groups, cells)
+            if slot >= 0:
+                sizes[slot] += 1
+        slots[i] = slot
+    return cells
+
+
+@njit(cache=True, nogil=True)
+def _members_of_slots(
+    slots: NDArray[np.int64], sizes: NDArray[np.int64], members: NDArray[np.int64]
+) -> None:
+    """List the rows slot by slot; ``sizes`` becomes the ends of the lists."""
+    begin = 0
+    for slot in range(len(sizes)):
+        begin, sizes[slot] = begin + sizes[slot], begin
+    for i in range(len(slots)):
+        slot = slots[i]
+        if slot >= 0:
+            members[sizes[slot]] = i
+            sizes[slot] += 1
+
+
+@njit(cache=True, nogil=True)
+def _sizes(starts: NDArray[np.int64], width: int) -> Any:
+    """Give the most rows that any ``width`` people, starting at a multiple of it, have."""
+    most = 0
+    last = len(starts) - 1
+    for first in range(0, last, width):
+        most = max(most, starts[min(first + width, last)] - starts[first])
+    return most
+
+
+@njit(cache=True, nogil=True)
 def bound(
     limit_groups: int,
     limit_rows: int,
@@ -272,92 +329,49 @@ def bound(
     shift: int,
     u: NDArray[np.int64],
     g: NDArray[np.int64],
-    seen: NDArray[np.int64],
     people: NDArray[np.int64],
     kept: NDArray[np.int64],
     sums: NDArray[np.int64],
 ) -> None:
-    """Keep each person's groups (all, if ``limit_groups`` is 0) and rows, and add them up."""
-    total = len(starts) - 1
-    width = 1 << shift
-    widest = 0
-    for first in range(0, total, width):
-        widest = max(widest, starts[min(first + width, total)] - starts[first])
-    cursor = np.empty(width, np.int64)
-    order = np.empty(widest, np.int64)
-    longest = 0
-    for person in range(total):
-        longest = max(longest, starts[person + 1] - starts[person])
-    groups = np.empty(longest, np.int64)
-    numbers = np.empty(longest, np.int64)
-    slots = np.empty(longest, np.int64)
-    members = np.empty(longest, np.int64)
+    """Keep each person's groups (all, if ``limit_groups`` is 0) and rows, and add them up.
+
+    ``outcomes`` is empty where they are the groups. ``g[:, 3]`` is the order of the keys.
+    """
+    total, width = len(starts) - 1, 1 << shift
+    longest = _sizes(starts, 1)
+    cursor, order = np.empty(width, np.int64), np.empty(_sizes(starts, width), np.int64)
+    groups, numbers = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    slots, members = np.zeros(longest, np.int64), np.empty(longest, np.int64)
     limit = min(limit_groups, longest)
-    best_ranks = np.empty(limit, np.int64)
-    best_groups = np.empty(limit, np.int64)
-    sizes = np.empty(max(limit, 1) + 1, np.int64)
-    heap = np.empty(min(limit_rows, longest), np.int64)
-    for first in range(0, total, width):
-        last = min(first + width, total)
-        _gather(first, last, pairs, starts, cursor, order)
-        base = starts[first]
-        for person in range(first, last):
-            count = starts[person + 1] - starts[person]
-            if count == 0:
-                continue
-            rows = order[starts[person] - base : starts[person + 1] - base]
-            who = u[person]
+    best_ranks, best_groups = np.empty(limit, np.int64), np.empty(limit, np.int64)
+    sizes, heap = np.empty(limit + 1, np.int64), np.empty(min(limit_rows, longest), np.int64)
+    seen = np.full(len(people), -1, np.int64)
+    for person in range(total):
+        first = person & -width
+        if person == first:
+            _gather(first, min(first + width, total), pairs, starts, cursor, order)
+        rows = order[starts[person] - starts[first] : starts[person + 1] - starts[first]]
+        count = len(rows)
+        if limit_groups:
+            cells = _slots_of_groups(
+                rows, pairs, u[person], g, groups, numbers, best_ranks, best_groups, slots, sizes
+            )
+        else:
             cells = 1
-            if limit_groups:
-                for i in range(count):
-                    group = pairs[rows[i]] & HALF
-                    groups[i] = group
-                    numbers[i] = _mixed(who[0], g[group, 0], who[1], who[2])
-                cells = _smallest_groups(
-                    numbers, groups, count, who, g, best_ranks, best_groups
-                )
-                for slot in range(cells + 1):
-                    sizes[slot] = 0
-                worst = best_ranks[cells - 1]
-                for i in range(count):
-                    slot = -1
-                    if numbers[i] <= worst:
-                        slot = _slot(numbers[i], groups[i], best_ranks, best_groups, cells)
-                        if slot >= 0:
-                            sizes[slot] += 1
-                    slots[i] = slot
-            else:
-                for i in range(count):
-                    groups[i] = pairs[rows[i]] & HALF
-                    slots[i] = 0
-                sizes[0] = count
-            crowded = False
-            for slot in range(cells):
-                crowded = crowded or sizes[slot] > limit_rows
-            if not crowded:
-                for i in range(count):
-                    if slots[i] >= 0:
-                        outcome = outcomes[rows[i]] if len(outcomes) else groups[i]
-                        _add(rows[i], outcome, person, z, seen, people, kept, sums)
-                continue
-            begin = 0
-            for slot in range(cells):
-                begin, sizes[slot] = begin + sizes[slot], begin
+            sizes[0] = count
             for i in range(count):
-                slot = slots[i]
-                if slot >= 0:
-                    members[sizes[slot]] = i
-                    sizes[slot] += 1
-            begin = 0
-            for slot in range(cells):
-                mine = members[begin : sizes[slot]]
-                begin = sizes[slot]
-                if len(mine) > limit_rows:
-                    for i in mine:
-                        v = 1 if limit_groups else g[groups[i], 2]
-                        numbers[i] = _row_number(rows[i], v, who, z, columns)
-                    _smallest_rows(mine, heap, numbers, rows, groups, g, z)
-                    mine = heap
+                groups[i] = pairs[rows[i]] & HALF
+        _members_of_slots(slots[:count], sizes[:cells], members)
+        begin = 0
+        for slot in range(cells):
+            mine = members[begin : sizes[slot]]
+            begin = sizes[slot]
+            if len(mine) > limit_rows:
                 for i in mine:
-                    outcome = outcomes[rows[i]] if len(outcomes) else groups[i]
-                    _add(rows[i], outcome, person, z, seen, people, kept, sums)
+                    v = 1 if limit_groups else g[groups[i], 2]
+                    numbers[i] = _row_number(rows[i], v, u[person], z, columns)
+                _smallest_rows(mine, heap, numbers, rows, groups, g, z)
+                mine = heap
+            for i in mine:
+                outcome = outcomes[rows[i]] if len(outcomes) else groups[i]
+                _add(rows[i], outcome, person, z, seen, people, kept, sums)

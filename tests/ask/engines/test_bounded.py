@@ -1,0 +1,222 @@
+"""The compiled kernel keeps exactly the rows that the definition of the choice names."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from sfumato.ask import choosing
+from sfumato.ask.engines import bounded, bounded_codes, bounded_kernels, bounded_summing
+from sfumato.ask.engines.bounded_arrow import batches
+from sfumato.ask.engines.bounded_summing import Shape, bounded_totals
+from sfumato.ask.request import GroupsBound, RowsBound
+
+SALT = b"0123456789abcdef"
+TYPES = {"integer": "BIGINT", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}
+
+
+def sort_key(keys):
+    return tuple((key is not None, "" if key is None else key) for key in keys)
+
+
+def contributed(row, shape):
+    numbers = row[1 + len(shape.keys) :]
+    return [1 if place < 0 else numbers[place] for place in shape.numbers]
+
+
+def reference(rows, shape, limits, salt=SALT, numbers=choosing.numbers):
+    """Bound and add up row by row, as the definition reads."""
+    width = len(shape.keys)
+    people = defaultdict(list)
+    for row in rows:
+        people[row[0]].append(row)
+    kept = []
+    for person, mine in people.items():
+        u = numbers(salt, "p" + choosing.value_text(person))
+
+        def group(keys):
+            texts = choosing.SEPARATOR.join(choosing.value_text(key) for key in keys)
+            return numbers(salt, "g" + texts)
+
+        def row_key(row, start, u=u):
+            values = contributed(row, shape)
+            return (choosing.row_number(u, start, values), sort_key(row[1 : 1 + width]), values)
+
+        if isinstance(limits, RowsBound):
+            mine.sort(key=lambda row: row_key(row, group(row[1 : 1 + width])[2]))
+            kept += mine[: limits.rows]
+            continue
+        groups = defaultdict(list)
+        for row in mine:
+            groups[row[1 : 1 + width]].append(row)
+        ranked = sorted(groups, key=lambda k, u=u: (choosing.rank(u, group(k)), sort_key(k)))
+        for keys in ranked[: limits.groups]:
+            kept += sorted(groups[keys], key=lambda row: row_key(row, 1))[: limits.rows]
+    answer = {}
+    for row in kept:
+        values = contributed(row, shape)
+        spread = tuple(values[len(values) - shape.spread :]) if shape.spread else ()
+        cell = answer.setdefault((row[1 : 1 + width], spread), [set(), [0] * len(values)])
+        cell[0].add(row[0])
+        cell[1] = [a + b for a, b in zip(cell[1], values, strict=True)]
+    totals = len(shape.numbers) - shape.spread
+    return {k: (len(seen), tuple(sums[:totals])) for k, (seen, sums) in answer.items()}
+
+
+def relation(rows, shape, connection):
+    kinds = [shape.person, *shape.keys]
+    columns = [f"c{i} {TYPES[kind]}" for i, kind in enumerate(kinds)]
+    columns += [f"z{i} BIGINT" for i in range(shape.columns)]
+    connection.execute(f"CREATE OR REPLACE TABLE rows ({', '.join(columns)})")
+    if rows:
+        marks = ", ".join(f"unnest(${i + 1})" for i in range(len(columns)))
+        connection.execute(
+            f"INSERT INTO rows SELECT {marks}", list(map(list, zip(*rows, strict=True)))
+        )
+    columns = [exp.column(f"c{i}") for i in range(len(kinds))]
+    wanted = [
+        bounded.streamed(column, kind).sql("duckdb")
+        for column, kind in zip(columns, kinds, strict=True)
+    ]
+    wanted += [f"z{i}" for i in range(shape.columns)]
+    return connection.sql(f"SELECT {', '.join(wanted)} FROM rows")
+
+
+def computed(rows, shape, limits, salt=SALT):
+    with duckdb.connect() as connection:
+        pieces = [batch for batch in batches(relation(rows, shape, connection)) if batch.rows]
+        result = bounded_totals(pieces, shape, limits, salt)
+    assert len(set(zip(result.keys, zip(*result.spread, strict=True), strict=False))) in {
+        0,
+        len(result.keys),
+    }
+    spread = list(zip(*result.spread, strict=True)) or [()] * len(result.keys)
+    sums = list(zip(*result.totals, strict=True)) or [()] * len(result.keys)
+    return {
+        (keys, tuple(map(int, points))): (int(people), tuple(map(int, row)))
+        for keys, points, people, row in zip(result.keys, spread, result.people, sums, strict=True)
+    }
+
+
+KINDS = {
+    "integer": st.sampled_from([0, 1, 2, 3, 10, -5, 2**62, -(2**63), 2**63 - 1]),
+    "text": st.sampled_from(["", "a", "b", "é", "a\x1f", "\x1e", "a longer text of a person"]),
+    "boolean": st.booleans(),
+    "date": st.sampled_from([dt.date(1, 1, 1), dt.date(1969, 12, 31)]),
+}
+
+
+@st.composite
+def questions(draw):
+    person = draw(st.sampled_from(["integer", "text", "date"]))
+    keys = tuple(draw(st.lists(st.sampled_from(list(KINDS)), max_size=3)))
+    columns = draw(st.integers(0, 3))
+    spread = draw(st.integers(0, min(columns, 2)))
+    numbers = draw(st.permutations([-1, *range(columns - spread)]))
+    numbers = (*numbers, *range(columns - spread, columns))
+    totals = len(numbers) - spread
+    shape = Shape(person, keys, numbers, (True,) * totals, spread)
+    number = st.sampled_from([0, 1, -1, 7, 2**31 - 1, 2**31, -(2**63), 2**63 - 1])
+    cells = [KINDS[person], *(st.none() | KINDS[kind] for kind in keys), *[number] * columns]
+    rows = draw(st.lists(st.tuples(*cells), max_size=40))
+    limit = st.integers(1, 4)
+    groups = GroupsBound(groups=draw(limit), rows=draw(limit))
+    return rows, shape, draw(st.sampled_from([groups, RowsBound(draw(limit))]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(questions(), st.binary(min_size=16, max_size=16))
+def test_keeps_what_the_definition_names(question, salt):
+    rows, shape, limits = question
+    assert computed(rows, shape, limits, salt) == reference(rows, shape, limits, salt)
+
+
+@settings(max_examples=60, deadline=None)
+@given(questions(), st.integers(1, 3), st.integers(1, 3))
+def test_breaks_ties_by_keys_and_values(question, few, fewer):
+    """With only a few different numbers almost every comparison is a tie."""
+    rows, shape, limits = question
+
+    def poor(_salt, text):
+        return (
+            (3, 1 + len(text) % few, 5, 7) if text[0] == "g" else (1 + len(text) % fewer, 2, 3, 4)
+        )
+
+    def digests(salt, sort, texts):
+        made = [poor(salt, sort.decode() + text.decode()) for text in texts]
+        return np.array(made, np.int64).reshape(-1, 4)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounded_summing, "digests", digests)
+        mine = computed(rows, shape, limits)
+    assert mine == reference(rows, shape, limits, numbers=poor)
+
+
+def test_numbers_of_texts_are_those_of_the_definition():
+    texts = ["", "a", "17", "é\x1f"]
+    made = bounded_summing.digests(SALT, b"p", [text.encode() for text in texts])
+    assert made.tolist() == [list(choosing.numbers(SALT, "p" + text)) for text in texts]
+
+
+def random_rows(people, groups, rows, seed=1):
+    draw = np.random.default_rng(seed)
+    columns = draw.integers(people, size=rows), draw.integers(groups, size=rows)
+    return list(zip(*(c.tolist() for c in (*columns, draw.integers(-9, 9, rows))), strict=True))
+
+
+@pytest.mark.parametrize("limits", [GroupsBound(3, 2), GroupsBound(100, 1), RowsBound(7)])
+@pytest.mark.parametrize("stretch", [1, 10**12])
+def test_many_blocks_and_growing_tables(limits, stretch, monkeypatch):
+    monkeypatch.setattr(bounded_summing, "_ROWS_IN_BLOCK", 64)
+    monkeypatch.setattr(bounded_codes, "_LEAST", 8)
+    rows = [(p * stretch, g * stretch, z) for p, g, z in random_rows(300, 50, 6000)]
+    shape = Shape("integer", ("integer",), (-1, 0), (False, False))
+    assert computed(rows, shape, limits) == reference(rows, shape, limits)
+    texts = [(f"person {p}", f"group {g}", z) for p, g, z in rows]
+    shape = Shape("text", ("text",), (-1, 0), (False, False))
+    assert computed(texts, shape, limits) == reference(texts, shape, limits)
+
+
+def test_order_of_storage_does_not_matter():
+    rows = random_rows(50, 20, 2000)
+    shape = Shape("integer", ("integer",), (0, -1), (False, False))
+    limits = GroupsBound(3, 2)
+    assert computed(rows, shape, limits) == computed(rows[::-1], shape, limits)
+    assert computed(rows, shape, limits) == computed(sorted(rows), shape, limits)
+
+
+def test_texts_with_equal_hashes_stay_apart(monkeypatch):
+    """A person is never taken for another, whatever the hash of the search does."""
+    texts = [f"{i:05d}".encode() for i in range(50)] * 2
+    data = np.frombuffer(b"".join(texts), np.uint8)
+    starts = np.arange(0, 5 * len(texts) + 1, 5, dtype=np.int32)
+    piece = bounded_codes.Text(starts, data, np.empty(0, np.bool_))
+    table, hashes = np.full(256, -1, np.int64), np.zeros(256, np.int64)
+    places, store = np.zeros(257, np.int64), np.empty(1000, np.uint8)
+    codes = np.empty(len(texts), np.int32)
+    monkeypatch.setattr(bounded_codes, "_mark", lambda *_: 0)
+    row, used = bounded_codes._code_text.py_func(
+        *piece, 0, 1, table, hashes, places, store, 0, codes
+    )
+    assert (row, used) == (100, 50)
+    assert codes.tolist() == list(range(50)) * 2
+
+
+def test_wide_totals_are_exact():
+    rows = [(i, 0, 2**63 - 1) for i in range(5)] + [(9, 1, -(2**63)), (9, 1, -(2**63))]
+    shape = Shape("integer", ("integer",), (0,), (True,))
+    found = computed(rows, shape, GroupsBound(1, 2))
+    assert found == {((0,), ()): (5, (5 * (2**63 - 1),)), ((1,), ()): (1, (-(2**64),))}
+
+
+def test_remainders_by_shifts_are_remainders():
+    p = bounded_kernels.P
+    for x in (0, 1, p - 1, p, p + 1, p * p, (p - 1) ** 2 + p, 2**62 + 2**31, 2**63 - 1):
+        assert bounded_kernels._modulo.py_func(x) == x % p
