@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from sfumato.errors import ParameterError
+
 GENESIS = "0" * 64
 """What stands for the hash before the first entry."""
 
@@ -68,3 +70,12 @@ def canonical(value: Any) -> str:
 def key_of(question: str) -> str:
     """Give the key under which the answer to a canonical question is found."""
     return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_text(text: str) -> None:
+    """Refuse a text that a database cannot keep."""
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ParameterError(
+            "A text for the ledger holds a character that cannot be kept: a NUL or half of a "
+            "surrogate pair."
+        )

@@ -18,7 +18,7 @@ from sqlalchemy import bindparam, select, text
 from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.errors import GovernanceError, ParameterError, PositionMoved
 from sfumato.govern.appending import append, lock_head
-from sfumato.govern.chain import CHARGED, Entry, canonical
+from sfumato.govern.chain import CHARGED, Entry, canonical, check_text
 from sfumato.govern.faults import reached
 from sfumato.govern.limits import check, names_of
 from sfumato.govern.policies import Free
@@ -76,6 +76,8 @@ class Charge:
         object.__setattr__(self, "blocks", tuple(sorted(set(self.blocks))))
         if not self.analyst:
             raise ParameterError("A charge names its analyst.")
+        for value in (self.dataset, self.analyst, self.purpose, self.question, self.guarantee):
+            check_text(value or "")
         if self.cost.is_nothing:
             raise ParameterError(
                 "A charge of nothing is no charge: an answer from private data has a cost."

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from sfumato.errors import GovernanceError, MissingExtra, ParameterError
@@ -135,6 +135,11 @@ class Store:
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except (UnicodeEncodeError, DataError):
+            raise ParameterError(
+                "A text for the ledger holds a character that cannot be kept: a NUL or half of a "
+                "surrogate pair."
+            ) from None
         except DBAPIError as error:
             raise GovernanceError(_sentence(error, self.name)) from None
 

@@ -14,6 +14,7 @@ POINTS = tuple(
     f"{operation}-{step}"
     for operation in ("charge", "settle", "fail", "register")
     for step in ("begun", "checked", "appended", "counted", "committed")
+    if (operation, step) != ("fail", "counted")  # a failure moves no totals
 )
 """All points: before anything, after the checks, the entry, the totals, and the commit."""
 

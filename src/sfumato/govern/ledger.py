@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from sfumato.errors import ParameterError
 from sfumato.govern import charging, registering, storing
 from sfumato.govern.appending import append, lock_head, read_entries, read_head
-from sfumato.govern.chain import RESERVED, Entry
+from sfumato.govern.chain import RESERVED, Entry, check_text
 from sfumato.govern.connecting import Store
 from sfumato.govern.faults import reached
 from sfumato.govern.limits import names_of
@@ -166,6 +166,8 @@ class Ledger:
         fields: dict[str, Any] = {name: details.get(name) for name in _SEVERAL}
         if not all(value is None or isinstance(value, str) for value in fields.values()):
             raise ParameterError(f"{', '.join(_SEVERAL)} of an entry are texts.")
+        for value in fields.values():
+            check_text(value or "")
         with self._store.writing() as connection:
             return append(connection, lock_head(connection), Entry(kind, details=rest, **fields))
 

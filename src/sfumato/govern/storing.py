@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, insert, select
 
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.appending import append, lock_head
-from sfumato.govern.chain import ANSWERED, FAILED, Entry, key_of
+from sfumato.govern.chain import ANSWERED, FAILED, Entry, check_text, key_of
 from sfumato.govern.faults import reached
 from sfumato.govern.tables import answers, entries
 
@@ -45,6 +45,7 @@ def settle(connection: Connection, receipt: Receipt, answer: str) -> None:
     """Record that a charge was answered, and keep the answer."""
     if not isinstance(answer, str):
         raise ParameterError("An answer is kept as JSON text.")
+    check_text(answer)
     head = lock_head(connection)
     _unsettled(connection, receipt)
     reached("settle-checked")

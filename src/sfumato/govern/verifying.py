@@ -49,6 +49,9 @@ class Verification:
         return self.ok
 
 
+_COPIED = ("dataset", "blocks", "analyst", "purpose")
+
+
 class _Broken(Exception):  # noqa: N818 - caught in this module
     def __init__(self, why: str, number: int | None = None) -> None:
         super().__init__(why)
@@ -118,6 +121,9 @@ class _Replay:
         number = entry.refers
         if number is None or number not in self.charges or number in self.settled:
             raise _Broken("it settles no charge, or one that is settled", entry.number)
+        charge = self.charges[number]
+        if any(getattr(entry, name) != getattr(charge, name) for name in _COPIED):
+            raise _Broken("it names other people or data than its charge", entry.number)
         self.settled.add(number)
         if entry.kind == chain.ANSWERED:
             self.answers[number] = str(entry.details.get("answer_sha256"))
@@ -136,9 +142,12 @@ def verify(connection: Connection, noted: str | None = None) -> Verification:
 
 
 def _taken(replay: _Replay, entries: Iterator[Entry]) -> Iterator[Entry]:
-    for entry in entries:
-        _take(replay, entry)
-        yield entry
+    try:
+        for entry in entries:
+            _take(replay, entry)
+            yield entry
+    except (TypeError, ValueError):
+        raise _Broken("it cannot be read", replay.last.number + 1) from None
 
 
 def _still_there(noted: str | None, seen: set[str]) -> None:

@@ -1,0 +1,110 @@
+"""Policies deal out what they say, limits and places are what they were stated as."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from sfumato import GDP, ZCDP, ApproxDP, PureDP, dp
+from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
+from sfumato.govern import EqualShares, Fixed, Free, Geometric, Limits, Registration, places
+from sfumato.govern.guarantee_json import guarantee_from_json, guarantee_to_json
+from sfumato.govern.policies import policy_from_json
+
+BUDGETS = [PureDP(1.2), ApproxDP(1.2, 1e-6), ZCDP(1.2)]
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=lambda one: type(one).__name__)
+def test_policies_deal_out_exact_amounts(budget):
+    assert Free().next(budget, 0, 0.1) == Fraction(1, 10)
+    assert Fixed(0.05).next(budget, 7) == Fraction(1, 20)
+    shares = [EqualShares(7).next(budget, k) for k in range(7)]
+    assert shares == [Fraction(12, 70)] * 7
+    assert sum(shares) == Fraction(12, 10)
+    halves = [Geometric().next(budget, k) for k in range(4)]
+    assert halves == [Fraction(12, 10 * 2**k) for k in (1, 2, 3, 4)]
+    assert sum(Geometric().next(budget, k) for k in range(200)) < Fraction(12, 10)
+
+
+def test_another_amount_is_refused_with_a_sentence():
+    with pytest.raises(GovernanceError, match=r"question 3 exactly 0\.125, and 0\.5 was wanted"):
+        Geometric().next(PureDP(1), 2, 0.5)
+    with pytest.raises(GovernanceError, match=r"0\.05 per question"):
+        Fixed(0.05).next(PureDP(1), 0, 0.06)
+    assert Geometric().next(PureDP(1), 2, 0.125) == Fraction(1, 8)
+    assert Fixed(0.05).next(PureDP(1), 0, 0.05) == Fraction(1, 20)
+    with pytest.raises(ParameterError, match="leaves that to you"):
+        Free().next(PureDP(1), 0)
+    with pytest.raises(ParameterError, match="more than 0"):
+        Free().next(PureDP(1), 0, 0)
+
+
+def test_shares_end():
+    with pytest.raises(BudgetExceeded, match="over 2 questions"):
+        EqualShares(2).next(PureDP(1), 2)
+
+
+@pytest.mark.parametrize(
+    "bad", [lambda: Fixed(0), lambda: EqualShares(0), lambda: EqualShares(1.5)]
+)
+def test_impossible_policies_are_refused(bad):
+    with pytest.raises(ParameterError):
+        bad()
+
+
+def test_a_policy_needs_a_budget_it_can_deal_out():
+    with pytest.raises(ParameterError, match="GDP"):
+        EqualShares(2).next(GDP(1), 0)
+
+
+@pytest.mark.parametrize("policy", [Free(), Fixed("1/3"), EqualShares(4), Geometric()], ids=str)
+def test_policies_read_back(policy):
+    assert policy_from_json(policy.to_json()) == policy
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        PureDP(0.1),
+        ApproxDP(1 / 3, 1e-300),
+        ZCDP(5e-324, neighbours=dp.Unit("person", rows=7)),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_guarantees_read_back(guarantee):
+    assert guarantee_from_json(guarantee_to_json(guarantee)) == guarantee
+
+
+def test_limits_that_cannot_be_kept_are_refused():
+    with pytest.raises(ParameterError, match="GDP"):
+        Limits(dataset=GDP(1))
+    with pytest.raises(ParameterError, match="unbounded"):
+        Limits(dataset=PureDP(1, neighbours="bounded"))
+    with pytest.raises(ParameterError, match="'other'"):
+        Registration("x", Limits(PureDP(1), purposes={"other": PureDP(1)}), purposes=("care",))
+    with pytest.raises(ParameterError, match="list of names"):
+        Registration("x", Limits(PureDP(1)), purposes="care")
+    with pytest.raises(ParameterError, match="plain JSON"):
+        Registration("x", Limits(PureDP(1)), rules={"a": {1, 2}})
+    with pytest.raises(ParameterError, match="plain JSON"):
+        Registration("x", Limits(PureDP(1)), rules={"a": float("nan")})
+
+
+def test_where_a_ledger_is_kept(tmp_path, monkeypatch):
+    monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
+    own = str(tmp_path / "own" / "sfumato" / "ledger.sqlite")
+    data = tmp_path / "people.csv"
+    assert places.default_place(data) == str(tmp_path / "people.csv.ledger.sqlite")
+    assert places.default_place(None) == own
+    assert places.default_place("postgresql://host/base") == own
+    assert places.default_place(tmp_path / "none" / "people.csv") == own
+    monkeypatch.setattr(places.os, "access", lambda path, mode: False)
+    assert places.default_place(data) == own
+    monkeypatch.setenv("SFUMATO_LEDGER", "postgresql://host/ledger")
+    assert places.default_place(data) == "postgresql://host/ledger"
+    monkeypatch.delenv("SFUMATO_LEDGER")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert places.default_place() == str(tmp_path / ".local/share/sfumato/ledger.sqlite")
