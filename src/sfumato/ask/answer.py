@@ -8,7 +8,7 @@ and clamping left out is not in it; ``notes`` say what was done.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sfumato.ask.measuring import Interval, Recipe
     from sfumato.ask.noise import Noise
+    from sfumato.ask.standing import Standing
     from sfumato.dp.accounting.costs import Cost
     from sfumato.dp.guarantees import Guarantee
 
@@ -58,8 +59,7 @@ class Answer:
     rows: tuple[tuple[Any, ...], ...]
     guarantee: Guarantee
     cost: Cost
-    spent: Guarantee
-    remaining: Guarantee
+    standing: Standing = field(repr=False)
     notes: tuple[str, ...] = ()
     measures: Mapping[str, NoisyColumn] = field(default_factory=dict, repr=False)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
@@ -142,9 +142,15 @@ class Answer:
         """The ε of this answer alone, where its guarantee states one."""
         return getattr(self.guarantee, "epsilon", None)
 
-    def again(self, remaining: Guarantee, spent: Guarantee) -> Answer:
-        """Give the same answer a second time, for nothing."""
-        return replace(self, stored=True, remaining=remaining, spent=spent)
+    @property
+    def spent(self) -> Guarantee:
+        """What had been spent of the tightest limit when the answer was given."""
+        return self.standing.spent
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What was left of the tightest limit when the answer was given."""
+        return self.standing.remaining
 
     def __str__(self) -> str:
         from sfumato.ask.answer_tables import as_text  # noqa: PLC0415 - loaded when shown

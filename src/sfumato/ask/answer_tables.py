@@ -12,9 +12,13 @@ from sfumato.ask.answer import Answer, NoisyColumn
 from sfumato.ask.measuring import Recipe
 from sfumato.ask.noise import Noise
 from sfumato.ask.request import Grid
+from sfumato.dp.accounting.costs import Cost
+from sfumato.govern.guarantee_json import guarantee_from_json, guarantee_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sfumato.ask.standing import Standing
 
 _SHOWN = 50
 
@@ -91,6 +95,7 @@ def dumped(answer: Answer) -> str:
         "ranges": answer.ranges,
         "measures": {name: _column(one) for name, one in answer.measures.items()},
         "cost": answer.cost.to_json(),
+        "guarantee": guarantee_to_json(answer.guarantee),
     })  # fmt: skip
 
 
@@ -115,8 +120,8 @@ def _column(column: NoisyColumn) -> dict[str, Any]:
     }
 
 
-def loaded(text: str, **about: Any) -> Answer:
-    """Read what :func:`dumped` wrote; ``about`` gives the guarantee and what is left."""
+def loaded(text: str, *, standing: Standing, kind: str) -> Answer:
+    """Read what :func:`dumped` wrote, as an answer that costs nothing more."""
     entry = json.loads(text)
     return Answer(
         question=entry["question"],
@@ -127,7 +132,11 @@ def loaded(text: str, **about: Any) -> Answer:
         places=tuple(entry["places"]),
         ranges={name: (pair[0], pair[1]) for name, pair in entry["ranges"].items()},
         measures={name: _column_read(one) for name, one in entry["measures"].items()},
-        **about,
+        guarantee=guarantee_from_json(entry["guarantee"]),
+        cost=Cost.from_json(entry["cost"]),
+        standing=standing,
+        kind=kind,
+        stored=True,
     )
 
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.blocks import Blocks, SomeBlocks
 from sfumato.ask.sources import Source, source_of
-from sfumato.dp.accounting.filters import left, total
+from sfumato.ask.standing import Standing, smallest
 from sfumato.dp.guarantees import Guarantee
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit, unit_of
 from sfumato.dp.rounding import stated
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger import Ledger
-from sfumato.govern.limits import Limits, names_of, share_left
+from sfumato.govern.limits import Limits, names_of
 from sfumato.govern.places import default_place
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
@@ -136,16 +136,19 @@ class Opened:
                     whose = {} if scope == "dataset" else {scope: name}
                     yield limit, self.ledger.spent(self.dataset, block=block, **whose)
 
-    def tightest(
+    def standing(
         self, analyst: str, purpose: str | None, blocks: Sequence[str] | None = None
-    ) -> tuple[Guarantee, Guarantee, Guarantee]:
-        """Give the limit with the smallest part left: it, what is left, what was spent."""
-        found = list(self.limits_of(analyst, purpose, blocks or self.blocks))
-        limit, spent = min(found, key=lambda pair: share_left(pair[0], left(*pair)))
-        near = Neighbours("unbounded", self.unit)
-        shown = (limit, left(limit, spent), total(limit, spent))
-        whole, rest, used = (replace(one, neighbours=near) for one in shown)
-        return whole, rest, used
+    ) -> Standing:
+        """Take down what was spent of every limit that applies."""
+        accounts = tuple(self.limits_of(analyst, purpose, blocks or self.blocks))
+        return Standing(accounts, Neighbours("unbounded", self.unit))
+
+    def budget(self, analyst: str, purpose: str | None) -> Guarantee:
+        """Give the smallest limit that applies, whatever was spent of it."""
+        limits = self.current.limits
+        found = (limits.of(*one) for one in names_of(analyst, purpose or "").items())
+        chosen = smallest([limit for limit in found if limit is not None])
+        return replace(chosen, neighbours=Neighbours("unbounded", self.unit))
 
     def close(self) -> None:
         """Give back the engine and a ledger that was opened here."""

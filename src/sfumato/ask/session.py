@@ -17,7 +17,6 @@ a session that states others is refused.
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,11 +29,9 @@ from sfumato.ask.composing import bounding_notes, composed
 from sfumato.ask.opening import Opened, opened
 from sfumato.ask.pilot import amount_for
 from sfumato.ask.preparing import prepare
-from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.accounting.filters import fits
-from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee
+from sfumato.dp.guarantees import ZCDP
 from sfumato.dp.neighbours import Neighbours
-from sfumato.dp.rounding import stated_up
 from sfumato.errors import DataError, ParameterError, PositionMoved
 from sfumato.govern.charging import Charge
 
@@ -43,6 +40,9 @@ if TYPE_CHECKING:
 
     from sfumato.ask.language import Question
     from sfumato.ask.preparing import Prepared
+    from sfumato.ask.standing import Standing
+    from sfumato.ask.strategy import Strategy
+    from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger import Ledger
@@ -120,21 +120,23 @@ class Session:
 
     @property
     def budget(self) -> Guarantee:
-        """The tightest limit that applies to this analyst and purpose."""
-        return self._tightest()[0]
+        """The smallest limit that applies to this analyst and purpose."""
+        return self._open.budget(self.analyst, self.purpose)
+
+    @property
+    def standing(self) -> Standing:
+        """Every limit that applies, with what was spent of it."""
+        return self._open.standing(self.analyst, self.purpose)
 
     @property
     def remaining(self) -> Guarantee:
         """What is left of the tightest limit."""
-        return self._tightest()[1]
+        return self.standing.remaining
 
     @property
     def spent(self) -> Guarantee:
         """What has been spent of the tightest limit, by everyone it applies to."""
-        return self._tightest()[2]
-
-    def _tightest(self, blocks: Sequence[str] | None = None) -> tuple[Guarantee, ...]:
-        return self._open.tightest(self.analyst, self.purpose, blocks)
+        return self.standing.spent
 
     def __repr__(self) -> str:
         return (
@@ -248,9 +250,9 @@ class Session:
             notes.append("bounds would be found with a share of the price; sums scale with them")
         return Estimate(
             cost,
-            self._guarantee(cost),
+            self._guarantee(prepared.strategy),
             self.remaining,
-            all(fits(limit, spent.plus(cost)) for limit, spent in self._limits(one.blocks)),
+            all(fits(limit, spent.plus(cost)) for limit, spent in self.standing.accounts),
             {} if prepared.searched else errors(prepared, confidence),
             confidence,
             prepared.strategy.price.kind,
@@ -268,21 +270,23 @@ class Session:
     ) -> Asked:
         return asked(self._open, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks)
 
-    def _limits(self, blocks: Sequence[str]) -> Any:
-        return self._open.limits_of(self.analyst, self.purpose, blocks)
-
     def _prepared(self, question: Question, **price: Any) -> Prepared:
-        kind = "rho" if isinstance(self.budget, ZCDP) and price["epsilon"] is None else "epsilon"
-        position = self.ledger.position(self.dataset, self.analyst)
-        wanted = price[kind]
-        if wanted is not None or price["epsilon"] is price["rho"] is None:
-            price[kind] = self._open.policy.next(self.budget, position, wanted)
-        return prepare(question, self.unit, self.budget, **price)
+        budget, position = self.budget, self.ledger.position(self.dataset, self.analyst)
+        return self._prepared_at(question, budget, position, **price)
+
+    def _prepared_at(
+        self, question: Question, budget: Guarantee, position: int, **price: Any
+    ) -> Prepared:
+        """Prepare a question at the price that the policy gives it."""
+        kind = "rho" if isinstance(budget, ZCDP) and price["epsilon"] is None else "epsilon"
+        if price[kind] is not None or price["epsilon"] is price["rho"] is None:
+            price[kind] = self._open.policy.next(budget, position, price[kind])
+        return prepare(question, self.unit, budget, **price)
 
     def _charged(self, one: Asked, text: str, **price: Any) -> Answer:
         for _ in range(_TRIES):
             position = self.ledger.position(self.dataset, self.analyst)
-            prepared = self._prepared(one.question, **price)
+            prepared = self._prepared_at(one.question, self.budget, position, **price)
             try:
                 receipt = self.ledger.charge(self._charge(one, text, prepared, position))
             except PositionMoved:
@@ -302,7 +306,7 @@ class Session:
             fingerprint=self._open.fingerprint(one.blocks),
             question=text,
             cost=cost,
-            guarantee=str(self._guarantee(cost)),
+            guarantee=str(self._guarantee(prepared.strategy)),
             position=position,
         )
 
@@ -310,7 +314,7 @@ class Session:
         """Ask the engine, now that the charge is durable."""
         try:
             found = numbers(prepared, self._open.engine_of(one.blocks), self._open.salt)
-            answer = self._answer(text, composed(found), prepared.strategy.cost)
+            answer = self._answer(text, composed(found), prepared.strategy)
         except BaseException as error:
             self.ledger.fail(receipt, type(error).__name__)
             if isinstance(error, (KeyboardInterrupt, SystemExit, AssertionError)):
@@ -322,36 +326,19 @@ class Session:
         self.ledger.settle(receipt, dumped(answer))
         return answer
 
-    def _answer(self, text: str, parts: dict[str, Any], cost: Cost) -> Answer:
+    def _answer(self, text: str, parts: dict[str, Any], strategy: Strategy) -> Answer:
         return Answer(
             question=text,
-            guarantee=self._guarantee(cost),
-            cost=cost,
-            spent=self.spent,
-            remaining=self.remaining,
+            guarantee=self._guarantee(strategy),
+            cost=strategy.cost,
+            standing=self.standing,
             kind=self._open.kind,
             **parts,
         )
 
     def _again(self, stored: str) -> Answer:
-        cost = Cost.from_json(json.loads(stored)["cost"])
-        answer = loaded(
-            stored,
-            guarantee=self._guarantee(cost),
-            cost=cost,
-            spent=self.spent,
-            remaining=self.remaining,
-            kind=self._open.kind,
-        )
-        return answer.again(self.remaining, self.spent)
+        return loaded(stored, standing=self.standing, kind=self._open.kind)
 
-    def _guarantee(self, cost: Cost) -> Guarantee:
-        """State what one answer promises, in the kind of the session's budget."""
-        neighbours = Neighbours("unbounded", self.unit)
-        budget = self.budget
-        if isinstance(budget, ApproxDP) and budget.delta and (cost.mu_squared or cost.delta):
-            return cost.guarantee(neighbours, delta=budget.delta)
-        if isinstance(budget, ZCDP):
-            rho = stated_up((cost.mu_squared + cost.epsilon**2) / 2)
-            return ZCDP(rho, neighbours=neighbours)
-        return cost.guarantee(neighbours)
+    def _guarantee(self, strategy: Strategy) -> Guarantee:
+        """State what one answer promises about one unit."""
+        return strategy.guarantee(Neighbours("unbounded", self.unit), self.budget)

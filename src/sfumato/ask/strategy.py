@@ -29,10 +29,14 @@ from sfumato.ask.measuring import PEOPLE, Breakdown
 from sfumato.ask.noise import Noise, gaussian, geometric
 from sfumato.ask.request import GroupsBound, RowBound, Total
 from sfumato.dp.accounting.costs import Cost
+from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
+from sfumato.dp.rounding import stated_up
 
 if TYPE_CHECKING:
     from sfumato.ask.pricing import Price
     from sfumato.ask.request import Bound
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.neighbours import Neighbours
     from sfumato.dp.queries.base import Sensitivity
 
 _PEOPLE_SHARE = Fraction(3, 100)  # of the price, for the number of people that only finds keys
@@ -54,6 +58,18 @@ class Strategy:
     quantile_epsilon: Fraction | None
     search: Noise | None
     cost: Cost
+
+    def guarantee(self, neighbours: Neighbours, budget: Guarantee) -> Guarantee:
+        """State what the answer alone promises: what its price says, since it costs no more."""
+        price = self.price
+        if isinstance(budget, ZCDP):
+            rho = (self.cost.mu_squared + self.cost.epsilon**2) / 2
+            return ZCDP(stated_up(rho), neighbours=neighbours)
+        assert price.epsilon is not None
+        delta = price.delta + (price.calibration or 0)
+        if not delta:
+            return PureDP(stated_up(price.epsilon), neighbours=neighbours)
+        return ApproxDP(stated_up(price.epsilon), stated_up(delta), neighbours=neighbours)
 
     def noise(self, place: int) -> Noise | None:
         """Give the noise of a total by its place."""

@@ -19,7 +19,8 @@ from sfumato.ask.composing import composed
 from sfumato.ask.disjoint import disjoint
 from sfumato.ask.language import Filter, Logic, Measure
 from sfumato.dp.accounting.costs import Cost
-from sfumato.dp.neighbours import Row
+from sfumato.dp.guarantees import ApproxDP
+from sfumato.dp.neighbours import Neighbours, Row
 from sfumato.errors import DataError, ParameterError
 from sfumato.govern.charging import Charge
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.ask.asking import Asked
     from sfumato.ask.language import Expression, Question, Relation
     from sfumato.ask.session import Session
+    from sfumato.dp.guarantees import Guarantee
 
 _MOST = 200
 
@@ -74,7 +76,7 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
                 fingerprint=fingerprint,
                 question=text,
                 cost=cost,
-                guarantee=str(session._guarantee(cost)),  # noqa: SLF001
+                guarantee=str(_stated(cost, session)),
                 position=None,
             )
         )
@@ -83,7 +85,7 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
                 session._answer(  # noqa: SLF001
                     one.text(**price),
                     composed(numbers(ready, opened.engine_of(one.blocks), opened.salt)),
-                    ready.strategy.cost,
+                    ready.strategy,
                 )
                 for one, ready in zip(all_asked, prepared, strict=True)
             ]
@@ -95,6 +97,15 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
             ) from None
         session.ledger.settle(receipt, json.dumps([dumped(answer) for answer in answers]))
     return answers
+
+
+def _stated(cost: Cost, session: Session) -> Guarantee:
+    """State what all the answers promise together."""
+    budget = session.budget
+    delta = (
+        budget.delta if isinstance(budget, ApproxDP) and (cost.mu_squared or cost.delta) else None
+    )
+    return cost.guarantee(Neighbours("unbounded", session.unit), delta=delta or None)
 
 
 def joint_cost(questions: Sequence[Question], costs: Sequence[Cost], *, by_row: bool) -> Cost:

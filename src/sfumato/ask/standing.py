@@ -1,0 +1,60 @@
+"""How a budget stands: the limit that decides, and what was spent of it.
+
+Contract: a frozen snapshot. What is left is computed when somebody looks, since stating it exactly
+takes longer than a whole question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sfumato.dp.accounting.filters import left, total
+from sfumato.govern.limits import share_left
+from sfumato.govern.policies import amount_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sfumato.dp.accounting.costs import Spent
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.neighbours import Neighbours
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Every limit that applies, with what was spent of it."""
+
+    accounts: tuple[tuple[Guarantee, Spent], ...]
+    neighbours: Neighbours
+
+    @property
+    def tightest(self) -> tuple[Guarantee, Spent]:
+        """The limit of which the smallest part is left."""
+        if len(self.accounts) == 1:
+            return self.accounts[0]
+        return min(self.accounts, key=lambda pair: share_left(pair[0], left(*pair)))
+
+    @property
+    def limit(self) -> Guarantee:
+        """The tightest limit."""
+        return self._about_the_unit(self.tightest[0])
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What is left of the tightest limit."""
+        return self._about_the_unit(left(*self.tightest))
+
+    @property
+    def spent(self) -> Guarantee:
+        """What was spent of the tightest limit, by everyone it applies to."""
+        return self._about_the_unit(total(*self.tightest))
+
+    def _about_the_unit(self, stated: Guarantee) -> Guarantee:
+        """State a limit for the unit of the dataset, which is what its owner meant."""
+        return replace(stated, neighbours=self.neighbours)
+
+
+def smallest(limits: Sequence[Guarantee]) -> Guarantee:
+    """Give the smallest of the limits that apply, which decides what a question may cost."""
+    return min(limits, key=amount_of)
