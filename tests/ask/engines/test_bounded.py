@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
+import math
 from collections import defaultdict
+from dataclasses import replace
+from fractions import Fraction
 
 import duckdb
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +21,20 @@ from sfumato.ask import choosing
 from sfumato.ask.engines import bounded, bounded_codes, bounded_kernels, bounded_summing
 from sfumato.ask.engines.bounded_arrow import batches
 from sfumato.ask.engines.bounded_summing import Shape, bounded_totals
-from sfumato.ask.request import GroupsBound, RowsBound
+from sfumato.ask.engines.duckdb import DuckDBEngine
+from sfumato.ask.language import (
+    Apply,
+    Arithmetic,
+    Column,
+    Compare,
+    Constant,
+    Filter,
+    Key,
+    Not,
+    Scan,
+)
+from sfumato.ask.request import Grid, GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.errors import DataError
 
 SALT = b"0123456789abcdef"
 TYPES = {"integer": "BIGINT", "text": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE"}
@@ -220,3 +238,148 @@ def test_remainders_by_shifts_are_remainders():
     p = bounded_kernels.P
     for x in (0, 1, p - 1, p, p + 1, p * p, (p - 1) ** 2 + p, 2**62 + 2**31, 2**63 - 1):
         assert bounded_kernels._modulo.py_func(x) == x % p
+
+
+# -- whole requests, beside the plan that bounds by window functions -------------------------
+
+PERSON, PLACE, VISIT = Column("who", "text"), Column("place", "text"), Column("visit", "date")
+AGE = Column("age", "integer", (Fraction(0), Fraction(120)))
+COST, FLAG = Column("cost", "real"), Column("flag", "boolean")
+SCAN = Scan("visits", (PLACE, VISIT, AGE, COST, FLAG))
+FINE = Grid((Fraction(-10), Fraction(10)), Fraction(1, 4), Fraction(0))
+AGES = Grid((Fraction(0), Fraction(100)), Fraction(1), Fraction(50))
+WIDE = Grid((Fraction(0), Fraction(2**40)), Fraction(1), Fraction(0))
+OLD = Compare(">", AGE, Constant(30, "integer"))
+TOTALS = (
+    Total("rows"),
+    Total("rows", where=OLD),
+    Total("present", COST),
+    Total("present", COST, where=FLAG),
+    Total("sum", COST, FINE),
+    Total("sum", AGE, AGES, where=Not(FLAG)),
+    Total("squares", COST, FINE),
+    Total("squares", AGE, AGES, where=OLD),
+    Total("sum", Arithmetic("/", COST, AGE), FINE),
+    Total("sum", AGE, WIDE),
+)
+KEYS = (
+    Key("place", PLACE),
+    Key("place", PLACE, ("a", None)),
+    Key("visit", VISIT),
+    Key("flag", FLAG),
+    Key("age", AGE),
+    Key("decade", Apply("floor", (Arithmetic("/", AGE, Constant(10, "integer")),))),
+)
+RELATIONS = (SCAN, Filter(SCAN, OLD), Filter(SCAN, Compare("<", AGE, Constant(-1, "integer"))))
+
+
+def random_visits(seed, rows):
+    draw = np.random.default_rng(seed)
+
+    def column(choices):
+        return [choices[i] for i in draw.integers(len(choices), size=rows)]
+
+    days = [None, dt.date(1, 1, 1), dt.date(2024, 2, 29), dt.date(9999, 12, 31)]
+    return {
+        "who": column([*(f"p{i}" for i in range(20)), "", None]),
+        "place": column([None, "", "a", "b", "é'\x1f", "Z"]),
+        "visit": column(days),
+        "age": column([None, -3, 0, 5, 31, 77, 10**15]),
+        "cost": column([None, math.nan, math.inf, -math.inf, 0.0, 0.1, -2.5, 3.3, 1e300, 5e-324]),
+        "flag": column([None, True, False]),
+    }
+
+
+@pytest.fixture(scope="module")
+def engines():
+    made = [
+        DuckDBEngine.open(
+            pl.DataFrame(random_visits(seed, rows), schema=SCHEMA),
+            person="who",
+            name="visits",
+        )
+        for seed, rows in enumerate((0, 1, 30, 400))
+    ]
+    yield made
+    for engine in made:
+        engine.close()
+
+
+SCHEMA = {
+    "who": pl.String,
+    "place": pl.String,
+    "visit": pl.Date,
+    "age": pl.Int64,
+    "cost": pl.Float64,
+    "flag": pl.Boolean,
+}
+
+
+def as_mapping(aggregates):
+    spread = list(zip(*aggregates.spread, strict=True)) or [()] * len(aggregates.keys)
+    totals = list(zip(*aggregates.totals, strict=True)) or [()] * len(aggregates.keys)
+    rows = zip(aggregates.keys, spread, aggregates.people, totals, strict=True)
+    made = {(k, tuple(map(int, s))): (int(n), tuple(map(int, t))) for k, s, n, t in rows}
+    assert len(made) == len(aggregates.keys)
+    return made
+
+
+def by_kernel(engine, request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounded.ACCOUNT, "worth", lambda _: True)
+        found = bounded.aggregate_bounded(
+            engine._cursor(), request, {facts.name: facts for facts in engine.tables()}
+        )
+    assert found is not None
+    return found
+
+
+limits_of_people = st.one_of(
+    st.builds(RowsBound, st.integers(1, 9)),
+    st.builds(GroupsBound, st.integers(1, 4), st.integers(1, 3)),
+)
+requests = st.builds(
+    Request,
+    st.sampled_from(RELATIONS),
+    st.lists(st.sampled_from(KEYS), max_size=3, unique_by=lambda key: key.name).map(tuple),
+    st.lists(st.sampled_from(TOTALS), max_size=5).map(tuple),
+    limits_of_people,
+    st.binary(min_size=16, max_size=16),
+    st.lists(st.sampled_from([(COST, FINE), (AGE, AGES)]), max_size=2, unique=True).map(tuple),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(request=requests, which=st.integers(0, 3))
+def test_agrees_with_the_window_functions(engines, request, which):
+    engine = engines[which]
+    kernel, windows = by_kernel(engine, request), engine.aggregate_by_plan(request)
+    assert as_mapping(kernel) == as_mapping(windows)
+    assert [total.dtype for total in kernel.totals] == [total.dtype for total in windows.totals]
+
+
+def test_leaves_to_the_plan_what_it_cannot_do(engines, monkeypatch):
+    engine = engines[3]
+    facts = {facts.name: facts for facts in engine.tables()}
+    squares = Total("squares", AGE, WIDE)
+    request = Request(SCAN, (), (Total("rows"),), RowsBound(2), SALT)
+    ask = functools.partial(bounded.aggregate_bounded, engine._cursor(), facts=facts)
+    monkeypatch.setattr(bounded.ACCOUNT, "worth", lambda _: True)
+    assert ask(request) is not None
+    assert ask(replace(request, bound=RowBound())) is None
+    assert ask(replace(request, totals=(squares,))) is None
+    monkeypatch.setattr(bounded, "_SHARE_OF_MEMORY", 10**15)
+    assert ask(request) is None
+    monkeypatch.undo()
+    monkeypatch.setattr(bounded.ACCOUNT, "worth", lambda _: False)
+    assert ask(request) is None
+
+
+def test_an_error_of_the_engine_quotes_no_cell():
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE secrets AS SELECT 'secret' || range AS s FROM range(9)")
+        relation = connection.sql("SELECT CAST(CAST(s AS INTEGER) AS BIGINT) FROM secrets")
+        with pytest.raises(DataError) as caught:
+            list(batches(relation))
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None

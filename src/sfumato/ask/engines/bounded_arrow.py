@@ -15,6 +15,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import duckdb
 import numpy as np
 
 from sfumato.errors import DataError
@@ -72,7 +73,8 @@ _pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_of.restype = ctypes.c_void_p
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
-_STRUCT, _INTEGER, _TEXT = b"+s", b"l", b"u"
+_INTEGER, _TEXT = b"l", b"u"
+_KEPT_BACK = "DuckDB could not compute the columns of the question; its own message is kept back."
 
 
 class Whole(NamedTuple):
@@ -143,7 +145,7 @@ def _cells(array: Any, form: bytes) -> Cells:
 def _forms(stream: Any, place: int) -> list[bytes]:
     schema = _Schema()
     if stream.get_schema(place, ctypes.byref(schema)):
-        raise DataError("The engine could not answer; its own message is kept back.")
+        raise DataError(_KEPT_BACK)
     forms = [schema.children[i].contents.format for i in range(schema.n_children)]
     schema.release(ctypes.byref(schema))
     return forms
@@ -151,7 +153,10 @@ def _forms(stream: Any, place: int) -> list[bytes]:
 
 def batches(relation: Any) -> Iterator[Batch]:
     """Run a query of 64-bit integers and texts (a DuckDB relation) and give its pieces."""
-    capsule = relation.__arrow_c_stream__()
+    try:
+        capsule = relation.__arrow_c_stream__()
+    except duckdb.Error:
+        raise DataError(_KEPT_BACK) from None
     place = _pointer_of(capsule, b"arrow_array_stream")
     assert place is not None
     stream = _Stream.from_address(place)
@@ -161,7 +166,7 @@ def batches(relation: Any) -> Iterator[Batch]:
     while True:
         array = _Array()
         if stream.get_next(place, ctypes.byref(array)):
-            raise DataError("The engine could not answer; its own message is kept back.")
+            raise DataError(_KEPT_BACK)
         if not array.release:
             break
         cells = tuple(_cells(array.children[i].contents, form) for i, form in enumerate(forms))

@@ -168,7 +168,8 @@ def _code_text(
             place = places[used]
             if 2 * used >= mask or place + last - first > len(store):
                 return i, used
-            store[place : place + last - first] = data[first:last]
+            for j in range(last - first):
+                store[place + j] = data[first + j]
             table[at] = ((mark >> 32) << 32) | used
             hashes[used] = mark
             used += 1

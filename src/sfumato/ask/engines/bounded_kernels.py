@@ -272,7 +272,7 @@ def _slots_of_groups(
     best_groups: NDArray[np.int64],
     slots: NDArray[np.int64],
     sizes: NDArray[np.int64],
-) -> int:
+) -> Any:
     """Give each row of a person the place of its group among those kept, −1 if it is not."""
     count = len(rows)
     for i in range(count):
@@ -280,7 +280,8 @@ def _slots_of_groups(
         groups[i] = group
         numbers[i] = _mixed(u[0], g[group, 0], u[1], u[2])
     cells = _smallest_groups(numbers, groups, count, u, g, best_ranks, best_groups)
-    sizes[:cells] = 0
+    for slot in range(cells):
+        sizes[slot] = 0
     worst = best_ranks[cells - 1]
     for i in range(count):
         slot = -1
