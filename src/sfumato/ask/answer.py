@@ -15,6 +15,7 @@ from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from sfumato.ask.measuring import Interval, Recipe
     from sfumato.ask.noise import Noise
@@ -59,7 +60,7 @@ class Answer:
     rows: tuple[tuple[Any, ...], ...]
     guarantee: Guarantee
     cost: Cost
-    standing: Standing = field(repr=False)
+    standing: Standing | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     measures: Mapping[str, NoisyColumn] = field(default_factory=dict, repr=False)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
@@ -145,12 +146,44 @@ class Answer:
     @property
     def spent(self) -> Guarantee:
         """What had been spent of the tightest limit when the answer was given."""
-        return self.standing.spent
+        return self._stood().spent
 
     @property
     def remaining(self) -> Guarantee:
         """What was left of the tightest limit when the answer was given."""
-        return self.standing.remaining
+        return self._stood().remaining
+
+    def _stood(self) -> Standing:
+        if self.standing is None:
+            raise ParameterError(
+                "This answer was read from a file: it belongs to no session and has no budget."
+            )
+        return self.standing
+
+    def save(self, path: str | Path) -> Path:
+        """Write the answer as a file, to be reused for ever without a session."""
+        from sfumato.ask.artefact import save  # noqa: PLC0415 - loaded when used
+
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Answer:
+        """Read an answer that was saved."""
+        from sfumato.ask.artefact import load  # noqa: PLC0415 - loaded when used
+
+        return load(path)
+
+    def total(
+        self, measure: str, *, confidence: float = 0.95, **where: Any
+    ) -> tuple[float, Interval]:
+        """Add a count or sum up over rows, as in ``answer.total("n", ward=["a", "b"])``.
+
+        This reads the answer and nothing else, so it costs nothing. The interval counts the
+        noise of every cell that is added.
+        """
+        from sfumato.ask.artefact import total  # noqa: PLC0415 - loaded when used
+
+        return total(self, measure, where, confidence)
 
     def __str__(self) -> str:
         from sfumato.ask.answer_tables import as_text  # noqa: PLC0415 - loaded when shown

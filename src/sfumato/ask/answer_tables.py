@@ -120,7 +120,7 @@ def _column(column: NoisyColumn) -> dict[str, Any]:
     }
 
 
-def loaded(text: str, *, standing: Standing, kind: str) -> Answer:
+def loaded(text: str, *, standing: Standing | None, kind: str) -> Answer:
     """Read what :func:`dumped` wrote, as an answer that costs nothing more."""
     entry = json.loads(text)
     return Answer(
