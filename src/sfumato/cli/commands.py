@@ -27,6 +27,7 @@ COMMANDS = (
     "hierarchy",
     "explain",
     "example",
+    "ledger",
     "local",
 )
 """In the order of the help; each is a function, or a group `app`, in the module of its name."""

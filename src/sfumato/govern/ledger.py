@@ -25,7 +25,7 @@ from sfumato.govern.connecting import Store
 from sfumato.govern.faults import reached
 from sfumato.govern.limits import names_of
 from sfumato.govern.registering import MAIN
-from sfumato.govern.remaining import Remaining, remaining
+from sfumato.govern.remaining import Account, Remaining, accounts_of, remaining
 
 if TYPE_CHECKING:
     import os
@@ -152,6 +152,11 @@ class Ledger:
         """State what is left of every limit that applies, on the scarcest of the blocks."""
         with self._store.reading() as connection:
             return remaining(connection, dataset, analyst, purpose, blocks)
+
+    def accounts(self, dataset: str | None = None) -> list[Account]:
+        """Read every account in use: per block, in all, per analyst and per purpose."""
+        with self._store.reading() as connection:
+            return accounts_of(connection, dataset)
 
     def position(self, dataset: str, analyst: str) -> int:
         """Count the charges of an analyst on a dataset."""

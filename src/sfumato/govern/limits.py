@@ -109,8 +109,8 @@ def check(limit: Guarantee, spent: Spent, cost: Cost, *, scope: str, name: str, 
         )
     requested, remaining, difference = _side_by_side(limit, spent, after)
     raise BudgetExceeded(
-        f"This question does not fit into {which}: requested {_short(requested)}, remaining "
-        f"{_short(remaining)}, difference {_short(difference)}.",
+        f"This question does not fit into {which}: requested {in_short(requested)}, remaining "
+        f"{in_short(remaining)}, difference {in_short(difference)}.",
         limit=scope,
         requested=requested,
         remaining=remaining,
@@ -147,7 +147,8 @@ def _like(limit: Guarantee, amount: Fraction, delta: Fraction | None = None) -> 
     return kind(number, neighbours=near)
 
 
-def _short(guarantee: Guarantee) -> str:
+def in_short(guarantee: Guarantee) -> str:
+    """Give the parameters of a limit alone, as in a table."""
     if isinstance(guarantee, ApproxDP):
         return f"ε = {guarantee.epsilon:.6g} and δ = {guarantee.delta:.3g}"
     return f"{'ρ' if isinstance(guarantee, ZCDP) else 'ε'} = {float(amount_of(guarantee)):.6g}"

@@ -7,19 +7,42 @@ else the one of which the smallest part is left.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from sqlalchemy import select
 
 from sfumato.dp.accounting.filters import left
 from sfumato.dp.guarantees import Guarantee
-from sfumato.govern.charging import read_accounts
+from sfumato.govern.charging import read_accounts, spent_from
 from sfumato.govern.limits import names_of, share_left
 from sfumato.govern.policies import amount_of
 from sfumato.govern.registering import needed
+from sfumato.govern.tables import accounts
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from sqlalchemy import Connection
+
+    from sfumato.dp.accounting.costs import Spent
+
+
+@dataclass(frozen=True)
+class Account:
+    """What was spent on a block in one scope, under which limit, if there is one."""
+
+    dataset: str
+    block: str
+    scope: str
+    name: str
+    spent: Spent
+    limit: Guarantee | None
+
+    @property
+    def left(self) -> Guarantee | None:
+        """What is left of the limit, rounded down."""
+        return None if self.limit is None else left(self.limit, self.spent)
 
 
 class Remaining(dict[str, Guarantee]):
@@ -31,6 +54,26 @@ class Remaining(dict[str, Guarantee]):
     def guarantee(self) -> Guarantee:
         """What is left of the tightest limit."""
         return self[self.tightest]
+
+
+def accounts_of(connection: Connection, dataset: str | None) -> list[Account]:
+    """Read all accounts that were used, of one dataset or all."""
+    query = select(accounts).order_by(*accounts.primary_key.columns)
+    if dataset is not None:
+        query = query.where(accounts.c.dataset == dataset)
+    rows = connection.execute(query).all()
+    rules = {name: needed(connection, name) for name in {row.dataset for row in rows}}
+    return [
+        Account(
+            row.dataset,
+            row.block,
+            row.scope,
+            row.name,
+            spent_from(row.spent),
+            rules[row.dataset].limits.of(row.scope, row.name),
+        )
+        for row in rows
+    ]
 
 
 def remaining(
