@@ -122,6 +122,8 @@ class Relations:
             raise SchemaError(f"'{table}' is no private table of this session.")
         if self._by_person and facts.person is None:
             raise SchemaError(f"The table '{table}' names no person, so people cannot be bounded.")
+        if not self._by_person and facts.person is not None:
+            raise SchemaError(f"The table '{table}' names a person, so bounding rows hides nobody.")
         return facts
 
     def _scan(self, facts: TableFacts, columns: tuple[Column, ...]) -> Rows:

@@ -10,9 +10,11 @@ from sfumato.lazy import lazy_names
 
 _HOME = {
     "DefinitionCheck": "definitions",
+    "EngineCheck": "engines",
     "MechanismCheck": "mechanisms",
     "check_algorithm": "algorithms",
     "check_definition": "definitions",
+    "check_engine": "engines",
     "check_mechanism": "mechanisms",
     "epsilon_lower_bound": "blackbox",
     "lowest_bits": "blackbox",

@@ -1,0 +1,336 @@
+"""What an engine must compute, slowly and obviously, in plain Python.
+
+Contract: :class:`ReferenceEngine` holds tables as lists of Python values and computes a request
+row by row, straight from the words of :mod:`sfumato.ask.language` and :mod:`sfumato.ask.request`.
+It shares with the plan that engines run nothing but the reference of the keyed hash and the
+meaning of single expressions. Engines are compared with it; it is not for use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from sfumato.ask.analysis import clamp_of, kind_of
+from sfumato.ask.choosing import group_numbers, person_numbers, rank, row_number
+from sfumato.ask.evaluating import evaluate
+from sfumato.ask.language import (
+    Column,
+    Filter,
+    JoinPerson,
+    JoinPublic,
+    PerPerson,
+    PersonAggregate,
+    Project,
+    Relation,
+    Scan,
+    TableFacts,
+)
+from sfumato.ask.request import Aggregates, GroupsBound, Request, RowBound, RowsBound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sfumato.ask.language import Bounds, Expression, Kind, Value
+    from sfumato.ask.request import Grid, Total
+
+Row: TypeAlias = tuple[Any, dict[str, Any]]
+"""A row of a relation: its person, and its cells by column."""
+
+_LIMB = 1 << 30
+
+
+@dataclass(frozen=True, eq=False)
+class CheckTable:
+    """A small table for checks: kinds and cells by column, and who its rows are about."""
+
+    kinds: Mapping[str, Kind]
+    cells: Mapping[str, Sequence[Any]]
+    person: str | None = None
+    private: bool = True
+    bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    unique: tuple[tuple[str, ...], ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give the cells row by row."""
+        names = list(self.cells)
+        return [
+            dict(zip(names, row, strict=True)) for row in zip(*self.cells.values(), strict=True)
+        ]
+
+    def shuffled(self) -> CheckTable:
+        """Give the same rows in another order, always the same one."""
+        order = sorted(
+            range(len(self.rows())), key=lambda i: hashlib.sha256(str(i).encode()).digest()
+        )
+        cells = {name: [column[i] for i in order] for name, column in self.cells.items()}
+        return CheckTable(self.kinds, cells, self.person, self.private, self.bounds, self.unique)
+
+    def facts(self, name: str) -> TableFacts:
+        """Give the public facts of the table."""
+        columns = tuple(self.column(one) for one in self.kinds)
+        return TableFacts(name, columns, self.private, self.person, (), self.unique)
+
+    def column(self, name: str) -> Column:
+        """Give a column with its bounds."""
+        pair = self.bounds.get(name)
+        bounds = None if pair is None else (Fraction(pair[0]), Fraction(pair[1]))
+        return Column(name, self.kinds[name], bounds)
+
+
+class ReferenceEngine:
+    """An engine that is right because it is simple."""
+
+    dialect = "reference"
+
+    def __init__(self, tables: Mapping[str, CheckTable]) -> None:
+        self._tables = dict(tables)
+
+    def tables(self) -> tuple[TableFacts, ...]:
+        """Give the public facts of the tables it holds."""
+        return tuple(table.facts(name) for name, table in self._tables.items())
+
+    def fingerprint(self) -> str:
+        """Give a text that changes when the private rows change."""
+        rows = sorted(repr(row) for t in self._tables.values() if t.private for row in t.rows())
+        return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+    def aggregate(self, request: Request) -> Aggregates:
+        """Compute exact, bounded totals."""
+        people: dict[tuple[Any, ...], set[Any]] = defaultdict(set)
+        sums: dict[tuple[Any, ...], list[int]] = {}
+        for i, row in enumerate(_kept(self._contributions(request), request)):
+            place = (row.keys, row.spread)
+            people[place].add(i if isinstance(request.bound, RowBound) else row.person)
+            known = sums.setdefault(place, [0] * len(request.totals))
+            sums[place] = [a + b for a, b in zip(known, row.added, strict=True)]
+        places = list(sums)
+        return Aggregates(
+            tuple(keys for keys, _ in places),
+            np.array([len(people[place]) for place in places], dtype=np.int64),
+            tuple(
+                np.array([sums[place][t] for place in places], dtype=object)
+                for t in range(len(request.totals))
+            ),
+            tuple(
+                np.array([spread[s] for _, spread in places], dtype=np.int64)
+                for s in range(len(request.spread))
+            ),
+        )
+
+    def _contributions(self, request: Request) -> Iterable[_Contribution]:
+        for person, row in self.rows(request.relation):
+            if not isinstance(request.bound, RowBound) and person is None:
+                continue
+            keys = tuple(_key(key.expression, row) for key in request.keys)
+            if any(
+                key.values is not None and not any(_same(value, v) for v in key.values)
+                for key, value in zip(request.keys, keys, strict=True)
+            ):
+                continue
+            spread = tuple(_number(term, grid, row) for term, grid in request.spread)
+            if None not in spread:
+                added = tuple(_added(total, row) for total in request.totals)
+                yield _Contribution(person, keys, added, tuple(int(z or 0) for z in spread))
+
+    # -- relations ------------------------------------------------------------------------
+
+    def rows(self, relation: Relation) -> list[Row]:
+        """Give the rows of a relation."""
+        match relation:
+            case Scan(table, columns):
+                stored = self._tables[table]
+                return [
+                    (row[stored.person], {c.name: row[c.name] for c in columns})
+                    if stored.person is not None
+                    else (None, {c.name: row[c.name] for c in columns})
+                    for row in stored.rows()
+                    if stored.person is None or row[stored.person] is not None
+                ]
+            case Filter(source, condition):
+                return [row for row in self.rows(source) if evaluate(condition, row[1]) is True]
+            case Project(source, named):
+                return [
+                    (person, {name: evaluate(term, row) for name, term in named})
+                    for person, row in self.rows(source)
+                ]
+            case PerPerson(source, keys, named):
+                return _per_person(self.rows(source), keys, named)
+            case JoinPublic():
+                public: list[Row] = [(None, row) for row in self._tables[relation.table].rows()]
+                return _joined(self.rows(relation.source), public, relation, people=False)
+            case JoinPerson(left, right):
+                return _joined(self.rows(left), self.rows(right), relation, people=True)
+        raise TypeError(f"{type(relation).__name__} is not a relation of the language.")
+
+
+@dataclass(frozen=True)
+class _Contribution:
+    """What one row adds where."""
+
+    person: Any
+    keys: tuple[Value, ...]
+    added: tuple[int, ...]
+    spread: tuple[int, ...]
+
+
+def _kept(rows: Iterable[_Contribution], request: Request) -> list[_Contribution]:
+    bound = request.bound
+    if isinstance(bound, RowBound):
+        return list(rows)
+    by_person: dict[Any, list[_Contribution]] = defaultdict(list)
+    for row in rows:
+        by_person[row.person].append(row)
+    kept: list[_Contribution] = []
+    for person, hers in by_person.items():
+        if isinstance(bound, RowsBound):
+            kept += sorted(hers, key=lambda row: _row_order(row, request))[: bound.rows]
+            continue
+        assert isinstance(bound, GroupsBound)
+        for keys in _chosen_groups(person, {row.keys for row in hers}, request)[: bound.groups]:
+            mine = [row for row in hers if row.keys == keys]
+            kept += sorted(mine, key=lambda row: _row_order(row, request))[: bound.rows]
+    return kept
+
+
+def _chosen_groups(
+    person: Any, groups: set[tuple[Value, ...]], request: Request
+) -> list[tuple[Value, ...]]:
+    u = person_numbers(request.salt, person)
+    return sorted(
+        groups, key=lambda keys: (rank(u, group_numbers(request.salt, keys)), _order(keys))
+    )
+
+
+def _row_order(row: _Contribution, request: Request) -> tuple[Any, ...]:
+    start = 1
+    if isinstance(request.bound, RowsBound):
+        start = group_numbers(request.salt, row.keys)[2]
+    numbers = (*row.added, *row.spread)
+    u = person_numbers(request.salt, row.person)
+    return row_number(u, start, numbers), _order(row.keys), numbers
+
+
+def _order(keys: tuple[Value, ...]) -> tuple[Any, ...]:
+    """Sort NULL first and texts by their bytes."""
+    return tuple(
+        (False, 0)
+        if key is None
+        else (True, key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key)
+        for key in keys
+    )
+
+
+def _same(value: Value, other: Value) -> bool:
+    return (value is None and other is None) or (
+        value is not None and other is not None and value == other
+    )
+
+
+def _key(term: Expression, row: Mapping[str, Any]) -> Any:
+    value = evaluate(term, row)
+    if value is None or kind_of(term) != "integer":
+        return value
+    return int(min(max(value, -(2**53)), 2**53))
+
+
+def _number(term: Expression, grid: Grid, row: Mapping[str, Any]) -> int | None:
+    value = evaluate(term, row)
+    if value is None:
+        return None
+    low, high = (float(end) for end in grid.bounds)
+    value = min(max(float(value), low), high)
+    return math.floor((value - float(grid.centre)) / float(grid.step) + 0.5)
+
+
+def _added(total: Total, row: Mapping[str, Any]) -> int:
+    if total.where is not None and evaluate(total.where, row) is not True:
+        return 0
+    if total.form == "rows":
+        return 1
+    assert total.term is not None
+    if total.form == "present":
+        return int(evaluate(total.term, row) is not None)
+    assert total.grid is not None
+    number = _number(total.term, total.grid, row) or 0
+    return number if total.form == "sum" else number * number
+
+
+def _per_person(
+    rows: list[Row],
+    keys: tuple[tuple[str, Expression], ...],
+    named: tuple[tuple[str, PersonAggregate], ...],
+) -> list[Row]:
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    for person, row in rows:
+        groups[person, *(evaluate(term, row) for _, term in keys)].append(row)
+    given: list[Row] = []
+    for (person, *values), members in groups.items():
+        cells = dict(zip((name for name, _ in keys), values, strict=True))
+        cells |= {name: _person_number(aggregate, members) for name, aggregate in named}
+        given.append((person, cells))
+    return given
+
+
+def _person_number(aggregate: PersonAggregate, rows: list[dict[str, Any]]) -> Any:
+    if aggregate.term is None:
+        return len(rows)
+    values = [v for v in (evaluate(aggregate.term, row) for row in rows) if v is not None]
+    if aggregate.function == "count":
+        return len(values)
+    if aggregate.bounds is not None and kind_of(aggregate.term) in {"integer", "real"}:
+        low, high = (float(end) for end in aggregate.bounds)
+        values = [min(max(float(value), low), high) for value in values]
+    if not values:
+        return None
+    if aggregate.function in {"min", "max"}:
+        return min(values) if aggregate.function == "min" else max(values)
+    total = _scaled_sum(values, _reach(aggregate.term, aggregate.bounds))
+    return total if aggregate.function == "sum" else total / float(len(values))
+
+
+def _reach(term: Expression, bounds: Bounds | None) -> float:
+    """Give the largest value there can be."""
+    if bounds is None:
+        bounds = (
+            clamp_of(term) if isinstance(term, Column) else (Fraction(-(2**53)), Fraction(2**53))
+        )
+    return max(abs(float(end)) for end in bounds)
+
+
+def _scaled_sum(values: list[float], reach: float) -> float:
+    """Add whole numbers of steps, of which 2⁶⁰ reach the largest value; round twice."""
+    step = 2.0 ** (math.frexp(reach)[1] - 60) if reach else 1.0
+    numbers = [math.floor(float(value) / step + 0.5) for value in values]
+    high = sum(number // _LIMB for number in numbers)
+    low = sum(number % _LIMB for number in numbers)
+    return (float(high) * float(_LIMB) + float(low)) * step
+
+
+def _joined(
+    left: list[Row], right: list[Row], relation: JoinPublic | JoinPerson, *, people: bool
+) -> list[Row]:
+    joined: list[Row] = []
+    for person, mine in left:
+        wanted = [evaluate(term, mine) for term, _ in relation.on]
+        matches = [
+            theirs
+            for other, theirs in right
+            if (not people or other == person)
+            and all(
+                value is not None and value == evaluate(column, theirs)
+                for value, (_, column) in zip(wanted, relation.on, strict=True)
+            )
+        ]
+        if not matches and relation.outer:
+            matches = [defaultdict(lambda: None)]
+        for theirs in matches:
+            taken = {name: theirs[column.name] for name, column in relation.named}
+            joined.append((person, {**mine, **taken}))
+    return joined

@@ -1,0 +1,51 @@
+"""DuckDB passes the conformance kit, by its plan and with the kernel, and reads what it should."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from frames import arrow
+
+from sfumato.ask.engines.duckdb import DuckDBEngine
+from sfumato.testing.engines import Bench, all_checks
+
+
+class PlanOnly(DuckDBEngine):
+    """The engine without its kernel."""
+
+    def aggregate(self, request):
+        return self.aggregate_by_plan(request)
+
+
+def maker(engine):
+    """Give a function that makes engines of tables."""
+
+    def make(tables):
+        first, *others = [(n, t) for n, t in tables.items() if t.private]
+        bounds = {f"{n}.{c}": pair for n, t in tables.items() for c, pair in t.bounds.items()}
+        return engine.open(
+            arrow(first[1]),
+            name=first[0],
+            person=first[1].person,
+            bounds=bounds,
+            private={n: (arrow(t), t.person) for n, t in others},
+            public={n: arrow(t) for n, t in tables.items() if not t.private},
+        )
+
+    return make
+
+
+BENCHES = {"plan": Bench(maker(PlanOnly), 150), "kernel": Bench(maker(DuckDBEngine), 150)}
+CHECKS = {
+    (path, name): check for path, b in BENCHES.items() for name, check in all_checks(b).items()
+}
+
+
+@pytest.mark.parametrize(("path", "name"), CHECKS, ids=lambda part: part.replace(" ", "_"))
+def test_conformance(path, name):
+    CHECKS[path, name]()
