@@ -13,8 +13,11 @@ from sfumato.ask.answering import sort_key
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import Column, Output
 from sfumato.ask.picking import mechanism
+from sfumato.ask.request import RowBound, RowsBound
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sfumato.ask.answering import Numbers
     from sfumato.ask.language import Question
     from sfumato.ask.preparing import Prepared
@@ -84,28 +87,31 @@ def _outputs(question: Question) -> tuple[Output, ...]:
 
 def bounding_notes(prepared: Prepared) -> tuple[str, ...]:
     """Say what was done to contributions and groups: true whatever the data are."""
-    from sfumato.ask.request import GroupsBound, RowBound  # noqa: PLC0415 - used for words
-
-    notes = []
-    bound = prepared.bound
-    if isinstance(bound, GroupsBound):
-        groups = f"{bound.groups} groups and " if prepared.question.keys else ""
-        each = " in each" if prepared.question.keys else ""
-        notes.append(
-            f"of each person at most {groups}{bound.rows} rows{each} count, chosen by a keyed "
-            "hash; how many were left out is not measured"
-        )
-    elif not isinstance(bound, RowBound):
-        notes.append(
-            f"of each person at most {bound.rows} rows count, chosen by a keyed hash; how many "
-            "were left out is not measured"
-        )
+    notes = list(_kept(prepared))
     if prepared.threshold is not None:
         notes.append(
             f"groups were found privately: one is shown if its noisy number of people is at least "
             f"{prepared.threshold}, which costs δ = {float(prepared.strategy.price.delta):.3g}"
         )
     return (*notes, *_quantile_notes(prepared))
+
+
+def _kept(prepared: Prepared) -> Iterator[str]:
+    bound = prepared.bound
+    if isinstance(bound, RowBound):
+        return
+    if isinstance(bound, RowsBound) or not prepared.question.keys:
+        yield f"of each person at most {_rows(bound.rows)} {_CHOSEN}"
+    else:
+        groups = "1 group" if bound.groups == 1 else f"{bound.groups} groups"
+        yield f"of each person at most {groups} and {_rows(bound.rows)} in each {_CHOSEN}"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
+_CHOSEN = "count, chosen by a keyed hash; how many were left out is not measured"
 
 
 def _quantile_notes(prepared: Prepared) -> list[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sfumato.ask.language import Filter, PerPerson, Project
 from sfumato.ask.request import Bound, GroupsBound, RowBound, RowsBound, Total
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit
 from sfumato.dp.queries.base import sensitivity
@@ -22,7 +23,7 @@ from sfumato.dp.queries.grouped import GroupedSum, Histogram
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.ask.language import Question
+    from sfumato.ask.language import Question, Relation
     from sfumato.dp.queries.base import Query, Sensitivity
 
 _MANY = 2  # bins: under added or removed units only "more than one" matters
@@ -38,7 +39,15 @@ def bound_for(unit: PrivacyUnit, question: Question) -> Bound:
             "unit='row' or unit=Unit('user_id', rows=5)."
         )
     once = all(measure.aggregate == "people" for measure in question.measures)
+    once = once or (not question.keys and _one_row_each(question.relation))
     return _grouped(unit, once=once) if question.keys else _whole(unit, once=once)
+
+
+def _one_row_each(relation: Relation) -> bool:
+    """Tell whether a relation has one row per person, so that keeping one loses nothing."""
+    while isinstance(relation, (Filter, Project)):
+        relation = relation.source
+    return isinstance(relation, PerPerson) and not relation.keys
 
 
 def _whole(unit: Unit, *, once: bool) -> Bound:

@@ -20,7 +20,7 @@ from sfumato.govern.policies import amount_of
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from sfumato.ask.asking import Asked
+    from sfumato.ask.posed import Posed
     from sfumato.ask.preparing import Prepared
     from sfumato.ask.session import Session
     from sfumato.dp.rounding import Stated
@@ -30,7 +30,7 @@ _SURE = 0.999
 
 
 def amount_for(
-    session: Session, one: Asked, accuracy: float, delta: Stated | None
+    session: Session, one: Posed, accuracy: float, delta: Stated | None
 ) -> dict[str, Fraction]:
     """Find the least ε, or ρ in a session of that kind, at which every number is accurate."""
     name = "rho" if isinstance(session.budget, ZCDP) else "epsilon"
@@ -49,7 +49,7 @@ def amount_for(
     return {name: least_amount(at, accuracy, size=size)}
 
 
-def _rows_at_least(session: Session, one: Asked, name: str) -> float:
+def _rows_at_least(session: Session, one: Posed, name: str) -> float:
     """Spend a little on a number that the rows of a mean are hardly ever below."""
     if one.question.keys or any(
         m.aggregate in {"variance", "stddev"} for m in one.question.measures

@@ -24,7 +24,7 @@ from sfumato.ask.accuracy import errors, needs_size
 from sfumato.ask.answer import Answer, Estimate
 from sfumato.ask.answer_tables import dumped, loaded
 from sfumato.ask.answering import numbers
-from sfumato.ask.asking import Asked, asked
+from sfumato.ask.posed import Posed, posed
 from sfumato.ask.composing import bounding_notes, composed
 from sfumato.ask.opening import Opened, opened
 from sfumato.ask.pilot import amount_for
@@ -173,7 +173,7 @@ class Session:
         smallest ε that gives it is found, shown and charged. `bounds` clamp columns and `keys`
         names public values of columns, for this question, where the owner fixed none.
         """
-        one = self._asked(question, bounds, keys, blocks)
+        one = self._posed(question, bounds, keys, blocks)
         return self.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
 
     def table(self, name: str | None = None) -> Any:
@@ -184,7 +184,7 @@ class Session:
 
     def ask(
         self,
-        question: Asked | Question | Any,
+        question: Posed | Question | Any,
         *,
         epsilon: Stated | None = None,
         rho: Stated | None = None,
@@ -192,7 +192,7 @@ class Session:
         accuracy: float | None = None,
     ) -> Answer:
         """Answer a question that was written in Python."""
-        one = self._asked(question)
+        one = self._posed(question)
         text = one.text(epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
         with self._lock:
             self._open.check_purpose(self.purpose)
@@ -210,7 +210,7 @@ class Session:
 
     def together(
         self,
-        questions: Sequence[str | Asked | Question],
+        questions: Sequence[str | Posed | Question],
         *,
         epsilon: Stated | None = None,
         rho: Stated | None = None,
@@ -227,7 +227,7 @@ class Session:
 
     def estimate(
         self,
-        question: str | Asked | Question,
+        question: str | Posed | Question,
         *,
         epsilon: Stated | None = None,
         rho: Stated | None = None,
@@ -237,7 +237,7 @@ class Session:
         keys: Mapping[str, Sequence[Any]] | None = None,
     ) -> Estimate:
         """Tell what a question would cost and how far off it would be; nothing is spent."""
-        one = self._asked(question, bounds, keys)
+        one = self._posed(question, bounds, keys)
         prepared = self._prepared(one.question, epsilon=epsilon, rho=rho, delta=delta)
         cost = prepared.strategy.cost
         notes = list(bounding_notes(prepared))
@@ -259,16 +259,69 @@ class Session:
             tuple(notes),
         )
 
+    def histogram(
+        self,
+        columns: str | Sequence[str],
+        *,
+        bins: Any = None,
+        sums: str | Sequence[str] | None = None,
+        counts: bool = True,
+        where: str | None = None,
+        bounds: Any = None,
+        missing: bool = False,
+        **price: Any,
+    ) -> Answer:
+        """Count the rows in bins of one column or several, and add up `sums` in each of them.
+
+        `bins` is a number of bins within declared `bounds`, a list of edges or of categories, or
+        a mapping of such by column. All bins are answered, empty ones too; rows beyond them are
+        left out, and with `missing` those without a value have a bin. `where` is a condition in
+        SQL; `price` is epsilon=, rho=, delta= or accuracy=, as for `sql`.
+        """
+        from sfumato.ask.histograms import histogram_question  # noqa: PLC0415 - loaded when used
+
+        asked = histogram_question(
+            self._open, columns, bins=bins, sums=sums, counts=counts, where=where, bounds=bounds,
+            missing=missing,
+        )  # fmt: skip
+        return asked.noted(self.ask(asked.question, **price))
+
+    def map(
+        self,
+        *,
+        latitude: str,
+        longitude: str,
+        box: tuple[Any, Any, Any, Any],
+        rows: int = 20,
+        columns: int = 20,
+        sums: str | Sequence[str] | None = None,
+        counts: bool = True,
+        where: str | None = None,
+        bounds: Any = None,
+        **price: Any,
+    ) -> Answer:
+        """Count the rows in the cells of a grid on the globe; `answer.picture()` draws the map.
+
+        `box` is (south, west, north, east) in degrees, a public choice: rows outside are left out.
+        """
+        from sfumato.ask.histograms import map_question  # noqa: PLC0415 - loaded when used
+
+        asked = map_question(
+            self._open, latitude=latitude, longitude=longitude, box=box, rows=rows,
+            columns=columns, sums=sums, counts=counts, where=where, bounds=bounds,
+        )  # fmt: skip
+        return asked.noted(self.ask(asked.question, **price))
+
     # -- steps --------------------------------------------------------------------------
 
-    def _asked(
+    def _posed(
         self,
-        question: str | Asked | Question | Any,
+        question: str | Posed | Question | Any,
         bounds: Mapping[str, tuple[Any, Any]] | None = None,
         keys: Mapping[str, Sequence[Any]] | None = None,
         blocks: Sequence[str] | None = None,
-    ) -> Asked:
-        return asked(self._open, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks)
+    ) -> Posed:
+        return posed(self._open, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks)
 
     def _prepared(self, question: Question, **price: Any) -> Prepared:
         budget, position = self.budget, self.ledger.position(self.dataset, self.analyst)
@@ -283,7 +336,7 @@ class Session:
             price[kind] = self._open.policy.next(budget, position, price[kind])
         return prepare(question, self.unit, budget, **price)
 
-    def _charged(self, one: Asked, text: str, **price: Any) -> Answer:
+    def _charged(self, one: Posed, text: str, **price: Any) -> Answer:
         for _ in range(_TRIES):
             position = self.ledger.position(self.dataset, self.analyst)
             prepared = self._prepared_at(one.question, self.budget, position, **price)
@@ -294,7 +347,7 @@ class Session:
             return self._answered(one, prepared, receipt, text)
         raise DataError("The ledger is too busy: other questions were charged first; ask again.")
 
-    def _charge(self, one: Asked, text: str, prepared: Prepared, position: int | None) -> Charge:
+    def _charge(self, one: Posed, text: str, prepared: Prepared, position: int | None) -> Charge:
         cost = prepared.strategy.cost
         if cost.is_nothing:
             raise AssertionError("a question that reads data must cost something")
@@ -310,7 +363,7 @@ class Session:
             position=position,
         )
 
-    def _answered(self, one: Asked, prepared: Prepared, receipt: Any, text: str) -> Answer:
+    def _answered(self, one: Posed, prepared: Prepared, receipt: Any, text: str) -> Answer:
         """Ask the engine, now that the charge is durable."""
         try:
             found = numbers(prepared, self._open.engine_of(one.blocks), self._open.salt)

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from sfumato.dp.neighbours import Neighbours
     from sfumato.dp.queries.base import Sensitivity
 
-_PEOPLE_SHARE = Fraction(3, 100)  # of the price, for the number of people that only finds keys
-_SEARCH_SHARE = Fraction(1, 5)  # of the price, for bounds that are found privately
+_PEOPLE_SHARE = Fraction(1, 20)  # of μ², for the number of people that only finds keys
+_PURE_PEOPLE_SHARE = Fraction(1, 5)  # of ε, for the same
+_SEARCH_SHARE = Fraction(1, 5)  # for bounds that are found privately
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Wanted:
 
 def strategy(wanted: Wanted, price: Price) -> Strategy:
     """Divide a price among the numbers of a question."""
-    shares = _Shares.of(wanted)
+    shares = _Shares.of(wanted, price.kind)
     picks = len(wanted.parts.quantiles) * touched(wanted.bound)
     epsilon = price.pure_epsilon(shares.picks, picks) if picks else None
     noises, people, search, cost = _additive(wanted, price, shares)
@@ -114,7 +115,13 @@ def strategy(wanted: Wanted, price: Price) -> Strategy:
 
 @dataclass(frozen=True)
 class _Shares:
-    """Parts of the price, together 1: equal for the numbers asked for, less for what helps."""
+    """Parts of the price, together 1: equal for the numbers asked for, less for what helps.
+
+    Normal noise is divided in two steps. First, in proportion to how many numbers each gives,
+    between everything that gets normal noise and the quantiles, since both pay in ε; then, in
+    μ², among the numbers with normal noise. A small part of μ² goes far: noise shrinks with its
+    root. A part of ε does not, so the helpers of pure noise get more.
+    """
 
     each: Fraction  # of every total
     people: Fraction
@@ -122,17 +129,35 @@ class _Shares:
     search: Fraction  # of all searches together
 
     @classmethod
-    def of(cls, wanted: Wanted) -> _Shares:
-        search = _SEARCH_SHARE if wanted.searches else Fraction(0)
-        asked = len(wanted.parts.totals) + len(wanted.parts.quantiles)
+    def of(cls, wanted: Wanted, kind: str) -> _Shares:
+        totals, picks = len(wanted.parts.totals), len(wanted.parts.quantiles)
+        asked = totals + wanted.parts.people
+        if kind == "gaussian":
+            block = max(asked, int(wanted.finds_keys or wanted.searches > 0))
+            normal = Fraction(block, block + picks)
+            inside = cls._inside(wanted, totals, _PEOPLE_SHARE)
+            each, people, search = (part * normal for part in inside)
+            return cls(each, people, 1 - normal, search)
+        each, people, search = cls._inside(wanted, totals + picks, _PURE_PEOPLE_SHARE)
+        return cls(each, people, picks * each, search)
+
+    @staticmethod
+    def _inside(
+        wanted: Wanted, asked: int, helping: Fraction
+    ) -> tuple[Fraction, Fraction, Fraction]:
+        """Divide 1 among ``asked`` equal numbers, the people and the searches."""
         if wanted.parts.people:
             weight = Fraction(1)
         elif wanted.finds_keys:
-            weight = asked * _PEOPLE_SHARE / (1 - _PEOPLE_SHARE) if asked else Fraction(1)
+            weight = asked * helping / (1 - helping) if asked else Fraction(1)
         else:
             weight = Fraction(0)
-        each = (1 - search) / (asked + weight)
-        return cls(each, weight * each, len(wanted.parts.quantiles) * each, search)
+        whole = asked + weight
+        search = Fraction(0)
+        if wanted.searches:
+            search = _SEARCH_SHARE if whole else Fraction(1)
+        each = (1 - search) / whole if whole else Fraction(0)
+        return each, weight * each, search
 
 
 def _additive(

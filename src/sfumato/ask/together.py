@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sfumato.ask.answer import Answer
-    from sfumato.ask.asking import Asked
+    from sfumato.ask.posed import Posed
     from sfumato.ask.language import Expression, Question, Relation
     from sfumato.ask.session import Session
     from sfumato.dp.guarantees import Guarantee
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _MOST = 200
 
 
-def row_count(one: Asked) -> Asked:
+def row_count(one: Posed) -> Posed:
     """Ask how many rows have a value for each mean of a question."""
     counts = tuple(
         Measure(f"rows_{i}", "count", m.term, m.where, spelling="COUNT")
@@ -51,19 +51,19 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
     """Charge several questions at once and answer them."""
     if not questions or len(questions) > _MOST:
         raise ParameterError(f"Ask between 1 and {_MOST} questions together.")
-    all_asked = [session._asked(question) for question in questions]  # noqa: SLF001 - same room
-    text = json.dumps([one.text(**price) for one in all_asked], ensure_ascii=False)
+    all_posed = [session._posed(question) for question in questions]  # noqa: SLF001 - same room
+    text = json.dumps([one.text(**price) for one in all_posed], ensure_ascii=False)
     opened = session._open  # noqa: SLF001 - the same
-    blocks = tuple(dict.fromkeys(block for one in all_asked for block in one.blocks))
+    blocks = tuple(dict.fromkeys(block for one in all_posed for block in one.blocks))
     with session._lock:  # noqa: SLF001 - the same
         opened.check_purpose(session.purpose)
         fingerprint = opened.fingerprint(blocks)
         stored = session.ledger.stored(session.dataset, session.analyst, fingerprint, text)
         if stored is not None:
             return [session._again(entry) for entry in json.loads(stored)]  # noqa: SLF001
-        prepared = [session._prepared(one.question, **price) for one in all_asked]  # noqa: SLF001
+        prepared = [session._prepared(one.question, **price) for one in all_posed]  # noqa: SLF001
         cost = joint_cost(
-            [one.question for one in all_asked],
+            [one.question for one in all_posed],
             [one.strategy.cost for one in prepared],
             by_row=isinstance(session.unit, Row),
         )
@@ -87,7 +87,7 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
                     composed(numbers(ready, opened.engine_of(one.blocks), opened.salt)),
                     ready.strategy,
                 )
-                for one, ready in zip(all_asked, prepared, strict=True)
+                for one, ready in zip(all_posed, prepared, strict=True)
             ]
         except Exception as error:  # noqa: BLE001 - whatever it is, no cell may be quoted
             session.ledger.fail(receipt, type(error).__name__)

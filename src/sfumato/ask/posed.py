@@ -1,0 +1,70 @@
+"""A question as it reaches a session: parsed, and with a canonical text that names it.
+
+Contract: two ways to write the same question have the same text, so that asking it again is
+recognised; the text also carries the price that was named, because another price buys another
+answer, and the blocks it reads.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.canonical import canonical
+from sfumato.ask.language import Question
+from sfumato.ask.parsing import parse
+from sfumato.dp.rounding import stated
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.ask.opening import Opened
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A question and the blocks it reads."""
+
+    question: Question
+    blocks: tuple[str, ...]
+
+    def text(self, **price: Any) -> str:
+        """Give the canonical text of the question at a price."""
+        named = {
+            name: str(stated(value)) if name != "accuracy" else str(value)
+            for name, value in price.items()
+            if value is not None
+        }
+        return json.dumps(
+            {"question": canonical(self.question), "price": named, "blocks": self.blocks},
+            sort_keys=True,
+            ensure_ascii=False,
+        )
+
+
+def posed(
+    session: Opened,
+    question: Any,
+    *,
+    bounds: Mapping[str, tuple[Any, Any]],
+    keys: Mapping[str, Sequence[Any]],
+    blocks: Sequence[str] | None,
+) -> Posed:
+    """Read a question in whatever form it comes."""
+    if isinstance(question, Posed):
+        return question
+    chosen = session.check_blocks(blocks)
+    if isinstance(question, str):
+        parsed = parse(
+            question, session.facts, bounds=session.own_bounds(bounds), keys=session.own_keys(keys)
+        )
+        return Posed(parsed, chosen)
+    written = getattr(question, "question", question)
+    if isinstance(written, Question):
+        return Posed(written, chosen)
+    raise ParameterError(
+        "A question is a text in SQL, or begins with session.table(…); a "
+        f"{type(question).__name__} was given."
+    )
