@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.analysis import interval_of, kind_of, range_of
-from sfumato.ask.building import condition, number
+from sfumato.ask.building import case, condition, literal, number
 from sfumato.ask.domains import given_values, public_values
-from sfumato.ask.language import Column, Expression, Filter, Key, Measure
+from sfumato.ask.language import Column, Constant, Expression, Filter, Key, Measure
 from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import checked
 from sfumato.ask.walking import columns_of, transformed
@@ -43,7 +43,7 @@ class Given:
     @classmethod
     def read(cls, bounds: Mapping[str, Any], keys: Mapping[str, Any]) -> Given:
         """Check what was given."""
-        lowered = {name.lower(): _bounds(name, pair) for name, pair in bounds.items()}
+        lowered = {name.lower(): read_bounds(name, pair) for name, pair in bounds.items()}
         return cls(lowered, {name.lower(): values for name, values in keys.items()}, set())
 
     def bounds_for(self, *names: str) -> Bounds | None:
@@ -59,7 +59,27 @@ class Given:
         return sorted({*self.bounds, *self.keys} - self.used)
 
 
-def _bounds(name: str, pair: Any) -> Bounds:
+@dataclass(frozen=True)
+class Asked:
+    """An aggregate as asked for."""
+
+    aggregate: Aggregate
+    term: Expression | None = None
+    where: Expression | None = None
+    order: Fraction | None = None
+    spelling: str = ""
+    bounds: Bounds | None = None
+
+    def filtered(self) -> Expression | None:
+        """Give the term with the filter inside: NULL, so not counted, where it is not true."""
+        if self.where is None:
+            return self.term
+        one = literal(1) if self.term is None else self.term
+        return case([(self.where, one)], Constant(None, "text"))
+
+
+def read_bounds(name: str, pair: Any) -> Bounds:
+    """Check bounds that come with a question."""
     try:
         low, high = (Fraction(repr(end) if isinstance(end, float) else end) for end in pair)
     except (TypeError, ValueError, OverflowError):
@@ -80,6 +100,7 @@ def measure(
     where: Expression | None = None,
     order: Fraction | None = None,
     spelling: str = "",
+    bounds: Bounds | None = None,
 ) -> Measure:
     """Make a measure, with the bounds that are known for its term."""
     if where is not None:
@@ -89,11 +110,14 @@ def measure(
             checked(term)
         return Measure(name, aggregate, term, where, None, order, spelling)
     tight = narrowed(number(term, spelling or aggregate.upper()), given)
-    bounds = interval_of(checked(tight))
-    asked = given.bounds_for(name)
+    known = interval_of(checked(tight))
+    asked = bounds or given.bounds_for(name)
     if asked is not None:
-        bounds = asked if bounds is None else _within(name, asked, bounds)
-    return Measure(name, aggregate, tight, where, bounds, order, spelling)
+        known = asked if known is None else _within(name, asked, known)
+        if isinstance(tight, Column):
+            tight = replace(tight, bounds=known)
+            known = interval_of(tight)
+    return Measure(name, aggregate, tight, where, known, order, spelling)
 
 
 def narrowed(term: Expression, given: Given) -> Expression:

@@ -21,11 +21,11 @@ from sfumato.ask.analysis import kind_of
 from sfumato.ask.assembling import Given, check_given, check_groups, key
 from sfumato.ask.building import condition
 from sfumato.ask.language import Column, Expression, Output, Question
+from sfumato.ask.measure_register import MeasureRegister
 from sfumato.ask.nearest import nearest
 from sfumato.ask.parsing_aggregates import person_named
 from sfumato.ask.parsing_expressions import RowReader
 from sfumato.ask.parsing_groups import GroupReader, group_nodes, items_of, key_name
-from sfumato.ask.parsing_measures import MeasureRegister
 from sfumato.ask.parsing_nodes import Node, number, only, shown
 from sfumato.ask.parsing_people import default_name
 from sfumato.ask.parsing_relations import RelationReader

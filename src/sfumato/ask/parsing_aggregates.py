@@ -6,13 +6,13 @@ MIN and MAX are quantiles of order 0 and 1; the spelling is kept, so that answer
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from sfumato.ask import building as build
+from sfumato.ask.assembling import Asked
 from sfumato.ask.language import Constant, Expression
 from sfumato.ask.parsing_expressions import RowReader
 from sfumato.ask.parsing_nodes import Node, bare, identifier, only, part, shown
@@ -34,24 +34,6 @@ _ORDERS: dict[type, tuple[Fraction, str]] = {
     exp.Median: (Fraction(1, 2), "MEDIAN"),
 }  # fmt: skip
 _AGGREGATES = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Window)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """An aggregate as asked for."""
-
-    aggregate: Aggregate
-    term: Expression | None = None
-    where: Expression | None = None
-    order: Fraction | None = None
-    spelling: str = ""
-
-    def filtered(self) -> Expression | None:
-        """Give the term with the filter inside: NULL, so not counted, where it is not true."""
-        if self.where is None:
-            return self.term
-        one = build.literal(1) if self.term is None else self.term
-        return build.case([(self.where, one)], Constant(None, "text"))
 
 
 def has_aggregate(node: Node) -> bool:
@@ -86,7 +68,7 @@ def read_aggregate(node: Node, scope: Scope) -> Asked | None:
 
 def _term(node: Node, rows: RowReader) -> Expression:
     if isinstance(node, exp.Distinct):
-        raise refuse("distinct_values", what=shown(node.parent or node))
+        raise refuse("distinct_values", what=f"An aggregate of {shown(node)}")
     return rows.read(node)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from sfumato.ask.parsing_aggregates import Asked, has_aggregate, read_aggregate
+from sfumato.ask.parsing_aggregates import has_aggregate, read_aggregate
 from sfumato.ask.parsing_expressions import RowReader
 from sfumato.ask.parsing_nodes import Node, identifier, only, part, shown, unsupported
 from sfumato.ask.refusals import refuse
@@ -20,6 +20,7 @@ from sfumato.errors import Refused
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sfumato.ask.assembling import Asked
     from sfumato.ask.language import Column, Expression
     from sfumato.ask.scopes import Scope
 

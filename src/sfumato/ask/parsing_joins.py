@@ -7,7 +7,7 @@ becomes a filter after it; a LEFT join holds equalities only.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -28,7 +28,7 @@ def join(node: Node, left: Source, right: Source) -> Scope:
     outer = _outer(node)
     one, other = _scope(left), _scope(right)
     using = [identifier(name) for name in node.args.get("using") or []]
-    on = node.args.get("on")
+    on: Any = node.args.get("on")
     if not using and on is None:
         raise refuse("join_condition", what="write ON or USING; a comma or CROSS JOIN has none")
     if using:

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sfumato.ask.assembling import narrowed
 from sfumato.ask.joining import per_person, person_aggregate, person_column
 from sfumato.ask.language import Column, Expression, PersonAggregate
-from sfumato.ask.parsing_aggregates import Asked, has_aggregate, person_named
+from sfumato.ask.parsing_aggregates import has_aggregate, person_named
 from sfumato.ask.parsing_expressions import RowReader
 from sfumato.ask.parsing_groups import GroupReader, group_nodes, items_of, key_name
 from sfumato.ask.parsing_nodes import Node, identifier, only, part
@@ -21,7 +21,7 @@ from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import Name, Person, Scope, checked, column_for, fresh
 
 if TYPE_CHECKING:
-    from sfumato.ask.assembling import Given
+    from sfumato.ask.assembling import Asked, Given
 
 Named: TypeAlias = "list[tuple[str, Expression | Person]]"
 

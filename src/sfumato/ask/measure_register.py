@@ -13,8 +13,7 @@ from sfumato.ask.language import Column, Measure
 from sfumato.ask.scopes import fresh, short
 
 if TYPE_CHECKING:
-    from sfumato.ask.assembling import Given
-    from sfumato.ask.parsing_aggregates import Asked
+    from sfumato.ask.assembling import Asked, Given
     from sfumato.ask.scopes import Scope
 
 WHOLE = frozenset({"count", "people"})
@@ -43,6 +42,7 @@ class MeasureRegister:
                 where=asked.where,
                 order=asked.order,
                 spelling=asked.spelling,
+                bounds=asked.bounds,
             )
         return shown_as(self.found[asked])
 
