@@ -24,10 +24,10 @@ from sfumato.ask.accuracy import errors, needs_size
 from sfumato.ask.answer import Answer, Estimate
 from sfumato.ask.answer_tables import dumped, loaded
 from sfumato.ask.answering import numbers
-from sfumato.ask.posed import Posed, posed
 from sfumato.ask.composing import bounding_notes, composed
 from sfumato.ask.opening import Opened, opened
 from sfumato.ask.pilot import amount_for
+from sfumato.ask.posed import Posed, posed
 from sfumato.ask.preparing import prepare
 from sfumato.dp.accounting.filters import fits
 from sfumato.dp.guarantees import ZCDP

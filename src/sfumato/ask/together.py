@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sfumato.ask.answer import Answer
-    from sfumato.ask.posed import Posed
     from sfumato.ask.language import Expression, Question, Relation
+    from sfumato.ask.posed import Posed
     from sfumato.ask.session import Session
     from sfumato.dp.guarantees import Guarantee
 
