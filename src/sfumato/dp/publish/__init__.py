@@ -1,0 +1,1 @@
+"""Artefacts that are published once and reused for ever: the non-interactive setting."""

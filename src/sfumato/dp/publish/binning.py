@@ -1,0 +1,199 @@
+"""Put records into bins that are known beforehand.
+
+Contract: each record goes into one bin or none, by itself, so that one record moves at most one
+count. Bins come from the caller and are public, and so is the number of dimensions, which follows
+from them. Bins of numbers reach from each edge to just below the next, and the last one holds its
+upper edge, as in NumPy. What is in no bin: values beyond the edges, NaN and None, what is not a
+number where numbers are binned, and a record of the wrong length. None of these raises, because
+an error would tell of one record.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_MOST_BINS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The bins of one dimension: rising edges, or categories."""
+
+    edges: tuple[float, ...] = ()
+    categories: tuple[Any, ...] = ()
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return len(self.categories) or len(self.edges) - 1
+
+    def places(self, column: Any) -> NDArray[np.int64]:
+        """Give the bin of each value, −1 for none."""
+        if self.categories:
+            return self._categories(column)
+        numbers = _numbers(column)
+        found = np.searchsorted(self.edges, numbers, side="right") - 1
+        found[numbers == self.edges[-1]] = self.bins - 1
+        outside = ~((numbers >= self.edges[0]) & (numbers <= self.edges[-1]))  # NaN is outside
+        return np.where(outside, -1, found).astype(np.int64)
+
+    def _categories(self, column: Any) -> NDArray[np.int64]:
+        place = {category: i for i, category in enumerate(self.categories)}
+        listed = column.tolist() if hasattr(column, "tolist") else column
+        return np.array([_looked_up(place, value) for value in listed], dtype=np.int64)
+
+
+def _looked_up(place: Mapping[Any, int], value: Any) -> int:
+    try:
+        return place.get(value, -1)
+    except TypeError:  # a value that cannot be a category
+        return -1
+
+
+def _numbers(column: Any) -> NDArray[np.float64]:
+    kind = column.dtype.kind if isinstance(column, np.ndarray) else "O"
+    if kind in "iufb":
+        return np.asarray(column, dtype=np.float64)
+    if kind != "O":
+        raise DataError("Bins of numbers need a column of numbers; give categories as bins.")
+    return np.array([_number(value) for value in column], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def axes_of(values: Any, bins: Any, bounds: Any) -> tuple[Axis, ...]:
+    """Read the bins of every dimension; how many there are follows from public parameters."""
+    columns = _dimensions(values, bins, bounds)
+    if columns is None:
+        return _checked((axis(bins, bounds),))
+    each = [bins] * columns if isinstance(bins, int) else list(bins)
+    ends = [None] * columns if bounds is None else list(bounds)
+    if len(each) != columns or len(ends) != columns:
+        raise ParameterError(
+            f"The records have {columns} dimensions; bins= and bounds= name that many, as in "
+            "bins=[[0, 50, 100], ['female', 'male']]."
+        )
+    return _checked(tuple(axis(one, end) for one, end in zip(each, ends, strict=True)))
+
+
+def _dimensions(values: Any, bins: Any, bounds: Any) -> int | None:
+    if isinstance(values, Mapping):
+        return len(values)
+    for given in (bins, bounds):
+        if _is_list(given) and len(given) and any(_is_list(one) for one in given):
+            return len(given)
+    return None
+
+
+def _checked(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    total = math.prod(one.bins for one in axes)
+    if total > _MOST_BINS:
+        raise ParameterError(
+            f"At most {_MOST_BINS:,} bins are published, and {total:,} were given."
+        )
+    return axes
+
+
+def axis(bins: Any, bounds: Any) -> Axis:
+    """Read the bins of one dimension: a number within bounds, edges, or categories."""
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        return _equal(int(bins), bounds)
+    if isinstance(bins, (str, bytes)) or not np.iterable(bins):
+        raise _wrong()
+    listed = list(bins)
+    numbers = [isinstance(one, (int, float, np.number)) for one in listed]
+    if not listed or not all(numbers):
+        if not listed or len(set(listed)) < len(listed):
+            raise ParameterError("Categories are at least one, and each is named once.")
+        return Axis(categories=tuple(listed))
+    edges = tuple(float(edge) for edge in listed)
+    rising = all(a < b for a, b in pairwise(edges))
+    if len(edges) < 2 or not rising or not all(math.isfinite(edge) for edge in edges):
+        raise ParameterError("The edges of bins are finite and rise, and there are at least two.")
+    return Axis(edges)
+
+
+def _equal(count: int, bounds: Any) -> Axis:
+    try:
+        low, high = (float(end) for end in bounds)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{count} bins need bounds=(low, high), from knowledge of the domain and never from "
+            "the data; or give the edges, as in bins=[0, 50, 100]."
+        ) from None
+    if count < 1 or not -math.inf < low < high < math.inf:
+        raise ParameterError(
+            "A number of bins is at least 1, and their bounds are finite with low < high."
+        )
+    if count > _MOST_BINS:
+        raise ParameterError(
+            f"At most {_MOST_BINS:,} bins are published, and {count:,} were given."
+        )
+    return Axis(tuple(np.linspace(low, high, count + 1).tolist()))
+
+
+def _wrong() -> ParameterError:
+    return ParameterError(
+        "bins= is a number of bins, as in bins=10, a list of edges, as in bins=[0, 18, 65, 120], "
+        "or a list of categories."
+    )
+
+
+def _is_list(one: Any) -> bool:
+    return isinstance(one, (list, tuple, np.ndarray))
+
+
+def columns_of(values: Any, dimensions: int) -> list[Any]:
+    """Read records as columns: a 1-D sequence, an array of n rows, or a mapping of columns."""
+    if isinstance(values, Mapping):
+        columns = list(values.values())
+        if len({len(column) for column in columns}) != 1:
+            raise DataError("Columns of records are at least one, and equally long.")
+        return columns
+    if not hasattr(values, "dtype"):
+        return [list(values)] if dimensions == 1 else _transposed(list(values), dimensions)
+    array = np.asarray(values)
+    if array.ndim == 1 and dimensions == 1:
+        return [array]
+    if array.ndim != 2 or array.shape[1] != dimensions:
+        raise DataError(
+            f"The bins are of {dimensions} dimensions, and the array is of shape {array.shape}; "
+            "give one row per record."
+        )
+    return [array[:, k] for k in range(dimensions)]
+
+
+def _transposed(rows: Sequence[Any], dimensions: int) -> list[Any]:
+    nowhere = (math.nan,) * dimensions
+    whole = [row if _is_list(row) and len(row) == dimensions else nowhere for row in rows]
+    return [[row[k] for row in whole] for k in range(dimensions)]
+
+
+def flat_places(axes: Sequence[Axis], columns: Sequence[Any]) -> NDArray[np.int64]:
+    """Give the bin of each record in the flattened grid, −1 for none."""
+    places = [one.places(column) for one, column in zip(axes, columns, strict=True)]
+    shape = tuple(one.bins for one in axes)
+    inside = np.logical_and.reduce([place >= 0 for place in places])
+    flat = np.full(inside.shape, -1, dtype=np.int64)
+    flat[inside] = np.ravel_multi_index([place[inside] for place in places], shape)
+    return flat
