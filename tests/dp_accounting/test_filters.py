@@ -90,7 +90,7 @@ costs = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(costs, min_size=1, max_size=8))
 def test_totals_are_sums_and_read_back(many):
     spent = spend(*many)
@@ -220,7 +220,7 @@ def test_pure_answers_still_fit_after_gaussian_ones():
     assert not fits(budget, spend(small, Cost(0.9)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(costs, min_size=1, max_size=6), costs)
 def test_more_never_fits_where_less_did_not(many, more):
     for budget in (PureDP(2), ZCDP(1), ApproxDP(2, 0.01)):
@@ -228,7 +228,7 @@ def test_more_never_fits_where_less_did_not(many, more):
             assert not fits(budget, spend(*many, more))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(costs, min_size=1, max_size=6))
 def test_totals_and_rests_agree_with_the_decision(many):
     for budget in (ApproxDP(2, 0.01), ApproxDP(0.5, 1e-6)):

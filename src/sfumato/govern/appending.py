@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import insert, select, text
 
 from sfumato.errors import GovernanceError
 from sfumato.govern.chain import Entry, canonical
-from sfumato.govern.tables import entries, head
+from sfumato.govern.statements import Statement
+from sfumato.govern.tables import entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -29,32 +30,29 @@ class Head(NamedTuple):
     hash: str
 
 
-_LOCK_HEAD = select(head.c.count, head.c.hash).where(head.c.id == 1).with_for_update()
-_READ_HEAD = select(head.c.count, head.c.hash).where(head.c.id == 1)
-_MOVE_HEAD = (
-    update(head)
-    .where(head.c.id == 1)
-    .values(count=bindparam("new_count"), hash=bindparam("new_hash"))
-)
-_INSERT = insert(entries)
+_HEAD = text("SELECT count, hash FROM sfumato_head WHERE id = 1")
+_READ_HEAD = Statement(_HEAD)
+_LOCK_HEAD = {"sqlite": _READ_HEAD, "postgresql": Statement(text(f"{_HEAD} FOR UPDATE"))}
+_MOVE_HEAD = Statement(text("UPDATE sfumato_head SET count = :count, hash = :hash WHERE id = 1"))
+_INSERT = Statement(insert(entries))
 _ALL = select(entries).order_by(entries.c.number)
 
 
 def lock_head(connection: Connection) -> Head:
     """Exclude other writers, and see where the chain ends."""
-    return _head(connection.execute(_LOCK_HEAD).first())
+    return _head(_LOCK_HEAD[connection.dialect.name].run(connection))
 
 
 def read_head(connection: Connection) -> Head:
     """See where the chain ends."""
-    return _head(connection.execute(_READ_HEAD).first())
+    return _head(_READ_HEAD.run(connection))
 
 
 def append(connection: Connection, after: Head, entry: Entry) -> Entry:
     """Place an entry at the end of the chain."""
     placed = entry.placed(after.number + 1, after.hash)
-    connection.execute(_INSERT, _row(placed))
-    connection.execute(_MOVE_HEAD, {"new_count": placed.number, "new_hash": placed.hash})
+    _INSERT.run(connection, **_row(placed))
+    _MOVE_HEAD.run(connection, count=placed.number, hash=placed.hash)
     return placed
 
 
@@ -65,16 +63,10 @@ def read_entries(connection: Connection, dataset: str | None = None) -> Iterator
         yield _entry(row)
 
 
-def read_entry(connection: Connection, number: int) -> Entry | None:
-    """Read one entry."""
-    row = connection.execute(select(entries).where(entries.c.number == number)).first()
-    return None if row is None else _entry(row)
-
-
-def _head(row: Any) -> Head:
-    if row is None:
+def _head(rows: list[Sequence[Any]]) -> Head:
+    if not rows:
         raise GovernanceError("The ledger has lost its head; run `sfumato ledger verify`.")
-    return Head(int(row[0]), str(row[1]))
+    return Head(int(rows[0][0]), str(rows[0][1]))
 
 
 def _row(entry: Entry) -> dict[str, Any]:

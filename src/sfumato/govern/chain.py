@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +23,9 @@ GENESIS = "0" * 64
 
 CHARGED, ANSWERED, FAILED = "charged", "answered", "failed"
 REGISTERED, AMENDED, BLOCK_ADDED = "registered", "amended", "block-added"
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+)
 RESERVED = frozenset({CHARGED, ANSWERED, FAILED, REGISTERED, AMENDED, BLOCK_ADDED})
 """Kinds that only the ledger itself writes."""
 
@@ -50,21 +53,22 @@ class Entry:
     def placed(self, number: int, previous: str) -> Entry:
         """Give this entry its place in the chain, the time and its hash."""
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        placed = replace(self, number=number, previous=previous, time=now)
-        return replace(placed, hash=placed.digest())
+        fields = {**vars(self), "number": number, "previous": previous, "time": now}
+        return Entry(**{**fields, "hash": _digest(fields)})
 
     def digest(self) -> str:
         """Compute the hash from everything else in the entry."""
-        fields = asdict(self)
-        del fields["hash"]
-        return hashlib.sha256(canonical(fields).encode("ascii")).hexdigest()
+        return _digest(vars(self))
+
+
+def _digest(fields: dict[str, Any]) -> str:
+    told = {name: value for name, value in fields.items() if name != "hash"}
+    return hashlib.sha256(canonical(told).encode("ascii")).hexdigest()
 
 
 def canonical(value: Any) -> str:
     """Write a value of plain JSON in its one canonical form."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    )
+    return _ENCODER.encode(value)
 
 
 def key_of(question: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, select, text
+from sqlalchemy import text
 
 from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.errors import GovernanceError, ParameterError, PositionMoved
@@ -24,7 +24,7 @@ from sfumato.govern.limits import check, names_of
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
 from sfumato.govern.registering import MAIN, known_blocks, needed
-from sfumato.govern.tables import accounts, positions
+from sfumato.govern.statements import Statement
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -36,22 +36,28 @@ __all__ = ["Charge", "PositionMoved", "Receipt", "charge", "position"]
 Key = tuple[str, str, str]
 """A block, a scope and a name: what an account of a dataset is kept for."""
 
-_ACCOUNTS = select(accounts.c.block, accounts.c.scope, accounts.c.name, accounts.c.spent).where(
-    accounts.c.dataset == bindparam("dataset"),
-    accounts.c.block.in_(bindparam("blocks", expanding=True)),
-    accounts.c.name.in_(bindparam("names", expanding=True)),
+_ACCOUNTS = Statement(
+    text(
+        "SELECT scope, name, spent FROM sfumato_accounts WHERE dataset = :dataset AND "
+        "block = :block AND scope IN ('dataset', 'analyst', 'purpose') AND "
+        "name IN ('', :analyst, :purpose)"
+    )
 )
-_KEEP = text(
-    "INSERT INTO sfumato_accounts (dataset, block, scope, name, spent) "
-    "VALUES (:dataset, :block, :scope, :name, :spent) "
-    "ON CONFLICT (dataset, block, scope, name) DO UPDATE SET spent = excluded.spent"
+_KEEP = Statement(
+    text(
+        "INSERT INTO sfumato_accounts (dataset, block, scope, name, spent) "
+        "VALUES (:dataset, :block, :scope, :name, :spent) "
+        "ON CONFLICT (dataset, block, scope, name) DO UPDATE SET spent = excluded.spent"
+    )
 )
-_POSITION = select(positions.c.charges).where(
-    positions.c.dataset == bindparam("dataset"), positions.c.analyst == bindparam("analyst")
+_POSITION = Statement(
+    text("SELECT charges FROM sfumato_positions WHERE dataset = :dataset AND analyst = :analyst")
 )
-_MOVE_ON = text(
-    "INSERT INTO sfumato_positions (dataset, analyst, charges) VALUES (:dataset, :analyst, 1) "
-    "ON CONFLICT (dataset, analyst) DO UPDATE SET charges = sfumato_positions.charges + 1"
+_MOVE_ON = Statement(
+    text(
+        "INSERT INTO sfumato_positions (dataset, analyst, charges) VALUES (:dataset, :analyst, 1) "
+        "ON CONFLICT (dataset, analyst) DO UPDATE SET charges = sfumato_positions.charges + 1"
+    )
 )
 
 
@@ -102,8 +108,8 @@ def charge(connection: Connection, wanted: Charge) -> Receipt:
     reached("charge-checked")
     entry = append(connection, head, _entry(wanted))
     reached("charge-appended")
-    connection.execute(
-        _KEEP,
+    _KEEP.run_each(
+        connection,
         [
             {
                 "dataset": wanted.dataset,
@@ -115,7 +121,7 @@ def charge(connection: Connection, wanted: Charge) -> Receipt:
             for (block, scope, name), spent in totals.items()
         ],
     )
-    connection.execute(_MOVE_ON, {"dataset": wanted.dataset, "analyst": wanted.analyst})
+    _MOVE_ON.run(connection, dataset=wanted.dataset, analyst=wanted.analyst)
     reached("charge-counted")
     return Receipt(entry.number, entry.hash, wanted)
 
@@ -124,10 +130,11 @@ def read_accounts(
     connection: Connection, dataset: str, blocks: tuple[str, ...], names: dict[str, str]
 ) -> dict[Key, Spent]:
     """Read the totals of all three scopes on some blocks; an account not yet used has none."""
-    parameters = {"dataset": dataset, "blocks": blocks, "names": sorted(set(names.values()))}
+    who = {"analyst": names["analyst"], "purpose": names["purpose"]}
     kept = {
-        (row.block, row.scope, row.name): spent_from(row.spent)
-        for row in connection.execute(_ACCOUNTS, parameters)
+        (block, scope, name): spent_from(written)
+        for block in blocks
+        for scope, name, written in _ACCOUNTS.run(connection, dataset=dataset, block=block, **who)
     }
     return {
         (block, scope, name): kept.get((block, scope, name), Spent())
@@ -138,7 +145,7 @@ def read_accounts(
 
 def position(connection: Connection, dataset: str, analyst: str) -> int:
     """Count the charges of an analyst on a dataset."""
-    found = connection.scalar(_POSITION, {"dataset": dataset, "analyst": analyst})
+    found = _POSITION.first(connection, dataset=dataset, analyst=analyst)
     return 0 if found is None else int(found)
 
 
@@ -182,11 +189,13 @@ def _checked_totals(
 ) -> dict[Key, Spent]:
     names = names_of(wanted.analyst, wanted.purpose or "")
     before = read_accounts(connection, wanted.dataset, wanted.blocks, names)
-    for (block, scope, name), spent in before.items():
+    after = {key: spent.plus(wanted.cost) for key, spent in before.items()}
+    for key, spent in before.items():
+        block, scope, name = key
         limit = registration.limits.of(scope, name)
         if limit is not None:
-            check(limit, spent, wanted.cost, scope=scope, name=name, block=block)
-    return {key: spent.plus(wanted.cost) for key, spent in before.items()}
+            check(limit, spent, after[key], scope=scope, name=name, block=block)
+    return after
 
 
 def _entry(wanted: Charge) -> Entry:

@@ -107,7 +107,7 @@ class Store:
             try:
                 with connection.begin():
                     yield connection
-            except DBAPIError:
+            except (DBAPIError, self._driver.Error):
                 self._discard()
                 raise
 
@@ -131,21 +131,28 @@ class Store:
             connection.invalidate()
             connection.close()
 
+    @property
+    def _driver(self) -> Any:
+        """The module of the database's driver, with its errors."""
+        return self._engine.dialect.dbapi
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (UnicodeEncodeError, DataError):
+        except (UnicodeEncodeError, DataError, self._driver.DataError):
             raise ParameterError(
                 "A text for the ledger holds a character that cannot be kept: a NUL or half of a "
                 "surrogate pair."
             ) from None
-        except DBAPIError as error:
+        except (DBAPIError, self._driver.Error) as error:
             raise GovernanceError(_sentence(error, self.name)) from None
 
     def _made(self) -> Engine:
         try:
-            engine = create_engine(self.url, poolclass=NullPool, connect_args=_arguments(self.url))
+            engine = create_engine(
+                self.url, poolclass=NullPool, connect_args=_arguments(self.url), **_style(self.url)
+            )
         except (ImportError, NoSuchModuleError):
             raise MissingExtra("psycopg", "postgres", "A ledger in Postgres") from None
         sqlite = engine.dialect.name == "sqlite"
@@ -227,6 +234,11 @@ def _arguments(url: URL) -> dict[str, Any]:
     return {"connect_timeout": 30}
 
 
+def _style(url: URL) -> dict[str, Any]:
+    """Let both databases take parameters by name."""
+    return {"paramstyle": "named"} if url.get_backend_name() == "sqlite" else {}
+
+
 def _set_up_sqlite(connection: Any, _: object) -> None:
     connection.isolation_level = None  # transactions are begun by our own statement
     connection.execute("PRAGMA synchronous = FULL")
@@ -249,9 +261,10 @@ def _begin_postgres(connection: Connection) -> None:
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
-def _sentence(error: DBAPIError, name: str) -> str:
-    kind = type(error.orig).__name__
-    if kind in {"LockNotAvailable", "QueryCanceled"} or "locked" in str(error.orig):
+def _sentence(error: Exception, name: str) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    kind = type(cause).__name__
+    if kind in {"LockNotAvailable", "QueryCanceled"} or "locked" in str(cause):
         return f"The ledger at {name} is busy; others kept it for {PATIENCE:.0f} seconds."
     return (
         f"The ledger at {name} cannot be used ({kind}). Nothing is answered without a ledger; a "

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
-    from sfumato.dp.accounting.costs import Cost, Spent
+    from sfumato.dp.accounting.costs import Spent
 
 SCOPES = ("dataset", "analyst", "purpose")
 
@@ -93,17 +93,18 @@ def names_of(analyst: str, purpose: str) -> dict[str, str]:
     return {"dataset": "", "analyst": analyst, "purpose": purpose}
 
 
-def check(limit: Guarantee, spent: Spent, cost: Cost, *, scope: str, name: str, block: str) -> None:
-    """Refuse a cost that a limit does not cover."""
-    after = spent.plus(cost)
+def check(
+    limit: Guarantee, spent: Spent, after: Spent, *, scope: str, name: str, block: str
+) -> None:
+    """Refuse a charge after which a limit would be passed."""
     if fits(limit, after):
         return
     which = f"the limit of {_called(scope, name)}" + ("" if block == "main" else f", block {block}")
-    if cost.delta and not isinstance(limit, ApproxDP):
+    if after.delta > spent.delta and not isinstance(limit, ApproxDP):
         raise BudgetExceeded(
             _no_place(which, limit, "a δ"), limit=scope, remaining=left(limit, spent)
         )
-    if cost.mu_squared and isinstance(limit, PureDP):
+    if after.mu_squared > spent.mu_squared and isinstance(limit, PureDP):
         raise BudgetExceeded(
             _no_place(which, limit, "Gaussian noise"), limit=scope, remaining=left(limit, spent)
         )

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import insert, text, update
 
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.appending import append, lock_head
@@ -26,6 +26,7 @@ from sfumato.govern.chain import AMENDED, BLOCK_ADDED, REGISTERED, Entry, canoni
 from sfumato.govern.faults import reached
 from sfumato.govern.limits import Limits
 from sfumato.govern.policies import Free, Policy, policy_from_json
+from sfumato.govern.statements import Statement
 from sfumato.govern.tables import blocks, registrations
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 MAIN = "main"
 """The block of the rows that a dataset was registered with."""
 
-_BODY = select(registrations.c.body).where(registrations.c.dataset == bindparam("wanted"))
-_BLOCKS = select(blocks.c.block).where(blocks.c.dataset == bindparam("wanted"))
+_BODY = Statement(text("SELECT body FROM sfumato_registrations WHERE dataset = :dataset"))
+_BLOCKS = Statement(text("SELECT block FROM sfumato_blocks WHERE dataset = :dataset"))
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def registration_from(body: str) -> Registration:
 
 def find(connection: Connection, dataset: str) -> Registration | None:
     """Read the registration of a dataset that is in force."""
-    body = connection.scalar(_BODY, {"wanted": dataset})
+    body = _BODY.first(connection, dataset=dataset)
     return None if body is None else registration_from(body)
 
 
@@ -163,7 +164,7 @@ def add_block(connection: Connection, dataset: str, block: str, fingerprint: str
 
 def known_blocks(connection: Connection, dataset: str) -> frozenset[str]:
     """Name the blocks of a dataset."""
-    return frozenset(connection.scalars(_BLOCKS, {"wanted": dataset}))
+    return frozenset(row[0] for row in _BLOCKS.run(connection, dataset=dataset))
 
 
 def _same(found: Registration, wanted: Registration) -> None:

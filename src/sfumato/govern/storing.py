@@ -12,33 +12,30 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import insert, text
 
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.appending import append, lock_head
 from sfumato.govern.chain import ANSWERED, FAILED, Entry, check_text, key_of
 from sfumato.govern.faults import reached
-from sfumato.govern.tables import answers, entries
+from sfumato.govern.statements import Statement
+from sfumato.govern.tables import answers
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sfumato.govern.charging import Receipt
 
-_CODE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_OUTCOME = select(entries.c.kind).where(entries.c.refers == bindparam("charge"))
-_CHARGE = select(entries.c.hash).where(entries.c.number == bindparam("charge"))
-_STORED = (
-    select(answers.c.answer)
-    .where(
-        answers.c.dataset == bindparam("dataset"),
-        answers.c.analyst == bindparam("analyst"),
-        answers.c.fingerprint == bindparam("fingerprint"),
-        answers.c.question_key == bindparam("key"),
+_CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_OUTCOME = Statement(text("SELECT kind FROM sfumato_entries WHERE refers = :charge"))
+_CHARGE = Statement(text("SELECT hash FROM sfumato_entries WHERE number = :charge"))
+_STORED = Statement(
+    text(
+        "SELECT answer FROM sfumato_answers WHERE dataset = :dataset AND analyst = :analyst AND "
+        "fingerprint = :fingerprint AND question_key = :key ORDER BY charge DESC LIMIT 1"
     )
-    .order_by(answers.c.charge.desc())
-    .limit(1)
 )
+_STORE = Statement(insert(answers))
 
 
 def settle(connection: Connection, receipt: Receipt, answer: str) -> None:
@@ -53,16 +50,14 @@ def settle(connection: Connection, receipt: Receipt, answer: str) -> None:
     append(connection, head, _outcome(ANSWERED, receipt, details))
     reached("settle-appended")
     charge = receipt.charge
-    connection.execute(
-        insert(answers),
-        {
-            "charge": receipt.number,
-            "dataset": charge.dataset,
-            "analyst": charge.analyst,
-            "fingerprint": charge.fingerprint,
-            "question_key": key_of(charge.question),
-            "answer": answer,
-        },
+    _STORE.run(
+        connection,
+        charge=receipt.number,
+        dataset=charge.dataset,
+        analyst=charge.analyst,
+        fingerprint=charge.fingerprint,
+        question_key=key_of(charge.question),
+        answer=answer,
     )
     reached("settle-counted")
 
@@ -71,7 +66,7 @@ def fail(connection: Connection, receipt: Receipt, code: str) -> None:
     """Record that a charge was not answered; it stays paid."""
     if not _CODE.fullmatch(code):
         raise ParameterError(
-            "A failure has a short code of lower-case letters, digits and hyphens, such as "
+            "A failure has a short code of letters, digits and hyphens, such as "
             "'engine-failed'; messages may quote data."
         )
     head = lock_head(connection)
@@ -85,13 +80,10 @@ def stored(
     connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
 ) -> str | None:
     """Find the latest answer to a question, if this analyst has one on unchanged data."""
-    parameters = {
-        "dataset": dataset,
-        "analyst": analyst,
-        "fingerprint": fingerprint,
-        "key": key_of(question),
-    }
-    found = connection.scalar(_STORED, parameters)
+    key = key_of(question)
+    found = _STORED.first(
+        connection, dataset=dataset, analyst=analyst, fingerprint=fingerprint, key=key
+    )
     return None if found is None else str(found)
 
 
@@ -101,9 +93,9 @@ def answer_hash(answer: str) -> str:
 
 
 def _unsettled(connection: Connection, receipt: Receipt) -> None:
-    if connection.scalar(_CHARGE, {"charge": receipt.number}) != receipt.hash:
+    if _CHARGE.first(connection, charge=receipt.number) != receipt.hash:
         raise GovernanceError("This receipt is not from this ledger.")
-    outcome = connection.scalar(_OUTCOME, {"charge": receipt.number})
+    outcome = _OUTCOME.first(connection, charge=receipt.number)
     if outcome is not None:
         raise GovernanceError(f"The charge {receipt.number} is already {outcome}.")
 

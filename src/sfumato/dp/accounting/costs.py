@@ -12,7 +12,7 @@ no decimal parameter makes, is rounded, and then upwards.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -135,16 +135,17 @@ class Spent:
 
     def plus(self, cost: Cost) -> Spent:
         """Add one charge."""
-        totals = Spent(
-            epsilon=_kept(self.epsilon + cost.epsilon),
-            epsilon_squared=_kept(self.epsilon_squared + cost.epsilon**2),
-            mu_squared=_kept(self.mu_squared + cost.mu_squared),
-            delta=_kept(self.delta + cost.delta),
+        totals = (
+            _sum(self.epsilon, cost.epsilon),
+            _sum(self.epsilon_squared, cost.epsilon**2),
+            _sum(self.mu_squared, cost.mu_squared),
+            _sum(self.delta, cost.delta),
         )
+        opens = self.opening is None and cost.mu_squared
         pure = bool(cost.epsilon) and not (cost.mu_squared or cost.delta)
-        return replace(
-            totals,
-            opening=totals if self.opening is None and cost.mu_squared else self.opening,
+        return Spent(
+            *totals,
+            opening=Spent(*totals) if opens else self.opening,
             began_pure=pure if self.is_nothing else self.began_pure,
         )
 
@@ -179,7 +180,10 @@ def root_up(square: Fraction) -> Fraction:
     return Fraction(sqrt_up(square))
 
 
-def _kept(total: Fraction) -> Fraction:
+def _sum(before: Fraction, more: Fraction) -> Fraction:
+    if not more:
+        return before
+    total = before + more
     if total.denominator <= _GRID:
         return total
     return Fraction(math.ceil(total * _GRID), _GRID)
