@@ -6,7 +6,7 @@ the keys first and then the measures, in the order they were asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask import fluent_aggregates as aggregates
@@ -96,6 +96,7 @@ class Asking:
     kept: Term | None = None
     sorting: tuple[tuple[Term, bool], ...] = ()
     most: int | None = None
+    asker: Any = field(default=None, compare=False, repr=False)
 
     def aggregate(self, **measures: object) -> Asking:
         """Ask for numbers, each under its name; arithmetic on aggregates is allowed."""
@@ -151,6 +152,19 @@ class Asking:
         if isinstance(most, bool) or not isinstance(most, int) or most < 0:
             raise ParameterError(f"A limit is a whole number, and {most!r} was given.")
         return replace(self, most=most)
+
+    def ask(self, **price: Any) -> Any:
+        """Have the question answered by the session it began with, at a price."""
+        return self._session().ask(self, **price)
+
+    def estimate(self, **price: Any) -> Any:
+        """Tell what the question would cost and how far off it would be; nothing is spent."""
+        return self._session().estimate(self, **price)
+
+    def _session(self) -> Any:
+        if self.asker is None:
+            raise ParameterError("Begin with session.table(…), so that there is one to ask.")
+        return self.asker
 
     @property
     def question(self) -> Question:

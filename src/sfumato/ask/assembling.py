@@ -24,7 +24,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sfumato.ask.language import Aggregate, Bounds
+    from sfumato.ask.language import Aggregate, Bounds, Value
     from sfumato.ask.scopes import Scope
 
 MOST_GROUPS = 1_000_000
@@ -157,9 +157,22 @@ def key(name: str, expression: Expression, scope: Scope, given: Given) -> Key:
         if label in given.keys:
             given.used.add(label)
             asked = given.keys[label]
-            return Key(name, expression, None if asked is None else given_values(name, kind, asked))
+            values = None if asked is None else given_values(name, kind, asked)
+            _check_domain(own, values, dict(scope.domains).get(own))
+            return Key(name, expression, values)
     where = scope.relation.condition if isinstance(scope.relation, Filter) else None
     return Key(name, expression, public_values(expression, dict(scope.domains), where))
+
+
+def _check_domain(
+    name: str, values: Sequence[Value] | None, domain: Sequence[Value] | None
+) -> None:
+    """Hold a question to the values the owner declared."""
+    if domain is not None and (values is None or not {*values} <= {*domain, None}):
+        raise ParameterError(
+            f"The values of {name!r} are declared by the owner; a question can choose among them "
+            "and cannot add others."
+        )
 
 
 def check_groups(keys: Sequence[Key]) -> None:

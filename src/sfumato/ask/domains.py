@@ -8,6 +8,8 @@ privately. NULL is one of the values unless the question says otherwise.
 from __future__ import annotations
 
 import datetime as dt
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +34,7 @@ def public_values(
     where: Expression | None,
 ) -> tuple[Value, ...] | None:
     """Derive the values of a key from declared domains, bounds, its form and the WHERE."""
-    derived = _finite(expression, domains)
+    derived = _finite(expression, _Known(domains, conjuncts(where)))
     asked = _asked(expression, where)
     if asked is None:
         return None if derived is None else ordered(derived)
@@ -77,70 +79,92 @@ def _typed(values: Iterable[Value], kind: Kind) -> set[Value]:
     return {int(one) for one in numbers if one.denominator == 1 and abs(one) <= LARGEST_LEAF}
 
 
-def _finite(expression: Expression, domains: Mapping[str, Sequence[Value]]) -> set[Value] | None:
+@dataclass(frozen=True)
+class _Known:
+    """Declared domains, and what WHERE demands of every row."""
+
+    domains: Mapping[str, Sequence[Value]]
+    demands: tuple[Expression, ...]
+
+    def of(self, column: Column) -> list[Value] | None:
+        """List the values a column may have in a row that WHERE keeps."""
+        values: Iterable[Value] | None = self.domains.get(column.name)
+        if column.kind == "boolean":
+            values = (True, False)
+        elif values is None and column.kind == "integer":
+            values = self._whole(column)
+        if values is None:
+            return None
+        found = [*values, None]
+        if len(found) > MOST_VALUES + 1:
+            return None
+        about = [term for term in self.demands if columns_of(term) == {column}]
+        return [v for v in found if all(evaluate(t, {column.name: v}) is True for t in about)]
+
+    def _whole(self, column: Column) -> range | None:
+        """List the whole numbers between bounds, be they declared or demanded."""
+        low, high = interval_of(column) or (-LARGEST_LEAF, LARGEST_LEAF)
+        for term in self.demands:
+            match term:
+                case Compare("<" | "<=", Column() as it, Constant(end, _)) if it == column:
+                    high = min(high, Fraction(end)) if isinstance(end, (int, Fraction)) else high
+                case Compare(">" | ">=", Column() as it, Constant(end, _)) if it == column:
+                    low = max(low, Fraction(end)) if isinstance(end, (int, Fraction)) else low
+        if high - low >= MOST_VALUES:
+            return None
+        return range(math.floor(low), math.ceil(high) + 1)
+
+
+def _finite(expression: Expression, known: _Known) -> set[Value] | None:
+    enumerated = _by_enumeration(expression, known)
+    if enumerated is not None:
+        return enumerated
     if kind_of(expression) == "boolean":
         return {True, False, None}
-    enumerated = _by_enumeration(expression, domains)
-    return enumerated if enumerated is not None else _by_form(expression, domains)
+    return _by_form(expression, known)
 
 
-def _by_enumeration(
-    expression: Expression, domains: Mapping[str, Sequence[Value]]
-) -> set[Value] | None:
+def _by_enumeration(expression: Expression, known: _Known) -> set[Value] | None:
     """Compute the expression for every value of the one column it reads."""
     columns = columns_of(expression)
     if len(columns) != 1:
         return None
     (column,) = columns
-    values = _of_column(column, domains)
-    if values is None:
-        return None
-    return {evaluate(expression, {column.name: value}) for value in (*values, None)}
+    values = known.of(column)
+    return None if not values else {evaluate(expression, {column.name: v}) for v in values}
 
 
-def _of_column(column: Column, domains: Mapping[str, Sequence[Value]]) -> Iterable[Value] | None:
-    if column.kind == "boolean":
-        return (True, False)
-    if column.name in domains and len(domains[column.name]) <= MOST_VALUES:
-        return domains[column.name]
-    return _whole(column) if column.bounds is not None and column.kind == "integer" else None
-
-
-def _by_form(expression: Expression, domains: Mapping[str, Sequence[Value]]) -> set[Value] | None:
+def _by_form(expression: Expression, known: _Known) -> set[Value] | None:
     match expression:
         case Constant(value, _):
             return {value}
         case Case(branches, default):
-            return _union([*(result for _, result in branches), default], domains)
+            return _union([*(result for _, result in branches), default], known)
         case Apply("coalesce", arguments):
-            return _union(arguments, domains)
+            return _union(arguments, known)
         case Apply("floor" | "ceil" | "round" | "month" | "day", _):
             whole = _whole(expression)
             return None if whole is None else {*whole, None}
         case Arithmetic("+" | "-" | "*", left, Constant()) as term:
-            return _mapped(left, term, domains)
+            return _mapped(left, term, known)
         case Arithmetic("+" | "*", Constant(), right) as term:
-            return _mapped(right, term, domains)
+            return _mapped(right, term, known)
     return None
 
 
-def _union(
-    terms: Iterable[Expression], domains: Mapping[str, Sequence[Value]]
-) -> set[Value] | None:
+def _union(terms: Iterable[Expression], known: _Known) -> set[Value] | None:
     found: set[Value] = {None}
     for term in terms:
-        values = _finite(term, domains)
+        values = _finite(term, known)
         if values is None or len(found) > MOST_VALUES:
             return None
         found |= values
     return found
 
 
-def _mapped(
-    inner: Expression, term: Arithmetic, domains: Mapping[str, Sequence[Value]]
-) -> set[Value] | None:
+def _mapped(inner: Expression, term: Arithmetic, known: _Known) -> set[Value] | None:
     """Compute inner ∘ constant for every value of the inner term."""
-    values = _finite(inner, domains) if kind_of(inner) == "integer" else None
+    values = _finite(inner, known) if kind_of(inner) == "integer" else None
     if values is None:
         return None
     hole = Column("", "integer")

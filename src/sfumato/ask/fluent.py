@@ -12,7 +12,7 @@ scopes, joins and checks::
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.asking import Asking, RowNames, asked_for
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from sfumato.ask.language import TableFacts
 
 
+def begin(session: Any, name: str) -> Rows:
+    """Begin a question of a session; ``Asking.ask(epsilon=…)`` then answers it there."""
+    return replace(table(session._open.facts, name), asker=session)  # noqa: SLF001 - its own facts
+
+
 def table(facts: Mapping[str, TableFacts], name: str) -> Rows:
     """Begin with the rows of a private table."""
     found = table_named(Name(name, quoted=True), facts)
@@ -49,6 +54,7 @@ class Rows:
     facts: Mapping[str, TableFacts]
     scope: Scope
     alias: str
+    asker: Any = field(default=None, compare=False, repr=False)
 
     def _term(self, what: object) -> Expression:
         return checked(named(what).read(RowNames(self.scope)))
@@ -133,11 +139,11 @@ class Rows:
         """Group by columns or terms; ``keys`` gives the values each may have."""
         wanted: dict[str, object] = {name: name for name in columns} | terms
         grouped = tuple((short(name), self._term(what)) for name, what in wanted.items())
-        return Asking(self.scope, grouped, tuple((keys or {}).items()))
+        return Asking(self.scope, grouped, tuple((keys or {}).items()), asker=self.asker)
 
     def aggregate(self, **measures: object) -> Asking:
         """Ask for numbers about all rows."""
-        return Asking(self.scope).aggregate(**measures)
+        return Asking(self.scope, asker=self.asker).aggregate(**measures)
 
     def count(self) -> Asking:
         """Count the rows."""

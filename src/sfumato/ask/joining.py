@@ -162,7 +162,7 @@ def per_person(
         scope,
         relation=PerPerson(scope.relation, tuple(keys), tuple(aggregates)),
         seen=(),
-        people=(Person(scope.table, scope.person),),
+        people=(Person(scope.table, scope.person, scope.people[0].kind if scope.people else None),),
         taken=frozenset({scope.person.lower(), *(name.lower() for name in columns)}),
         domains=kept,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from sfumato.ask.parsing_nodes import Node
 
@@ -30,7 +31,9 @@ def nearest(
 ) -> str | None:
     """Give the first rewriting that can be answered."""
     for rewritten in _rewritings(tree, facts, code):
-        sql = str(rewritten.sql(dialect="duckdb", comments=False))
+        sql = str(
+            rewritten.sql(dialect="duckdb", comments=False, unsupported_level=ErrorLevel.IGNORE)
+        )
         if answerable(sql, facts):
             return sql
     return None
@@ -142,12 +145,13 @@ def _first_of_union(tree: Node, _: Facts) -> Iterator[Node]:
         yield union.this
 
 
-def _left_joins(tree: Node, _: Facts) -> Iterator[Node]:
+def _left_joins(tree: Node, facts: Facts) -> Iterator[Node]:
     for join in tree.find_all(exp.Join):
         if join.args.get("on") or join.args.get("using"):
             join.set("side", None)
             join.set("kind", None)
-    yield tree
+    yield tree.copy()
+    yield from _people_joined(tree, facts)
 
 
 def _aggregates(tree: Node, _: Facts) -> Iterator[Node]:
@@ -159,6 +163,47 @@ def _aggregates(tree: Node, _: Facts) -> Iterator[Node]:
         if not isinstance(call, (exp.Count, exp.Sum, exp.Avg)) and isinstance(call.this, Node):
             call.replace(exp.Count(this=call.this.copy()))
     yield tree
+
+
+def _clamped(tree: Node, _: Facts) -> Iterator[Node]:
+    """Clamp what is added up per person."""
+    for call in list(tree.find_all(exp.Sum, exp.Avg)):
+        if call.find_ancestor(exp.Subquery, exp.CTE) is None:
+            continue
+        low, high = exp.Literal.number(0), exp.Literal.number(100)
+        inner = exp.Anonymous(this="CLAMP", expressions=[call.this.copy(), low, high])
+        call.set("this", inner)
+    yield tree
+
+
+def _means(tree: Node, _: Facts) -> Iterator[Node]:
+    """Take the mean of each person in place of an aggregate that is not answered per person."""
+    for call in list(tree.find_all(exp.AggFunc)):
+        inside = call.find_ancestor(exp.Subquery, exp.CTE) is not None
+        simple = isinstance(call, (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max))
+        if inside and not simple and isinstance(call.this, exp.Column):
+            call.replace(exp.Avg(this=call.this.copy()))
+    yield tree
+
+
+def _semi_joins(tree: Node, _: Facts) -> Iterator[Node]:
+    """Join on the person in place of ``person IN (SELECT person …)``."""
+    where = tree.args.get("where")
+    if where is None or not isinstance(tree, exp.Select):
+        return
+    kept, joined = [], tree.copy()
+    for term in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+        query = term.args.get("query") if isinstance(term, exp.In) else None
+        inner = query.this if isinstance(query, exp.Subquery) else query
+        if not isinstance(inner, exp.Select) or not isinstance(term.this, exp.Column):
+            kept.append(term)
+            continue
+        found = exp.Subquery(this=inner.copy().distinct(), alias=exp.TableAlias(
+            this=exp.to_identifier("others")))  # fmt: skip
+        using = [exp.to_identifier(term.this.name, quoted=True)]
+        joined.append("joins", exp.Join(this=found, using=using))
+    joined.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+    yield joined
 
 
 def _people_joined(tree: Node, facts: Facts) -> Iterator[Node]:
@@ -204,4 +249,7 @@ _RULES: Mapping[str, Rule] = {
     "not_aggregate": _aggregates,
     "window": _aggregates,
     "unsupported": _whole_division,
+    "subquery_bounds": _clamped,
+    "subquery_aggregate": _means,
+    "subquery_where": _semi_joins,
 }

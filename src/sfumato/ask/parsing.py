@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from sfumato.ask.analysis import kind_of
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 MOST_TEXT = 20_000
 MOST_ITEMS = 200
+_BEGINNINGS = frozenset({"SELECT", "WITH", "FROM", "("})
 _SELECT = (
     "with", "expressions", "from", "joins", "where", "group", "having", "order", "limit",
 )  # fmt: skip
@@ -84,17 +85,40 @@ def syntax_tree(sql: str) -> Node:
     """Parse one statement, with sqlglot's complaints in a sentence of ours."""
     if len(sql) > MOST_TEXT:
         raise refuse("too_long", what=f"at most {MOST_TEXT:,} characters are read")
+    dialect = Dialect.get_or_raise("duckdb")
     try:
-        trees = [tree for tree in sqlglot.parse(sql, read="duckdb") if tree is not None]
+        tokens = dialect.tokenize(sql)
+        _check_tokens(tokens)
+        trees = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
     except SqlglotError as error:
         raise _syntax(error) from None
     except RecursionError:
         raise refuse("too_deep", most=MOST_DEPTH) from None
+    except Refused:
+        raise
     except Exception:  # noqa: BLE001 - whatever a parser raises on odd text is bad syntax
         raise refuse("syntax", what="the parser stopped", line=1, column=1) from None
     if len(trees) != 1:
         raise refuse("one_statement", what=f"{len(trees)} statements")
     return cast("Node", trees[0])
+
+
+def _check_tokens(tokens: Sequence[Any]) -> None:
+    """Refuse other statements and deep nesting before anything is built."""
+    body = list(tokens)
+    while body and body[-1].token_type == TokenType.SEMICOLON:
+        body.pop()
+    if not body:
+        raise refuse("one_statement", what="an empty text")
+    if body[0].text.upper() not in _BEGINNINGS:
+        raise refuse("one_statement", what=body[0].text.upper())
+    if any(token.token_type == TokenType.SEMICOLON for token in body):
+        raise refuse("one_statement", what="several")
+    level = 0
+    for token in body:
+        level += (token.text in {"(", "[", "{"}) - (token.text in {")", "]", "}"})
+        if level > MOST_DEPTH:
+            raise refuse("too_deep", most=MOST_DEPTH)
 
 
 def _syntax(error: SqlglotError) -> Refused:

@@ -37,7 +37,7 @@ def join(node: Node, left: Source, right: Source) -> Scope:
     else:
         pairs, rest = _equalities(on, one, other)
     if rest and outer:
-        raise refuse("join_condition", what=f"a LEFT JOIN with {shown(rest[0])}")
+        raise refuse("join_condition", what=f"the ON of a LEFT JOIN cannot hold {shown(rest[0])}")
     joined = _joined((left, one), (right, other), pairs, outer=outer)
     if using:
         joined = _hidden(joined, using, right[1])
@@ -84,7 +84,15 @@ def _joined(
         names = [f"{side.people[0].table}.{side.people[0].name}" if side.people else side.table
                  for side in (first, second)]  # fmt: skip
         raise refuse("join_person", what=" = ".join(names))
+    for pair in people:
+        _check_people(*pair)
     return join_person(first, second, _values(pairs), outer=outer)
+
+
+def _check_people(one: Any, other: Any) -> None:
+    """Refuse to compare a number with a text, where both are people."""
+    if one.kind is not None and other.kind is not None and one.kind != other.kind:
+        raise refuse("kind", what="A join on the person", wanted=one.kind, given=other.kind)
 
 
 def _to_public(

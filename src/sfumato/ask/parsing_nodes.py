@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from sfumato.ask.language import Constant
 from sfumato.ask.refusals import refuse
@@ -43,7 +44,7 @@ def part(node: Node, name: str) -> Any:
 def shown(node: Node) -> str:
     """Print a node for a message."""
     try:
-        return str(node.sql(dialect="duckdb"))
+        return str(node.sql(dialect="duckdb", comments=False, unsupported_level=ErrorLevel.IGNORE))
     except Exception:  # noqa: BLE001 - a printer's failure must not hide the refusal
         return str(node.key)
 

@@ -73,7 +73,7 @@ class RelationReader:
             found = (join(one, found, right), found[1])
         scope = found[0]
         if isinstance(scope, TableFacts):
-            raise refuse("public_only", name=scope.name)
+            raise refuse("public_subquery" if self.level else "public_only", name=scope.name)
         where = select.args.get("where")
         if where is None:
             return scope

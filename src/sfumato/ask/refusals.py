@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REASONS: Mapping[str, str] = MappingProxyType({
     # the text
     "syntax": "The question is not SQL that can be read: {what} at line {line}, column {column}.",
-    "one_statement": "A question is one SELECT statement, and {what} was given.",
+    "one_statement": "A question is one SELECT statement, not {what}.",
     "too_long": "The question is too long: {what}.",
     "too_deep": "The question is nested too deeply: at most {most} levels are read.",
     "unsupported": "{what} is not part of the language of questions.",
@@ -75,7 +75,6 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "public_only": "{name} is a public table: it can be read without a question.",
     # expressions
     "kind": "{what} needs {wanted}, and {given} was given.",
-    "not_condition": "{what} is not a condition.",
     "literal": "{what} needs literals.",
     "cast": "CAST of {given} to {wanted} is not part of the language: it can fail on single rows.",
     "bad_date": "{what} is not a date written as YYYY-MM-DD.",

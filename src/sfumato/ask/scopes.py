@@ -21,7 +21,7 @@ from sfumato.ask.walking import MOST_DEPTH, MOST_NODES, size_and_depth
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sfumato.ask.language import TableFacts, Value
+    from sfumato.ask.language import Kind, TableFacts, Value
 
 MOST_NAME = 60
 
@@ -54,6 +54,7 @@ class Person:
 
     table: str
     name: str
+    kind: Kind | None = None
     bare: bool = True
 
 
@@ -108,7 +109,7 @@ class Scope:
         seen, people = [], []
         for name, what in named:
             if isinstance(what, Person):
-                people.append(Person(alias, short(name)))
+                people.append(Person(alias, short(name), what.kind))
             else:
                 seen.append(Seen(alias, short(name), what))
         return replace(self, seen=tuple(seen), people=tuple(people))
@@ -121,7 +122,8 @@ def _named(one: Seen | Person, name: Name, table: Name | None) -> bool:
 def scan(facts: TableFacts, alias: str) -> Scope:
     """See a private table."""
     shown = tuple(column for column in facts.columns if column.name != facts.person)
-    people = () if facts.person is None else (Person(alias, facts.person),)
+    kinds = {column.name: column.kind for column in facts.columns}
+    people = () if facts.person is None else (Person(alias, facts.person, kinds.get(facts.person)),)
     return Scope(
         relation=Scan(facts.name, shown),
         seen=tuple(Seen(alias, column.name, column) for column in shown),

@@ -131,7 +131,7 @@ def test_bounds_and_keys_are_part_of_the_question():
         text(sql, bounds={"weight": (0, 100)}),
         text(sql, bounds={"weight": (0, 200)}),
         text(sql, keys={"ward": ["east"]}),
-        text(sql, keys={"ward": None}),
+        text(sql, keys={"ward": ["east", None]}),
         text(sql, keys={"ward": ["east", "west"]}),
     }
     assert len(texts) == 6

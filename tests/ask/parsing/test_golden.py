@@ -1,0 +1,58 @@
+"""Golden pairs: a question, and its canonical text or the reason of its refusal.
+
+A block of a file is a question on one line, then ``= text`` or ``! code: sentence`` and perhaps
+``? nearest``. A change of a file is a change of the language, and is read as one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from clinic import FACTS
+
+from sfumato.ask.canonical import canonical
+from sfumato.ask.parsing import parse
+from sfumato.ask.refusals import REASONS
+from sfumato.errors import Refused
+
+FOLDER = Path(__file__).parent.parent / "golden"
+
+
+def blocks():
+    for file in sorted(FOLDER.glob("*.sql")):
+        for block in file.read_text(encoding="utf-8").split("\n\n"):
+            question, *expected = block.strip("\n").split("\n")
+            yield pytest.param(question, [line[2:] for line in expected], id=question[:60])
+
+
+def outcome(question):
+    try:
+        return [f"= {canonical(parse(question, FACTS))}"]
+    except Refused as refused:
+        told = [f"! {refused.code}: {refused}"]
+        return told if refused.nearest is None else [*told, f"? {refused.nearest}"]
+
+
+@pytest.mark.parametrize(("question", "expected"), list(blocks()))
+def test_golden(question, expected):
+    assert outcome(question) == expected
+
+
+def test_nearest_questions_can_be_answered():
+    count = 0
+    for param in blocks():
+        _, expected = param.values
+        for line in expected:
+            if line.startswith("? "):
+                assert parse(line[2:], FACTS).measures
+                count += 1
+    assert count > 100
+
+
+def test_most_reasons_have_an_example():
+    shown = {
+        line[2:].split(":")[0] for param in blocks() for line in param.values[1] if line[0] == "!"
+    }
+    elsewhere = {"too_long", "too_deep", "too_many_groups", "not_condition"}
+    assert set(REASONS) - shown - elsewhere == set()
