@@ -1,6 +1,7 @@
 """The worked examples come out right, and every named weakness is caught with a witness."""
 
 import math
+import random
 import time
 from dataclasses import dataclass
 
@@ -86,14 +87,82 @@ def test_func4_is_not_refuted_and_its_epsilon_is_nearly_shown(epsilon):
     assert epsilon - 0.03 < verdict.epsilon_lower_bound <= epsilon
 
 
-def test_func4_of_a_textbook_is_private_for_real_numbers_and_leaks_in_floating_point():
-    rng = np.random.default_rng(5)
-    textbook = lambda d: len(d) + rng.laplace(0, 1.0)  # noqa: E731 - as the textbook has it
-    assert not sf.audit.check(textbook, PURE, arithmetic="real", samples=30_000).refuted
-    verdict = sf.audit.check(textbook, PURE)
+NUMPY = np.random.default_rng(5)
+PYTHON = random.Random(5)
+
+
+def func4(dataset):
+    return len(dataset) + NUMPY.laplace(0, 1.0)
+
+
+def func4_by_exponentials(dataset):
+    return len(dataset) + PYTHON.expovariate(1) - PYTHON.expovariate(1)
+
+
+def func4_by_inversion(dataset):
+    u = PYTHON.random() - 0.5
+    return len(dataset) - math.copysign(math.log(1 - 2 * abs(u)), u)
+
+
+def func4_in_tenths(dataset):
+    return len(dataset) + round(NUMPY.laplace(0, 1.0), 1)  # 0.1 here is 0.09999999999999998 there
+
+
+@pytest.mark.parametrize(
+    "textbook", [func4, func4_by_exponentials, func4_by_inversion, func4_in_tenths]
+)
+def test_func4_of_a_textbook_is_private_and_its_rounding_is_told_beside_it(textbook):
+    verdict = sf.audit.check(textbook, PURE, samples=20_000)
+    assert not verdict.refuted
+    assert 0.85 < verdict.epsilon_lower_bound <= 1
+    leak = verdict.floating_point_leak
+    assert leak.epsilon_lower_bound > 1.5
+    assert leak.family in {"low bits", "atoms"}
+    assert "for real numbers" in verdict.headline
+    assert "rounding errors give the data away" in verdict.headline
+    assert any("grid" in note for note in verdict.notes)
+    verdict.require()  # the claim stands, as mathematics
+
+
+@pytest.mark.parametrize("textbook", [func4, func4_in_tenths])
+def test_the_program_of_func4_is_refuted_when_it_is_judged_bit_by_bit(textbook):
+    verdict = sf.audit.check(textbook, PURE, arithmetic="float")
+    assert verdict.refuted
+    assert verdict.witness.family in {"low bits", "atoms"}
+    if verdict.witness.family == "low bits":
+        assert verdict.floating_point_leak is verdict.witness
+        assert any("grid" in note for note in verdict.notes)
+    real = sf.audit.check(textbook, PURE, arithmetic="real", samples=20_000)
+    assert not real.refuted
+    assert real.floating_point_leak is None
+
+
+def test_software_that_delivers_batches_is_judged_bit_by_bit():
+    verdict = sf.audit.check(Specimens(5).float_laplace_count(1.0), PURE, batched=True)
     assert verdict.refuted
     assert verdict.witness.family == "low bits"
-    assert any("grid" in note for note in verdict.notes)
+    assert verdict.floating_point_leak is verdict.witness
+
+
+def test_noise_on_a_grid_has_no_rounding_to_tell():
+    with sf.dp.noise.insecure_seeded(6):
+        verdict = sf.audit.check(
+            lambda d: on_grid(len(d) + NUMPY.laplace(0, 1.0)), PURE, samples=20_000
+        )
+    assert not verdict.refuted
+    assert verdict.floating_point_leak is None
+
+
+def test_wrong_mathematics_is_refuted_one_by_one():
+    for wrong in (
+        lambda d: len(d) + NUMPY.laplace(0, 0.5),
+        lambda d: (len(d) + NUMPY.laplace(0, 1.0), d[0]),
+        lambda d: len(d) + 1e9 + NUMPY.laplace(0, 0.5),
+        lambda d: (len(d) + NUMPY.laplace(0, 0.5)) * 1e-12,
+    ):
+        verdict = sf.audit.check(wrong, PURE)
+        assert verdict.refuted
+        assert verdict.witness.family != "low bits"
 
 
 # -- noise ------------------------------------------------------------------------------

@@ -39,9 +39,14 @@ def audit(
     batched: Annotated[
         bool, typer.Option("--batched", help="The function takes (dataset, n) and gives n outputs.")
     ] = False,
-    real: Annotated[
-        bool, typer.Option("--real", help="Ignore the low bits of floating-point outputs.")
-    ] = False,
+    arithmetic: Annotated[
+        str | None,
+        typer.Option(
+            "--arithmetic",
+            help="float: rounding errors of outputs count; real: they are ignored; if absent, they "
+            "count with --batched, and are only reported without.",
+        ),
+    ] = None,
     timing: Annotated[
         bool, typer.Option("--timing", help="Let events depend on how long a call takes.")
     ] = False,
@@ -56,7 +61,12 @@ def audit(
         int | None,
         typer.Option("--processes", help="Processes to run in; chosen by speed if absent."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed makes the same choices.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", help="The same seed makes the same choices; Python's and numpy's too."
+        ),
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Look for a proof that a function is less private than it claims; exit code 1 if found.
@@ -88,7 +98,7 @@ def audit(
             samples=samples,
             seconds=seconds,
             confidence=confidence,
-            arithmetic="real" if real else "float",
+            arithmetic=arithmetic,  # type: ignore[arg-type]  # checked there
             timing=timing,
             processes=processes,
             seed=seed,

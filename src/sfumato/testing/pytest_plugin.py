@@ -4,13 +4,15 @@
         check_privacy(noisy_count, sf.PureDP(1.0), records=[0, 1])
 
 Contract: ``check_privacy`` takes what :func:`sfumato.audit.check` takes, fails the test with the
-witness if the claim is refuted, and returns the verdict otherwise. A right function fails at most
+witness if the claim is refuted, warns where only rounding errors give the data away, and returns
+the verdict. A right function fails at most
 once in 1/(1 − confidence) runs; raise the confidence for tests that run often. The plugin is found
 by pytest when Sfumato is installed, and imports nothing until it is used.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,4 +39,6 @@ def _check(func: Any, claim: Any = None, **options: Any) -> Verdict:
     verdict = check(func, claim, **{"confidence": CONFIDENCE, **options})
     if verdict.refuted:
         pytest.fail(str(verdict), pytrace=False)
+    if verdict.floating_point_leak is not None:
+        warnings.warn(verdict.headline, stacklevel=2)
     return verdict

@@ -28,9 +28,12 @@ _BINS = 36
 _MOST_TEXTS = 12
 
 
-def picture(first: Outputs, second: Outputs, event: Event, title: str) -> str:
-    """Draw outputs on D and D′ as columns."""
+def picture(
+    first: Outputs, second: Outputs, event: Event, title: str, *, named: bool = True
+) -> str:
+    """Draw outputs on D and D′ as columns; unless ``named``, no output is written out."""
     labels, codes = _places(first, second)
+    labels = labels if named else [""] * len(labels)
     sides = (first, second)
     shares = [np.bincount(c, minlength=len(labels)) / max(1, len(c)) for c in codes]
     inside = _inside(sides, codes, event, len(labels))

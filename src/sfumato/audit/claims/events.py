@@ -45,10 +45,12 @@ class Event:
     above: bool
     on_first: bool
     """Whether the event is likelier on the first data set of its pair."""
+    unit: float = 0.0
+    """The step to which floating-point numbers are rounded first; 0 takes them as they are."""
 
     def of(self, outputs: Outputs) -> npt.NDArray[np.bool_]:
         """Tell for each output whether the event happened."""
-        scores = self.score.of(outputs)
+        scores = self.score.of(outputs.rounded(self.unit))
         happened: npt.NDArray[np.bool_] = (
             scores >= self.threshold if self.above else scores <= self.threshold
         )
@@ -124,13 +126,14 @@ def choose(
     runs: int,
     floats: bool,
     both: bool = False,
+    rounding_only: bool = False,
 ) -> Candidate:
     """Give the most promising event, for ``runs`` measuring runs on each data set.
 
     With ``both``, an event for each data set may be joined where one alone is not enough; one
     alone makes the simpler witness.
     """
-    every = _explore(first, second, bounds, runs=runs, floats=floats)
+    every = _explore(first, second, bounds, runs=runs, floats=floats, rounding_only=rounding_only)
     for_first, for_second = (
         max((_best_end(ends, bounds, runs, on_first=side) for ends in every), key=_margin)
         for side in (True, False)
@@ -195,7 +198,13 @@ def _best_gain(ends: _Ends, epsilon: float, runs: int) -> tuple[float, int, bool
 
 
 def _explore(
-    first: Outputs, second: Outputs, bounds: Sequence[Bound], *, runs: int, floats: bool
+    first: Outputs,
+    second: Outputs,
+    bounds: Sequence[Bound],
+    *,
+    runs: int,
+    floats: bool,
+    rounding_only: bool = False,
 ) -> list[_Ends]:
     """Learn scores on one part of the runs, count their ends on another.
 
@@ -206,7 +215,7 @@ def _explore(
     learning = [outputs.part(slice(0, cut)) for outputs, cut in parts]
     trying = [outputs.part(slice(cut, 2 * cut)) for outputs, cut in parts]
     found: list[_Ends] = []
-    for score in learn(*learning, floats=floats):
+    for score in learn(*learning, floats=floats, rounding_only=rounding_only):
         known = np.concatenate([score.of(part) for part in learning])
         thresholds = _thresholds(known)
         if thresholds.size:

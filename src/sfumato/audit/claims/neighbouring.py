@@ -95,33 +95,49 @@ def are_neighbours(first: list[Any], second: list[Any], relation: Neighbours) ->
 
 
 def _insertions(first: list[Any], second: list[Any], most: int) -> int:
-    """Count insertions and deletions from one to the other; more than ``most`` gives most + 1."""
+    """Count insertions and deletions from one to the other; more than ``most`` gives most + 1.
+
+    What both begin and end with is set aside, and of the table of the longest common subsequence
+    only the diagonals that ``most`` steps can reach are filled.
+    """
     if abs(len(first) - len(second)) > most:
         return most + 1
-    row = list(range(len(second) + 1))
-    for i, a in enumerate(first, start=1):
-        diagonal, row[0] = row[0], i
-        for j, b in enumerate(second, start=1):
-            best = diagonal if same(a, b) else 1 + min(row[j], row[j - 1])
-            diagonal, row[j] = row[j], best
-    return row[-1]
+    start, shorter = 0, min(len(first), len(second))
+    while start < shorter and same(first[start], second[start]):
+        start += 1
+    end = 0
+    while end < shorter - start and same(first[-1 - end], second[-1 - end]):
+        end += 1
+    a, b = first[start : len(first) - end], second[start : len(second) - end]
+    row = {j: j for j in range(min(len(b), most) + 1)}
+    for i, x in enumerate(a, start=1):
+        above, row = row, {}
+        for j in range(max(0, i - most), min(len(b), i + most) + 1):
+            steps = [above[j] + 1] if j in above else []
+            steps += [row[j - 1] + 1] if j - 1 in row else []
+            if j and j - 1 in above and same(x, b[j - 1]):
+                steps.append(above[j - 1])
+            row[j] = min(steps, default=most + 1)
+        if min(row.values()) > most:
+            return most + 1
+    return min(row[len(b)], most + 1)
 
 
 def _one_unit_apart(first: list[Any], second: list[Any], unit: Unit, *, bounded: bool) -> bool:
-    keys = {_Key(key_of(record, unit)) for record in [*first, *second]}
-    for key in keys:
-        rest = [
-            [r for r in data if not same(key_of(r, unit), key.value)] for data in (first, second)
-        ]
-        own = [[r for r in data if same(key_of(r, unit), key.value)] for data in (first, second)]
-        few = unit.max_rows is None or max(map(len, own)) <= unit.max_rows
-        if not few or not same(rest[0], rest[1]) or same(own[0], own[1]):
-            continue
-        if bounded and all(own):
-            return True
-        if not bounded and not all(own):
-            return True
-    return False
+    """Tell whether only the records of one unit differ, and the others stay in their order."""
+    rows: dict[Key, tuple[list[Any], list[Any]]] = {}
+    for side, data in enumerate((first, second)):
+        for record in data:
+            rows.setdefault(Key(key_of(record, unit)), ([], []))[side].append(record)
+    changed = [key for key, own in rows.items() if not same(own[0], own[1])]
+    if len(changed) != 1:
+        return False
+    own = rows[changed[0]]
+    rest = [
+        [r for r in data if not same(key_of(r, unit), changed[0].value)] for data in (first, second)
+    ]
+    few = unit.max_rows is None or max(map(len, own)) <= unit.max_rows
+    return few and same(rest[0], rest[1]) and all(own) is bounded
 
 
 def key_of(record: Any, unit: Unit) -> Any:
@@ -151,7 +167,7 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-class _Key:
+class Key:
     """A unit's value as a member of a set, even where it cannot be hashed."""
 
     def __init__(self, value: Any) -> None:
@@ -161,7 +177,7 @@ class _Key:
         return hash(repr(self.value))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and same(self.value, other.value)
+        return isinstance(other, Key) and same(self.value, other.value)
 
 
 def _answers_are_close(first: Any, second: Any) -> bool:

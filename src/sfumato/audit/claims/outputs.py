@@ -35,7 +35,14 @@ if TYPE_CHECKING:
 WIDEST = 64
 """More numbers or texts than these are summed up: by sum, least, largest and a code of all."""
 
+_DIGITS = 46
+"""Binary digits of a number that count when it stands for a real one."""
+
+_FINE = 2.0**-33
+"""The finest difference between real numbers, beside how far they are spread."""
+
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_RAISES = re.compile(r"raises (\w+)")
 _DEEPEST = 6
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _PLACES = np.array([1 << i for i in range(WIDEST)], dtype=np.uint64)
@@ -78,6 +85,11 @@ class Outputs:
         """Tell whether every output is an exception."""
         return all("raises " in self.names[int(code)] for code in np.unique(self.shapes))
 
+    def exceptions(self) -> set[str]:
+        """Name the exceptions among the outputs."""
+        shapes = [self.names[int(code)] for code in np.unique(self.shapes)]
+        return {kind for shape in shapes for kind in _RAISES.findall(shape)}
+
     def whole(self) -> npt.NDArray[np.int64]:
         """Give each output a code that differs when the outputs do."""
         code = self.shapes.view(np.uint64) * _MIX
@@ -89,6 +101,17 @@ class Outputs:
             words = np.ascontiguousarray(self.words[:, column]).view(np.uint64)
             code = np.where(words == 0, code, (code ^ words) * _MIX)
         return code.view(np.int64)
+
+    def rounded(self, unit: float) -> Outputs:
+        """Read floating-point numbers as the real numbers they stand for, to ten or more digits."""
+        if not self.floats or unit <= 0:
+            return self
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = np.where(np.isfinite(self.numbers), np.rint(self.numbers / unit) * unit, np.nan)
+            mantissas, exponents = np.frexp(near)
+            near = np.ldexp(np.rint(np.ldexp(mantissas, _DIGITS)), exponents - _DIGITS)
+        numbers = np.where(np.isfinite(near), near, self.numbers) + 0.0  # no negative zero
+        return dataclasses.replace(self, numbers=numbers)
 
     def part(self, rows: slice) -> Outputs:
         """Give a run of the outputs."""
@@ -274,6 +297,19 @@ def joined(parts: Sequence[Outputs]) -> Outputs:
         names,
         any(part.floats for part in parts),
     )
+
+
+def unit_of(samples: Sequence[Outputs]) -> float:
+    """Give a step far finer than any spread of numbers, and far coarser than their rounding."""
+    spreads = []
+    for outputs in samples:
+        for column in outputs.numbers.T:
+            known = column[np.isfinite(column)]
+            if known.size:
+                low, high = np.quantile(known, [0.25, 0.75])
+                spreads.append(float(high - low) or float(np.abs(known).max()))
+    least = min((spread for spread in spreads if 0 < spread < np.inf), default=1.0)
+    return float(max(2.0 ** np.floor(np.log2(least)) * _FINE, 2.0**-1000))
 
 
 def _widened(columns: npt.NDArray[Any], width: int, fill: float) -> npt.NDArray[Any]:

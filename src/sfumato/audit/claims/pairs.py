@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.claims.neighbouring import (
     RECORD_UNITS,
+    Key,
     are_neighbours,
     key_of,
     records_of,
@@ -91,7 +92,7 @@ class Pairs:
     def _bases(self) -> list[list[Any]]:
         """Small data sets over the pool, the empty one last."""
         if isinstance(self.relation.unit, Unit):
-            groups = self._groups(self.relation.unit)
+            groups = _groups(self.records, self.relation.unit)
             return [groups[0], [r for group in groups for r in group], []]
         r, s = self.records[0], self.records[-1]
         middle = [[x] for x in self.records[1:-1][:3]]
@@ -102,7 +103,7 @@ class Pairs:
         """All single steps from a data set over the pool."""
         unit = self.relation.unit
         if isinstance(unit, Unit):
-            return self._unit_steps(base, unit)
+            return self._unit_steps(base, unit, _groups(self.records, unit))
         size = unit.size if isinstance(unit, Group) else 1
         found: list[tuple[list[Any], list[Any]]] = []
         for record in (*self.records[1:], self.records[0]):  # first one unlike the base
@@ -116,21 +117,9 @@ class Pairs:
         kept = [p for p in _distinct(found) if _neighbouring(*p, self.relation)]
         return [self._checked(*p) for p in kept]
 
-    def _groups(self, unit: Unit) -> list[list[Any]]:
-        """Pool the records by their unit, no more of each than its limit."""
-        groups: list[tuple[Any, list[Any]]] = []
-        for record in self.records:
-            key = key_of(record, unit)
-            known = next((rows for other, rows in groups if same(other, key)), None)
-            if known is None:
-                groups.append((key, [record]))
-            elif unit.max_rows is None or len(known) < unit.max_rows:
-                known.append(record)
-        return [rows for _, rows in groups]
-
-    def _unit_steps(self, base: list[Any], unit: Unit) -> list[Pair]:
+    def _unit_steps(self, base: list[Any], unit: Unit, groups: list[list[Any]]) -> list[Pair]:
         found: list[tuple[list[Any], list[Any]]] = []
-        for group in self._groups(unit):
+        for group in groups:
             key = key_of(group[0], unit)
             rest = [r for r in base if not same(key_of(r, unit), key)]
             if self.relation.bounded:
@@ -145,11 +134,14 @@ class Pairs:
             raise ParameterError("datasets= wants lists of records, and something else was given.")
         unit = self.relation.unit
         if isinstance(unit, Unit):
-            keyed = Pairs(self.relation, records=tuple(base))
-            return self._thinned(keyed._unit_steps(base, unit), rng, most=_OF_A_DATA_SET)
+            groups = _groups(base, unit)
+            if len(groups) > _OF_A_DATA_SET:
+                groups = [groups[i] for i in _places(len(groups), rng, most=_OF_A_DATA_SET // 3)]
+            steps = self._unit_steps(base, unit, groups)
+            return self._thinned(steps, rng, most=_OF_A_DATA_SET)
         size = unit.size if isinstance(unit, Group) else 1
         found: list[tuple[list[Any], list[Any]]] = []
-        for place in range(max(0, len(base) - size + 1)):
+        for place in _places(len(base) - size + 1, rng):
             without = base[:place] + base[place + size :]
             if self.relation.bounded:
                 others = self.records if self.records is not POOL else (base[0], base[-1])
@@ -193,6 +185,24 @@ def _answer_pairs(count: int) -> list[tuple[list[float], list[float]]]:
     ]
     found = [([float(x) for x in a], [float(x) for x in b]) for a, b in _distinct(shapes) if a != b]
     return found[:MOST]
+
+
+def _groups(records: Sequence[Any], unit: Unit) -> list[list[Any]]:
+    """Pool records by their unit, no more of each than its limit."""
+    groups: dict[Key, list[Any]] = {}
+    for record in records:
+        known = groups.setdefault(Key(key_of(record, unit)), [])
+        if unit.max_rows is None or len(known) < unit.max_rows:
+            known.append(record)
+    return list(groups.values())
+
+
+def _places(count: int, rng: np.random.Generator, most: int = 2 * _OF_A_DATA_SET) -> list[int]:
+    """Give places to change a data set at, in order: all, or the ends and a random choice."""
+    if count <= most + 2:
+        return list(range(max(0, count)))
+    between = rng.choice(count - 2, most, replace=False) + 1
+    return [0, *sorted(between.tolist()), count - 1]
 
 
 def _require_records(unit: PrivacyUnit) -> None:

@@ -1,8 +1,10 @@
 """Running the function: in batches where it can, in processes where that pays, else one by one.
 
-Contract: a ``Sampler`` gives ``count`` independent outputs on an input. An exception is an output.
-The function is trusted in one respect only: that its runs are independent of each other. Where
-processes would share a copied random generator, and so repeat each other, they are not used.
+Contract: a ``Sampler`` gives ``count`` independent outputs on an input. An exception is an output,
+and so is an attempt to end the program. The function is trusted in one respect only: that its runs
+are independent of each other. Where processes would share a copied random generator, and so repeat
+each other, they are not used. Every run gets an input of its own, which it may spoil. Where the
+deadline is over, ``TimeIsUp`` is raised.
 
 How a function says that it is vectorised: ``batched=True`` means ``func(dataset, n)`` gives n
 outputs; an attribute ``func.batch(dataset, n)`` or a parameter ``batch`` does the same; a mechanism
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from sfumato.audit.claims.deadline import Deadline
+
 Single = Callable[[Any], Any]
 Batch = Callable[[Any, int], Any]
 
@@ -36,6 +40,9 @@ CHUNK = 1 << 18
 
 _POOL_AFTER = 0.0005
 """Seconds per call from which processes are worth their start."""
+
+_REMEMBERED = 64
+_SPOILT_BY_NOBODY = frozenset({int, float, bool, str, bytes, complex, type(None)})
 
 
 @dataclass
@@ -48,7 +55,10 @@ class Sampler:
     processes: int | None = None
     calls: int = 0
     seconds_per_output: float = 0.0
+    deadline: Deadline | None = None
+    seed: int | None = None
     _workers: Workers | None = field(default=None, repr=False)
+    _copiers: dict[int, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict, repr=False)
 
     @property
     def vectorised(self) -> bool:
@@ -62,38 +72,67 @@ class Sampler:
 
     def _chunk(self, data: Any, count: int) -> Outputs:
         begin = time.perf_counter()
-        outputs = self._outputs(data, count)
+        if self.vectorised:
+            self._check_time()
+            outputs = self._batch(data, count)
+        else:
+            (outputs,) = self._one_by_one((data,), [0] * count)
         self.calls += count
         self.seconds_per_output = (time.perf_counter() - begin) / count
         return outputs
 
-    def _outputs(self, data: Any, count: int) -> Outputs:
-        if self.vectorised:
-            return self._batch(data, count)
-        workers = self._pool(count)
-        if workers is not None and count >= 2 * workers.count and _can_be_sent(data):
-            return workers.draw(data, count)
-        return read_objects([self._one(data) for _ in range(count)])
-
     def interleaved(
         self, data: tuple[Any, Any], order: npt.NDArray[np.int64]
     ) -> tuple[Outputs, Outputs]:
-        """Run on two inputs in a given order, so that a drift of the clock favours neither."""
-        outputs: tuple[list[Any], list[Any]] = ([], [])
+        """Run on two inputs in a given order, so that a drift of any kind favours neither."""
         begin = time.perf_counter()
-        for side in order.tolist():
-            outputs[side].append(self._one(data[side]))
+        first, second = self._one_by_one(data, order.tolist())
         self.calls += order.size
         self.seconds_per_output = (time.perf_counter() - begin) / max(1, order.size)
-        return read_objects(outputs[0]), read_objects(outputs[1])
+        return first, second
+
+    def _one_by_one(self, data: tuple[Any, ...], order: list[int]) -> list[Outputs]:
+        """Run on inputs in a given order, in processes where that pays."""
+        workers = self._pool(len(order))
+        if workers is not None and len(order) >= 2 * workers.count and _can_be_sent(data):
+            return workers.draw(data, order, self.deadline)
+        outputs: list[list[Any]] = [[] for _ in data]
+        for side in order:
+            self._check_time()
+            outputs[side].append(self._one(data[side]))
+        return [read_objects(one) for one in outputs]
+
+    def _fresh(self, data: Any) -> Any:
+        """Give the function an input it may spoil; how to copy is found out once per input."""
+        known = self._copiers.get(id(data))
+        if known is None or known[0] is not data:
+            if len(self._copiers) > _REMEMBERED:
+                self._copiers.clear()
+            known = self._copiers[id(data)] = (data, _copier(data))
+        return known[1](data)
+
+    def _run(self, func: Callable[..., Any], *given: Any) -> Any:
+        """Call the function, which alone may be interrupted when the time is up."""
+        if self.deadline is None:
+            return func(*given)
+        self.deadline.inside = True
+        try:
+            return func(*given)
+        finally:
+            self.deadline.inside = False
+
+    def _check_time(self) -> None:
+        if self.deadline is not None:
+            self.deadline.check()
 
     def _batch(self, data: Any, count: int) -> Outputs:
         assert self.batch is not None
         try:
-            outputs = self.batch(_fresh(data), count)
-        except Exception as error:  # noqa: BLE001 - whatever the function raises is its output
+            outputs = self._run(self.batch, self._fresh(data), count)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is its output
             if count == 1:
                 return read_objects([_raised(error)])
+            self._check_time()
             return joined([self._batch(data, 1) for _ in range(count)])
         columns = read(outputs, count)
         if columns is None:
@@ -105,11 +144,11 @@ class Sampler:
 
     def _one(self, data: Any) -> Any:
         assert self.single is not None
-        given = _fresh(data)
+        given = self._fresh(data)
         begin = time.perf_counter_ns()
         try:
-            output = self.single(given)
-        except Exception as error:  # noqa: BLE001 - whatever the function raises is its output
+            output = self._run(self.single, given)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is its output
             output = _raised(error)
         elapsed = time.perf_counter_ns() - begin
         return (output, elapsed) if self.timing else output
@@ -117,11 +156,13 @@ class Sampler:
     def _pool(self, count: int) -> Workers | None:
         if self.timing or self.processes == 1:
             return None
+        if self.processes is None and self.seed is not None:
+            return None  # which runs go where would depend on the clock
         if self._workers is None:
             slow = self.seconds_per_output > _POOL_AFTER and count * self.seconds_per_output > 0.2
             if self.processes is None and not slow:
                 return None
-            self._workers = Workers.start(self._one, self.processes)
+            self._workers = Workers.start(self._one, self.processes, self.seed)
             if self._workers is None:
                 self.processes = 1
         return self._workers
@@ -138,8 +179,8 @@ class Sampler:
             return self._one(data)
         assert self.batch is not None
         try:
-            return self.batch(_fresh(data), 1)[0]
-        except Exception as error:  # noqa: BLE001 - whatever the function raises is its output
+            return self._run(self.batch, self._fresh(data), 1)[0]
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises is its output
             return _raised(error)
 
 
@@ -180,11 +221,25 @@ def _has_batch_parameter(func: Any) -> bool:
         return False
 
 
-def _fresh(data: Any) -> Any:
-    """Give the function an input it may spoil: a new list of new records each time."""
-    if type(data) is not list:
-        return copy.copy(data)
-    return [copy.copy(r) if isinstance(r, (list, dict, set)) else r for r in data]
+def _copier(data: Any) -> Callable[[Any], Any]:
+    """Tell how to make an input that may be spoilt: all new, down to the parts of records."""
+    if type(data) is list and all(map(_safe, data)):
+        return list.copy
+    if type(data) is list and all(type(r) is dict and all(map(_safe, r.values())) for r in data):
+        return lambda given: [record.copy() for record in given]
+    try:
+        copy.deepcopy(data)
+    except Exception:  # noqa: BLE001 - what cannot be copied is handed over as it is
+        return list.copy if type(data) is list else lambda given: given
+    if type(data) is list:  # record by record: one that comes twice is two afterwards
+        return lambda given: [copy.deepcopy(record) for record in given]
+    return copy.deepcopy
+
+
+def _safe(record: Any) -> bool:
+    if type(record) is tuple:
+        return all(type(part) in _SPOILT_BY_NOBODY for part in record)
+    return type(record) in _SPOILT_BY_NOBODY
 
 
 def _can_be_sent(data: Any) -> bool:
@@ -195,7 +250,7 @@ def _can_be_sent(data: Any) -> bool:
     return True
 
 
-def _raised(error: Exception) -> Raised:
+def _raised(error: BaseException) -> Raised:
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 - even printing may fail, and that shows nothing more

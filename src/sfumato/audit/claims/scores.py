@@ -134,8 +134,16 @@ class Linear:
         return score
 
 
-def learn(first: Outputs, second: Outputs, *, floats: bool) -> list[Score]:
-    """Give scores that tell the two apart; low bits only where ``floats`` have any."""
+def learn(
+    first: Outputs, second: Outputs, *, floats: bool, rounding_only: bool = False
+) -> list[Score]:
+    """Give scores that tell the two apart; low bits only where ``floats`` have any.
+
+    With ``rounding_only``, only those that a rounding error can change.
+    """
+    if rounding_only:
+        exact = _atoms(first, second)
+        return [_low_bits(first, second), *([] if exact is None else [exact])]
     scores: list[Score] = []
     if first.scalar and second.scalar and first.shapes[0] == second.shapes[0]:
         scores.append(Value())

@@ -12,26 +12,31 @@ independent, so each of its bounds is wrong with probability at most its share
 (:mod:`~sfumato.audit.claims.bounds`); by the union bound over events and looks, and because
 Σ α_j = α, all hold together with probability at least 1 − α. It does not matter how looks, pairs,
 families or stopping were chosen, for each choice was made before the runs that it is measured by.
-The number of runs of a look is fixed beforehand too; a time limit shortens the next look, never one
-under way.
+The number of runs of a look is fixed beforehand too; a time limit shortens the next look. One that
+it ends under way is thrown away: leaving out bounds cannot make the others wrong.
+
+Mathematics and arithmetic. Read as real numbers (``exact`` is False), floating-point outputs are
+rounded before anything else, which is post-processing: what is refuted then is refuted. After a
+search that found nothing, one more look asks whether rounding errors, which were ignored, give the
+data away (``leak``); it takes the next share of the permitted error.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from sfumato.audit.claims import bounds
+from sfumato.audit.claims.deadline import Deadline, TimeIsUp
 from sfumato.audit.claims.events import Candidate, Event, choose, choose_for_region
+from sfumato.audit.claims.measuring import Measurement, Measuring
+from sfumato.audit.claims.outputs import unit_of
 from sfumato.audit.claims.promises import Bound
-from sfumato.audit.claims.sampling import CHUNK
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy as np
 
     from sfumato.audit.claims.outputs import Outputs
     from sfumato.audit.claims.pairs import Pair, Pairs
@@ -47,7 +52,10 @@ _START = 400
 _GROWTH = 8
 _ACTIVE = (24, 8, 3, 1)
 _LEAST_RUNS = 200
+_FEWEST = 25
+"""Runs on each data set by which slow functions are explored; fewer pairs are tried instead."""
 _PROBE = 8
+_LEAK_PAIRS, _LEAK_EXPLORED, _LEAK_RUNS = 8, 1000, 20_000
 _PER_RECORD = 5e-4
 """Of two pairs that promise about as much, the smaller is a better example."""
 NO_PAIRS = (
@@ -55,26 +63,9 @@ NO_PAIRS = (
     "records=[…], or give pairs=[…]."
 )
 ALWAYS_RAISES = (
-    "The function raised an exception on every data set that is not empty, so nothing can be said "
-    "about it; give it data it is made for, with records=[…], datasets=[…] or pairs=[…]."
+    "The function raised an exception ({}) on every data set that is not empty, so nothing can be "
+    "said about it; give it data it is made for, with records=[…], datasets=[…] or pairs=[…]."
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """What one look found for one event."""
-
-    pair: Pair
-    event: Event
-    counts: tuple[int, int]
-    runs: tuple[int, int]
-    epsilon: float
-    """A lower bound on ε at the δ of the first bound of the claim."""
-    masses: bounds.Masses | None
-    refutes: bool
-    guesses: tuple[int, int] | None = None
-    """Right and wrong guesses, where an event for each data set was measured."""
-    opposite: Event | None = None
 
 
 @dataclass(eq=False)
@@ -86,33 +77,62 @@ class Search:
     promised: tuple[Bound, ...]
     alpha: float
     samples: int
-    seconds: float
-    floats: bool
+    deadline: Deadline
+    exact: bool
+    """Whether floating-point outputs are taken bit by bit, or for real numbers."""
     rng: np.random.Generator
     progress: Progress | None = None
-    started: float = field(default_factory=time.monotonic)
+    seek_leak: bool = False
+    """Whether to ask, at the end of a search among real numbers, what rounding gives away."""
     looks: int = 0
     tried: int = 0
     found: list[Measurement] = field(default_factory=list)
-    all_raised: bool = True
+    leak: Measurement | None = None
+    out_of_time: bool = False
+    floats: bool = False
+    _raised: set[str] = field(default_factory=set)
+    _answered: bool = False
     _region: tuple[Outputs, Outputs] | None = None
+    _measuring: Measuring = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make what measures."""
+        self._measuring = Measuring(self.sampler, self.promised, self.rng)
 
     def run(self) -> None:
-        """Explore and measure until the claim is refuted or the runs are used up."""
-        active = self.pairs.first(self.rng)
-        if not active:
-            raise ParameterError(NO_PAIRS)
-        for _ in range(2):  # the first run may compile; the second tells how long one takes
-            self.sampler.draw(active[0].first, _START if self.sampler.vectorised else _PROBE)
+        """Explore and measure until the claim is refuted, or the runs or the time used up."""
+        try:
+            pairs = self.pairs.first(self.rng)
+            if not pairs:
+                raise ParameterError(NO_PAIRS)
+            self._probe(pairs[0])
+            self._seek(pairs)
+            if self.seek_leak and self.floats and not self.exact and not self.refuted:
+                self._seek_leak(pairs)
+        except TimeIsUp:
+            self.out_of_time = True
+
+    def _probe(self, pair: Pair) -> None:
+        """Learn how long a run takes (the first may compile) and how far outputs are spread."""
+        seen = []
+        for count in (_START, _START) if self.sampler.vectorised else (1, 1, _PROBE):
+            if self.sampler.seconds_per_output * count > self.deadline.left / 10:
+                break
+            seen.append(self.sampler.draw(pair.first, count))
+        if not self.exact:
+            self._measuring.unit = unit_of(seen)
+
+    def _seek(self, active: list[Pair]) -> None:
         size = _START
         for number in range(100):
+            active = active[: self._affordable(_FEWEST * len(active), share=0.3) // _FEWEST or 1]
             wanted = min(size, max(_LEAST_RUNS, self.samples // 8))
-            size = self._affordable(wanted, pairs=len(active), share=0.3)
+            size = max(_FEWEST, self._affordable(wanted, pairs=len(active), share=0.3))
             last = size < wanted or size >= self.samples // 8 or self._late()
             runs = self.samples if last else min(4 * size, self.samples)
             ranked = self._explore(active, size, runs, last=last)
-            if self.all_raised:
-                raise ParameterError(ALWAYS_RAISES)
+            if not self._answered:
+                raise ParameterError(ALWAYS_RAISES.format(", ".join(sorted(self._raised))))
             pair, candidate = _pick(ranked)
             if last or candidate.margin > 0:
                 self._look(pair, candidate, runs)
@@ -133,13 +153,13 @@ class Search:
         ranked = []
         for pair in pairs:
             self.tried += 1
-            first, second = self._runs(pair, size, size)
-            self._note_exceptions(pair, first, second)
+            first, second = self._measuring.runs(pair, size, size)
+            self._note(pair, first, second)
             self._region = (first, second)
             ranked.append(
                 (
                     pair,
-                    choose(first, second, self.promised, runs=runs, floats=self.floats, both=last),
+                    choose(first, second, self.promised, runs=runs, floats=self.exact, both=last),
                 )
             )
             self._report(f"explored {self.tried} pairs")
@@ -157,120 +177,88 @@ class Search:
 
     def _look(self, pair: Pair, candidate: Candidate, runs: int) -> None:
         """Measure the chosen event, and for approximate claims others that draw the region."""
-        self.looks += 1
-        alpha = self.alpha * (1 - _SHARE) * _SHARE ** (self.looks - 1)
-        pure = all(bound.delta == 0 for bound in self.promised)
-        region = [] if pure else self._region_events(pair, runs)
-        runs = self._affordable(runs)
-        # Shared out by a fair coin, as the bound on ratios requires.
-        n = int(self.rng.binomial(2 * runs, 0.5))
+        alpha = self._next_alpha()
+        measuring = self._measuring
+        region = [] if measuring.pure else self._region_events(pair, runs)
+        shared = measuring.shared_out(max(_FEWEST, self._affordable(runs, share=0.8)))
         if candidate.opposite is not None:
-            self.found.append(self._guess(pair, candidate, n, 2 * runs - n, alpha))
+            self.found.append(measuring.guess(pair, candidate, shared, alpha))
         else:
-            self._measure(pair, [candidate.event, *region], (n, 2 * runs - n), alpha)
+            self.found += measuring.measure(pair, [candidate.event, *region], shared, alpha)
         self._report(f"{self.looks} measurements")
 
-    def _measure(
-        self, pair: Pair, events: list[Event], runs: tuple[int, int], alpha: float
-    ) -> None:
-        """Bound each event; the first decides, others for the region share half of the error."""
-        happened = self._count(pair, events, *runs)
-        others = len(events) - 1
-        shares = [alpha / 2, *[alpha / 2 / others] * others] if others else [alpha]
-        for event, counts, share in zip(events, happened, shares, strict=True):
-            self.found.append(self._judge(pair, event, counts, runs, share))
+    def _next_alpha(self) -> float:
+        self.looks += 1
+        return self.alpha * (1 - _SHARE) * _SHARE ** (self.looks - 1)
 
-    def _guess(
-        self, pair: Pair, candidate: Candidate, first: int, second: int, alpha: float
-    ) -> Measurement:
-        """Bound the ratio by how often a guess between the two data sets is right."""
-        assert candidate.opposite is not None
-        events = [candidate.event, candidate.opposite]
-        (a, b), (c, d) = self._count(pair, events, first, second, apart=True)
-        right, wrong = (a + d, b + c) if candidate.event.on_first else (b + c, a + d)
-        epsilon = bounds.ratio_bound(right, wrong, alpha)
-        refutes = any(epsilon > bound.epsilon for bound in self.promised)
-        return Measurement(
-            pair, candidate.event, (a, b), (first, second), epsilon, None, refutes,
-            (right, wrong), candidate.opposite,
-        )  # fmt: skip
+    def _seek_leak(self, pairs: list[Pair]) -> None:
+        """Look once for an event made of rounding errors, with outputs taken bit by bit."""
+        self._measuring.unit = 0.0
+        step = max(1.0, (len(pairs) - 1) / (_LEAK_PAIRS - 1))
+        chosen = [pairs[round(i * step)] for i in range(min(len(pairs), _LEAK_PAIRS))]
+        for size in (min(_LEAK_EXPLORED, self.samples // 8), min(_LEAK_RUNS, self.samples) // 2):
+            ranked = self._explore_rounding(chosen, size)
+            if not ranked:
+                return
+            pair, candidate = _pick(ranked)
+            if candidate.margin > 0:
+                alpha = self._next_alpha()
+                runs = self._affordable(min(_LEAK_RUNS, self.samples), share=0.8)
+                shared = self._measuring.shared_out(max(_FEWEST, runs))
+                (found,) = self._measuring.measure(pair, [candidate.event], shared, alpha)
+                self.leak = found if found.refutes else None
+                return
+            ranked.sort(key=lambda item: -item[1].margin)
+            chosen = [pair for pair, _ in ranked[:2]]
 
-    def _judge(
-        self, pair: Pair, event: Event, counts: tuple[int, int], runs: tuple[int, int], alpha: float
-    ) -> Measurement:
-        side = 0 if event.on_first else 1
-        likely, rare = counts[side], counts[1 - side]
-        if all(bound.delta == 0 for bound in self.promised):
-            epsilon = bounds.ratio_bound(likely, rare, alpha)
-            refutes = any(epsilon > bound.epsilon for bound in self.promised)
-            return Measurement(pair, event, counts, runs, epsilon, None, refutes)
-        masses = bounds.masses(likely, runs[side], rare, runs[1 - side], alpha)
-        refutes = any(masses.epsilon(bound.delta) > bound.epsilon for bound in self.promised)
-        epsilon = masses.epsilon(self.promised[0].delta)
-        return Measurement(pair, event, counts, runs, epsilon, masses, refutes)
+    def _explore_rounding(self, pairs: list[Pair], size: int) -> list[tuple[Pair, Candidate]]:
+        """Choose events that rounding errors can make; none where there is no time for it."""
+        ranked = []
+        size = self._affordable(size, pairs=len(pairs), share=0.4)
+        for pair in pairs if size >= _FEWEST else ():
+            first, second = self._measuring.runs(pair, size, size)
+            found = choose(
+                first, second, self.promised, runs=_LEAK_RUNS, floats=True, rounding_only=True
+            )
+            ranked.append((pair, found))
+        return ranked
 
     def _region_events(self, pair: Pair, runs: int) -> list[Event]:
         assert self._region is not None
         epsilon = self.promised[0].epsilon
-        first, second = self._runs(pair, len(self._region[0]), len(self._region[1]))
+        sizes = len(self._region[0]), len(self._region[1])
+        first, second = self._measuring.runs(pair, *sizes)
         ladder = [Bound(e, 0.0) for e in sorted({0.0, epsilon / 2, epsilon, 2 * epsilon})]
-        return choose_for_region(first, second, ladder, runs=runs, floats=self.floats)
+        return choose_for_region(first, second, ladder, runs=runs, floats=self.exact)
 
-    def _count(
-        self, pair: Pair, events: list[Event], first: int, second: int, *, apart: bool = False
-    ) -> list[tuple[int, int]]:
-        """Count how often each event happens in fresh runs; ``apart`` leaves out where both do."""
-        totals = np.zeros((len(events), 2), dtype=np.int64)
-        if self.sampler.timing:
-            outputs = self._runs(pair, first, second)
-            for side in (0, 1):
-                totals[:, side] = _tally(events, outputs[side], apart=apart)
-        else:
-            for side, (data, count) in enumerate(((pair.first, first), (pair.second, second))):
-                for done in range(0, count, CHUNK):
-                    chunk = self.sampler.draw(data, min(CHUNK, count - done))
-                    totals[:, side] += _tally(events, chunk, apart=apart)
-        return [(int(a), int(b)) for a, b in totals]
-
-    def _runs(self, pair: Pair, first: int, second: int) -> tuple[Outputs, Outputs]:
-        if self.sampler.timing:
-            order = self.rng.permutation(np.repeat([0, 1], [first, second]))
-            return self.sampler.interleaved((pair.first, pair.second), order)
-        return self.sampler.draw(pair.first, first), self.sampler.draw(pair.second, second)
-
-    def _affordable(self, runs: int, *, pairs: int = 1, share: float = 0.9) -> int:
+    def _affordable(self, runs: int, *, pairs: int = 1, share: float) -> int:
         """Cut a number of runs on each data set to what a share of the time left allows."""
-        left = share * (self.seconds - (time.monotonic() - self.started))
-        most = int(max(left, 0.0) / (2 * pairs * self.sampler.seconds_per_output + 1e-12))
-        return max(_LEAST_RUNS, min(runs, most))
+        left = share * self.deadline.left
+        return min(runs, int(left / (2 * pairs * self.sampler.seconds_per_output + 1e-12)))
 
     def _late(self) -> bool:
-        return time.monotonic() - self.started > self.seconds / 2
+        return self.deadline.left < self.deadline.seconds / 2
 
-    def _note_exceptions(self, pair: Pair, first: Outputs, second: Outputs) -> None:
+    def _note(self, pair: Pair, first: Outputs, second: Outputs) -> None:
+        """Remember whether numbers have low bits, and whether there is any answer at all."""
+        self.floats = self.floats or first.floats or second.floats
         for data, outputs in ((pair.first, first), (pair.second, second)):
-            empty = isinstance(data, list) and not data
-            self.all_raised = self.all_raised and (empty or outputs.all_raised())
+            if not (isinstance(data, list) and not data):
+                self._raised |= outputs.exceptions()
+                self._answered = self._answered or not outputs.all_raised()
 
     def _report(self, words: str) -> None:
         if self.progress is not None:
             shown = max((found.epsilon for found in self.found), default=0.0)
-            spent = (time.monotonic() - self.started) / self.seconds
-            self.progress(min(1.0, spent), f"{words}, shown ε ≥ {shown:.4g}")
-
-
-def _tally(events: list[Event], outputs: Outputs, *, apart: bool) -> list[int]:
-    happened = [event.of(outputs) for event in events]
-    if apart:
-        happened = [happened[0] & ~happened[1], happened[1] & ~happened[0]]
-    return [int(np.count_nonzero(one)) for one in happened]
+            spent = 1 - self.deadline.left / self.deadline.seconds
+            self.progress(min(1.0, max(0.0, spent)), f"{words}, shown ε ≥ {shown:.4g}")
 
 
 def _length(pair: Pair) -> int:
     return len(pair.first) if isinstance(pair.first, list) else 0
 
 
-def _pick(ranked: list[tuple[Pair, Any]]) -> tuple[Pair, Any]:
+def _pick(ranked: list[tuple[Pair, Candidate]]) -> tuple[Pair, Candidate]:
     """Take the best; among those that promise to refute, the simplest, which comes first."""
     best = max(candidate.margin for _, candidate in ranked)
     enough = min(best / 2, 1.0) if best > 0 else best

@@ -4,6 +4,12 @@ Contract: a ``Verdict`` is a value. ``refuted`` means the claim is false, at the
 or with certainty where the witness is ``certain``. Not refuted is not proven: only ``proved``
 says so. ``epsilon_lower_bound`` is an ε that every true promise exceeds or equals, at the same
 confidence, whatever is refuted. All numbers of a verdict hold together.
+
+``floating_point_leak`` is the witness that rounding errors alone give the data away: what the
+function computes may be private for the real numbers of a textbook and not for those of a
+computer. Whether that refutes the claim depends on the ``arithmetic`` the check was asked to judge.
+
+Nothing that is printed shows the user's own data sets, or outputs on them.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
 _LONGEST = 120
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Witness:
     """Two neighbouring data sets and an event that is too likely on the first."""
 
@@ -47,11 +53,16 @@ class Witness:
     """Whether the two were found to be neighbours, or are so by the user's word."""
     own_data: bool = False
     """Whether the data sets are the user's own, whose values are then not printed."""
+    epsilon_lower_bound: float = 0.0
+    """What this event shows by itself."""
     test: Event | None = field(default=None, repr=False)
     runner: Sampler | None = field(default=None, repr=False)
 
-    def draw(self, path: str | Path, *, runs: int = 20_000) -> Path:
-        """Draw fresh outputs on both data sets with the event marked; write and return an SVG."""
+    def draw(self, path: str | Path, *, runs: int = 20_000, reveal: bool = False) -> Path:
+        """Draw fresh outputs on both data sets with the event marked; write and return an SVG.
+
+        Outputs on the user's own data are drawn without their values, unless to ``reveal`` them.
+        """
         if self.test is None or self.runner is None:
             raise ParameterError(
                 "There is nothing to draw: the outputs of this function are always the same."
@@ -59,8 +70,10 @@ class Witness:
         first, second = (self.runner.draw(data, runs) for data in (self.first, self.second))
         self.runner.close()
         target = Path(path)
+        event = self.event if reveal else self.show_event()
+        shown = reveal or not self.own_data
         target.write_text(
-            picture(first, second, self.test, f"Event: {self.show_event()}"), encoding="utf-8"
+            picture(first, second, self.test, f"Event: {event}", named=shown), encoding="utf-8"
         )
         return target
 
@@ -87,6 +100,9 @@ class Witness:
             f"D = {first}, D′ = {second}, event: {self.show_event()}; it happened in {a:,} of "
             f"{n:,} runs on D and in {b:,} of {m:,} on D′ (outputs such as {one} and {other})"
         )
+
+    def __repr__(self) -> str:
+        return f"Witness({self})"
 
     def show(self, value: Any) -> str:
         """Print a data set or an output, or only its size where it is the user's own data."""
@@ -120,6 +136,9 @@ class Verdict:
     """How many outputs were drawn in all."""
     seconds: float
     notes: tuple[str, ...] = ()
+    floating_point_leak: Witness | None = None
+    """An event made of rounding errors that the claim forbids; only asked for where outputs are
+    floating-point numbers and ``arithmetic`` is not "real"."""
     measured: tuple[Masses, ...] = field(default=(), repr=False)
 
     def delta_at(self, epsilon: float) -> float:
@@ -146,6 +165,12 @@ class Verdict:
         bound = f"ε ≥ {self.epsilon_lower_bound:.4g}"
         if self.refuted:
             return f"refuted: not {_name(self.claim)}; shown {bound} with confidence {sure}"
+        if self.floating_point_leak is not None:
+            leak = f"ε ≥ {self.floating_point_leak.epsilon_lower_bound:.4g}"
+            return (
+                f"not refuted for real numbers: {_name(self.claim)}; shown {bound} with confidence "
+                f"{sure}. But floating-point rounding errors give the data away: shown {leak}"
+            )
         return f"not refuted: {_name(self.claim)}; shown {bound} with confidence {sure}"
 
     def __str__(self) -> str:

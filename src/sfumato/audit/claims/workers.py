@@ -12,13 +12,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import random
+import signal
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.audit.claims.deadline import Deadline, TimeIsUp
 from sfumato.audit.claims.outputs import Outputs, joined, read_objects
+from sfumato.audit.claims.seeding import start
+from sfumato.dp.noise import insecure_seeded
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -31,14 +35,16 @@ _TRIAL = 32
 
 @dataclass
 class Workers:
-    """Processes that wait for (input, count) and send outputs back."""
+    """Processes that wait for inputs and an order of runs, and send the outputs on each back."""
 
     pipes: list[Connection]
     members: list[BaseProcess]
     tried: bool = False
 
     @classmethod
-    def start(cls, run: Callable[[Any], Any], count: int | None) -> Workers | None:
+    def start(
+        cls, run: Callable[[Any], Any], count: int | None, seed: int | None = None
+    ) -> Workers | None:
         """Start as many processes as asked for, or one per processor; None where fork is absent."""
         wanted = count or os.cpu_count() or 1
         if wanted < 2 or "fork" not in multiprocessing.get_all_start_methods():
@@ -46,9 +52,10 @@ class Workers:
         context = multiprocessing.get_context("fork")
         pipes: list[Connection] = []
         members: list[BaseProcess] = []
-        for _ in range(wanted):
+        for number in range(wanted):
             here, there = context.Pipe()
-            member = context.Process(target=_serve, args=(there, run), daemon=True)
+            own = None if seed is None else (seed + 1) * 1000 + number
+            member = context.Process(target=_serve, args=(there, run, own), daemon=True)
             member.start()
             there.close()
             pipes.append(here)
@@ -60,28 +67,34 @@ class Workers:
         """How many processes there are."""
         return len(self.members)
 
-    def draw(self, data: Any, count: int) -> Outputs:
-        """Give outputs drawn side by side; the first time, make sure they are independent."""
+    def draw(
+        self, data: tuple[Any, ...], order: list[int], deadline: Deadline | None = None
+    ) -> list[Outputs]:
+        """Give the outputs on each input; the first time, make sure members are independent."""
         if not self.tried:
             self.tried = True
-            if self._repeat_each_other(data):
+            if self._repeat_each_other(data[0], deadline):
                 self._keep_one()
-        shares = [len(part) for part in np.array_split(np.empty(count), self.count)]
-        return joined(self._ask([(data, share) for share in shares]))
+        shares = [part.tolist() for part in np.array_split(np.array(order), self.count)]
+        answers = self._ask([(data, share) for share in shares], deadline)
+        return [joined([answer[side] for answer in answers]) for side in range(len(data))]
 
-    def _ask(self, orders: list[tuple[Any, int]]) -> list[Outputs]:
+    def _ask(
+        self, orders: list[tuple[tuple[Any, ...], list[int]]], deadline: Deadline | None
+    ) -> list[list[Outputs]]:
         for pipe, order in zip(self.pipes, orders, strict=True):
             pipe.send(order)
         try:
-            return [pipe.recv() for pipe in self.pipes]
+            return [_answer(pipe, deadline) for pipe in self.pipes]
         except EOFError:
             raise DataError(
                 "A process that ran the function ended without an answer; use processes=1 to see "
                 "what happens in it."
             ) from None
 
-    def _repeat_each_other(self, data: Any) -> bool:
-        runs = [tuple(run.whole()) for run in self._ask([(data, _TRIAL)] * self.count)]
+    def _repeat_each_other(self, data: Any, deadline: Deadline | None) -> bool:
+        trial = [((data,), [0] * _TRIAL)] * self.count
+        runs = [tuple(answer[0].whole()) for answer in self._ask(trial, deadline)]
         varying = [run for run in runs if len(set(run)) > 1]
         return len(set(varying)) < len(varying)
 
@@ -103,13 +116,24 @@ def _end(pipe: Connection, member: BaseProcess) -> None:
     member.join(5)
 
 
-def _serve(pipe: Connection, run: Callable[[Any], Any]) -> None:
-    """Answer orders until the pipe closes."""
-    random.seed(os.urandom(32))
-    np.random.seed(int.from_bytes(os.urandom(4), "little"))  # noqa: NPY002 - the function's own
-    while True:
-        try:
-            data, count = pipe.recv()
-        except EOFError:
-            return
-        pipe.send(read_objects([run(data) for _ in range(count)]))
+def _answer(pipe: Connection, deadline: Deadline | None) -> list[Outputs]:
+    if deadline is not None and not pipe.poll(max(0.0, deadline.remaining)):
+        raise TimeIsUp
+    answer: list[Outputs] = pipe.recv()
+    return answer
+
+
+def _serve(pipe: Connection, run: Callable[[Any], Any], seed: int | None) -> None:
+    """Answer orders until the pipe closes; Ctrl-C is the parent's affair."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start(seed)
+    with nullcontext() if seed is None else insecure_seeded(seed):
+        while True:
+            try:
+                data, order = pipe.recv()
+            except EOFError:
+                return
+            outputs: list[list[Any]] = [[] for _ in data]
+            for side in order:
+                outputs[side].append(run(data[side]))
+            pipe.send([read_objects(one) for one in outputs])
