@@ -3,7 +3,7 @@
 `patients(n, seed=…)` makes a table of fictional patients in which age, place, sex,
 nationality, job, diagnosis and salary hang together as they do in life: diagnoses follow
 age and sex, salaries follow job, age and place, nationalities follow place. Nothing is
-downloaded and nobody is real.
+downloaded and nobody is real. `visits(n, seed=…)` makes their visits of a year, several each.
 
 The numbers come from a seeded generator so that everybody sees the same fiction. That is
 right for examples and wrong for releases: nothing here is private or meant to be.
@@ -110,6 +110,18 @@ def patients(n: int = 1_000, seed: int = 0) -> Example:
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ParameterError(f"The seed must be a whole number from 0, not {seed!r}.")
     return Example("patients", _people(n, np.random.Generator(np.random.PCG64(seed))), _schema())
+
+
+def visits(n: int = 1_000, seed: int = 0) -> Example:
+    """Return a year of visits of `n` fictional patients, several rows each."""
+    from sfumato.example_visits import visits_of, visits_schema  # noqa: PLC0415 - loaded when used
+
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ParameterError(f"The number of patients must be a whole number from 1, not {n!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"The seed must be a whole number from 0, not {seed!r}.")
+    generator = np.random.Generator(np.random.PCG64(seed))
+    return Example("visits", visits_of(n, generator), visits_schema())
 
 
 def governor(n: int = 4_000, seed: int = 0) -> GovernorsCase:
