@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from sfumato.dp.guarantees import Guarantee
 
 
+def check_confidence(confidence: object) -> None:
+    """Refuse what is no probability strictly between 0 and 1."""
+    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise ParameterError(
+            f"A confidence lies between 0 and 1, such as 0.95, and {confidence!r} was given."
+        )
+
+
 @dataclass(frozen=True)
 class NoisyColumn:
     """A measure of an answer: how it follows from noisy numbers, and the noise of each."""
@@ -105,10 +113,7 @@ class Answer:
         The interval of a quantile is the range in which it was looked for: its error is one of
         ranks, which the notes state, and says nothing about values without the data.
         """
-        if not 0 < confidence < 1:
-            raise ParameterError(
-                f"A confidence lies between 0 and 1, such as 0.95, and {confidence} was given."
-            )
+        check_confidence(confidence)
         found: dict[str, list[Interval | None]] = {}
         for name in self.columns:
             if name in self.measures:

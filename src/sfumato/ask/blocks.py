@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.ask.request import Aggregates, Request, RowBound
-from sfumato.errors import ParameterError
+from sfumato.errors import GovernanceError, ParameterError
+from sfumato.govern.chain import BLOCK_ADDED, CHARGED
+from sfumato.govern.registering import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sfumato.ask.engines.base import Engine
     from sfumato.ask.language import TableFacts
+    from sfumato.govern.ledger import Ledger
 
 
 class Blocks:
@@ -77,6 +80,32 @@ class SomeBlocks:
     def fingerprint(self) -> str:
         """Give a text that changes when a row of these blocks changes."""
         return "+".join(self._whole.engines[label].fingerprint() for label in self._labels)
+
+
+def add_blocks(ledger: Ledger, dataset: str, engines: Mapping[str, Engine]) -> None:
+    """Register the blocks of a dataset, each under the label it had before.
+
+    A label is the place in the list, so a table that changes its place would get the budget of
+    another and its own rows a fresh one; that is refused, and so is the same table twice.
+    """
+    if len(engines) == 1:
+        return
+    labels = {engine.fingerprint(): label for label, engine in engines.items()}
+    if len(labels) < len(engines):
+        raise ParameterError(
+            "Two blocks hold the same rows, which would count twice; give each block once."
+        )
+    for entry in ledger.entries(dataset):
+        alone = entry.kind == BLOCK_ADDED or (entry.kind == CHARGED and len(entry.blocks) == 1)
+        label = labels.get(entry.fingerprint or "")
+        if alone and label not in {None, *entry.blocks}:
+            raise GovernanceError(
+                f"What is given as the block {label!r} is known as {entry.blocks[0]!r}; list the "
+                "blocks in the order in which they were added."
+            )
+    for fingerprint, label in labels.items():
+        if label != MAIN:
+            ledger.add_block(dataset, label, fingerprint=fingerprint)
 
 
 def _added(parts: Sequence[Aggregates]) -> Aggregates:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sfumato.ask.answering import Numbers
-    from sfumato.ask.language import Question
+    from sfumato.ask.language import Measure, Question
     from sfumato.ask.preparing import Prepared
 
 
@@ -45,23 +45,26 @@ def composed(found: Numbers) -> dict[str, Any]:
                   reverse=descending)  # fmt: skip
     kept = kept[: question.limit] if question.limit is not None else kept
     outputs = _outputs(question)
-    named = {o.expression.name: o.name for o in outputs if isinstance(o.expression, Column)}
+    shown = [(o.name, o.expression.name) for o in outputs if isinstance(o.expression, Column)]
+    picked = {m.name: m for m in found.prepared.wanted.parts.quantiles}
+    keyed = {key.name for key in question.keys}
     return {
         "columns": tuple(output.name for output in outputs),
         "rows": tuple(
             tuple(evaluate(output.expression, rows[i], noisy=True) for output in outputs)
             for i in kept
         ),
-        "keys": tuple(named[key.name] for key in question.keys if key.name in named),
+        "keys": tuple(name for name, inner in shown if inner in keyed),
         "places": tuple(kept),
-        "measures": {named[name]: one for name, one in columns.items() if name in named},
-        "ranges": {
-            named[m.name]: (float(m.bounds[0]), float(m.bounds[1]))
-            for m in found.prepared.wanted.parts.quantiles
-            if m.name in named and m.bounds is not None
-        },
+        "measures": {name: columns[inner] for name, inner in shown if inner in columns},
+        "ranges": {name: _range(picked[inner]) for name, inner in shown if inner in picked},
         "notes": (*bounding_notes(found.prepared), *_bounds_notes(found)),
     }
+
+
+def _range(measure: Measure) -> tuple[float, float]:
+    assert measure.bounds is not None
+    return float(measure.bounds[0]), float(measure.bounds[1])
 
 
 def _row(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.dp.queries.base import Query, Sensitivity
 
 _MANY = 2  # bins: under added or removed units only "more than one" matters
+_MOST = 2**31  # rows or groups of one person
 
 
 def bound_for(unit: PrivacyUnit, question: Question) -> Bound:
@@ -37,6 +38,11 @@ def bound_for(unit: PrivacyUnit, question: Question) -> Bound:
         raise ParameterError(
             f"A session protects rows, or people named by a column; {unit} is neither. Use "
             "unit='row' or unit=Unit('user_id', rows=5)."
+        )
+    if any(n is not None and n > _MOST for n in (unit.rows, unit.groups, unit.rows_per_group)):
+        raise ParameterError(
+            f"The bounds of {unit} are larger than {_MOST:,}, which no noise would hide; declare "
+            "how many rows or groups of one person really should count."
         )
     once = all(measure.aggregate == "people" for measure in question.measures)
     once = once or (not question.keys and _one_row_each(question.relation))

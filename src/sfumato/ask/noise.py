@@ -47,8 +47,8 @@ class Noise:
         """The standard deviation, rounding to whole numbers apart."""
         if self.kind == "gaussian":
             return math.sqrt(self.size)
-        decay = math.exp(-1 / float(self.size))
-        return math.sqrt(2 * decay) / (1 - decay) if decay else 0.0
+        falls = -1 / float(self.size)
+        return math.sqrt(2 * math.exp(falls)) / -math.expm1(falls)
 
     def half_width(self, confidence: float) -> float:
         """Give h with Pr[|noise| ≤ h] ≥ confidence."""

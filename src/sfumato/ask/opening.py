@@ -8,14 +8,17 @@ them.
 
 from __future__ import annotations
 
+import datetime as dt
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.blocks import Blocks, SomeBlocks
+from sfumato.ask.blocks import Blocks, SomeBlocks, add_blocks
 from sfumato.ask.sources import Source, source_of
 from sfumato.ask.standing import Standing, smallest
+from sfumato.data.wording import did_you_mean
 from sfumato.dp.guarantees import Guarantee
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit, unit_of
 from sfumato.dp.rounding import stated
@@ -86,25 +89,23 @@ class Opened:
 
     def own_bounds(self, extra: Mapping[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
         """Add the bounds of a question to the owner's, which stay as they are."""
-        fixed = self.registration.rules["bounds"]
-        clash = [name for name in extra if name in fixed]
+        clash = _clashing(extra, self.registration.rules["bounds"])
         if clash:
             raise GovernanceError(
                 f"The owner has fixed the bounds of {', '.join(clash)}; a question cannot change "
                 "them. Clamp further in the question, as in CLAMP(x, 0, 10)."
             )
-        return {name: (low, high) for name, (low, high) in extra.items()}
+        return dict(extra)
 
     def own_keys(self, extra: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Any, ...]]:
         """Add the public key values of a question to the owner's, which stay as they are."""
-        fixed = self.registration.rules["keys"]
-        clash = [name for name in extra if name in fixed]
+        clash = _clashing(extra, self.registration.rules["keys"])
         if clash:
             raise GovernanceError(
                 f"The owner has fixed the values of {', '.join(clash)}; a question cannot change "
                 "them. Choose among them with WHERE or HAVING."
             )
-        return {name: tuple(values) for name, values in extra.items()}
+        return {name: tuple(_values(name, values)) for name, values in extra.items()}
 
     # -- purposes and limits --------------------------------------------------------------
 
@@ -165,6 +166,13 @@ def opened(source: Any, **stated_facts: Any) -> Opened:
     first = next(iter(sources.values()))
     ledger, owned = _ledger(stated_facts["ledger"], first.path)
     try:
+        is_new = ledger.registration(first.name) is None
+        try:
+            return _opened(sources, first, ledger, owned, stated_facts)
+        except GovernanceError:
+            if not is_new or ledger.registration(first.name) is None:
+                raise
+        # Somebody else registered the dataset in the meantime; theirs holds.
         return _opened(sources, first, ledger, owned, stated_facts)
     except BaseException:
         if owned:
@@ -195,7 +203,6 @@ def _opened(
         limits=_limits(given, known),
         policy=given["policy"] or (Free() if known is None else known.policy),
     )
-    ledger.register(registration)
     person = unit.name if isinstance(unit, Unit) else None
     facts = {
         "person": person,
@@ -205,16 +212,28 @@ def _opened(
         "private": given["private"],
     }
     engines = {label: one.engine(**facts) for label, one in sources.items()}
-    for label, one in engines.items():
-        if label != MAIN:
-            ledger.add_block(first.name, label, fingerprint=one.fingerprint())
     engine = next(iter(engines.values())) if len(engines) == 1 else Blocks(engines)
     tables = {table.name: table for table in engine.tables()}
+    _check_columns(tables, first.name, rules)
+    ledger.register(registration)
+    add_blocks(ledger, first.name, engines)
     tables.setdefault("data", tables[first.name])
     return Opened(
         first.name, first.name, first.kind, unit, engine, ledger, registration,
         bytes.fromhex(rules["salt"]), tables, owned,
     )  # fmt: skip
+
+
+def _check_columns(tables: Mapping[str, TableFacts], main: str, rules: dict[str, Any]) -> None:
+    """Refuse public facts about columns that are not there, before they are registered."""
+    known = {column.name for column in tables[main].columns}
+    known |= {f"{table.name}.{one.name}" for table in tables.values() for one in table.columns}
+    for name in (*rules["bounds"], *rules["keys"]):
+        if name not in known:
+            raise ParameterError(
+                f"Bounds or keys are declared for {name!r}, which is no column of {main} that can "
+                f"be asked about.{did_you_mean(name, sorted(known))}"
+            )
 
 
 def _sources(source: Any, name: str | None, schema: Any) -> dict[str, Source]:
@@ -283,6 +302,9 @@ def _rules(
 
 
 def _texts(bounds: Mapping[str, tuple[Any, Any]]) -> dict[str, list[str]]:
+    for name, pair in bounds.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ParameterError(f"The bounds of {name!r} are a pair of numbers (low, high).")
     return {name: [str(stated(end)) for end in pair] for name, pair in bounds.items()}
 
 
@@ -292,7 +314,25 @@ def _pair(texts: Sequence[str]) -> tuple[Fraction, Fraction]:
 
 
 def _listed(keys: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    return {name: list(values) for name, values in keys.items()}
+    return {
+        name: [v.isoformat() if isinstance(v, dt.date) else v for v in _values(name, values)]
+        for name, values in keys.items()
+    }
+
+
+def _values(name: str, values: Any) -> list[Any]:
+    """Read a list of values; those of numpy become plain ones."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"The values of the key {name!r} are a list, and a {type(values).__name__} was given."
+        )
+    return [value.item() if hasattr(value, "item") else value for value in values]
+
+
+def _clashing(extra: Mapping[str, Any], fixed: Mapping[str, Any]) -> list[str]:
+    """Name what the owner has fixed; capitals do not count, as they do not in questions."""
+    known = {name.casefold() for name in fixed}
+    return [name for name in extra if name.casefold() in known]
 
 
 def _limits(given: dict[str, Any], known: Registration | None) -> Limits:

@@ -20,7 +20,9 @@ from sfumato.ask.contributions import bound_for, touched
 from sfumato.ask.key_discovery import people_needed
 from sfumato.ask.measuring import breakdown
 from sfumato.ask.pricing import offers
+from sfumato.ask.refusals import refuse
 from sfumato.ask.strategy import Strategy, Wanted, counts_people, strategy
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,9 +90,17 @@ def prepare(
     delta: Stated | None = None,
 ) -> Prepared:
     """Choose the cheapest noise that answers a question at a price."""
+    if any(m.aggregate == "people" and m.where is not None for m in question.measures):
+        raise refuse("unsupported", what="FILTER of COUNT(DISTINCT person), where WHERE serves,")
     finds_keys = any(key.values is None for key in question.keys)
     prices = offers(budget, epsilon=epsilon, rho=rho, delta=delta, finds_keys=finds_keys)
-    return _quietest([prepare_at(question, unit, price) for price in prices])
+    chosen = _quietest([prepare_at(question, unit, price) for price in prices])
+    if chosen.strategy.cost.is_nothing:
+        raise ParameterError(
+            "All that is asked for is 0 whatever the data are, since bounds leave no other value; "
+            "give wider bounds."
+        )
+    return chosen
 
 
 def _quietest(prepared: list[Prepared]) -> Prepared:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FINE = 1 << 60
+_LEAST, _MOST = Fraction(1, 10**12), Fraction(10**6)  # prices at which noise can be computed with
 
 KEYS_SHARE = Fraction(1, 20)
 """The part of a session's δ that one question with unknown keys takes unless it says otherwise."""
@@ -134,6 +135,10 @@ def _positive(value: Stated | None, name: str) -> Fraction:
         ) from None
     if exact <= 0:
         raise ParameterError(f"{name} is above 0, and {value} was given.")
+    if not _LEAST <= exact <= _MOST:
+        raise ParameterError(
+            f"{name} lies between {float(_LEAST):g} and {float(_MOST):g}; what was given is beyond."
+        )
     return exact
 
 

@@ -21,7 +21,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.ask.accuracy import errors, needs_size
-from sfumato.ask.answer import Answer, Estimate
+from sfumato.ask.answer import Answer, Estimate, check_confidence
 from sfumato.ask.answer_tables import dumped, loaded
 from sfumato.ask.answering import numbers
 from sfumato.ask.composing import bounding_notes, composed
@@ -83,6 +83,8 @@ class Session:
         tables to join: public ones, and private ones with the same person column. Without
         `ledger`, that of a file lies beside it, and that of a frame lives with this process.
         """
+        if not isinstance(analyst, str) or not analyst:
+            raise ParameterError("analyst= is the name of whoever asks, such as 'ann'.")
         self._open: Opened = opened(
             source,
             unit=unit,
@@ -237,6 +239,7 @@ class Session:
         keys: Mapping[str, Sequence[Any]] | None = None,
     ) -> Estimate:
         """Tell what a question would cost and how far off it would be; nothing is spent."""
+        check_confidence(confidence)
         one = self._posed(question, bounds, keys)
         prepared = self._prepared(one.question, epsilon=epsilon, rho=rho, delta=delta)
         cost = prepared.strategy.cost

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sfumato.dp.accounting.filters import left, total
+from sfumato.dp.guarantees import ZCDP, PureDP
 from sfumato.govern.limits import share_left
 from sfumato.govern.policies import amount_of
 
@@ -56,5 +57,13 @@ class Standing:
 
 
 def smallest(limits: Sequence[Guarantee]) -> Guarantee:
-    """Give the smallest of the limits that apply, which decides what a question may cost."""
+    """Give the smallest of the limits that apply, which decides what a question may cost.
+
+    Of limits of several kinds, one of the strictest kind decides: noise that a pure limit allows
+    has a place in all of them, and ρ has one in those that allow a δ.
+    """
+    for kind in (PureDP, ZCDP):
+        strict = [limit for limit in limits if isinstance(limit, kind)]
+        if strict:
+            return min(strict, key=amount_of)
     return min(limits, key=amount_of)

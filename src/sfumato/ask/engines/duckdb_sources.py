@@ -115,7 +115,7 @@ def kinds_of(
     kinds: dict[str, Kind] = {}
     for column, type_ in stored.types.items():
         kind = declared.get(column) or looks.get(column) or _kind(type_)
-        if column == person and column not in declared and not stored.texts:
+        if column == person and not stored.texts and kind in {"integer", "real", "date"}:
             kind = _person_kind(stored, column, type_, kind)
         if kind is not None:
             kinds[column] = kind
@@ -139,17 +139,16 @@ def _kind(type_: str) -> Kind | None:
 
 def _person_kind(stored: Stored, column: str, type_: str, kind: Kind | None) -> Kind | None:
     """Tell people apart exactly: numbers too wide as text, doubles as integers if all are whole."""
-    if type_ in _WIDE or type_.startswith("TIMESTAMP"):
+    exact = _kind(type_)
+    if type_ in _WIDE or type_.startswith("TIMESTAMP") or (exact == "real" and type_ not in _REAL):
         return "text"
-    if kind != "real":
+    if exact != "real":
         return kind
     name = quoted(column)
     with translated(stored.source):
         fractions = stored.engine.run(
             f"SELECT count(*) FROM {stored.scan} WHERE {name} IS NOT NULL AND NOT isnan({name}) "
             f"AND (abs({name}) > 9007199254740992 OR {name} <> floor({name}))"
-            if type_ in _REAL
-            else f"SELECT count(*) FROM {stored.scan} WHERE {name} <> floor({name})"
         )
     return "text" if fractions[0][0] else "integer"
 
