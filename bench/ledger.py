@@ -51,7 +51,7 @@ def question(cost):
     )
 
 
-def milliseconds(call, clock, rounds=12, each=25):
+def milliseconds(call, clock, rounds=40, each=20):
     call()
     best = float("inf")
     for _ in range(rounds):

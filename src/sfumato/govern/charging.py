@@ -24,7 +24,7 @@ from sfumato.govern.limits import check, names_of
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
 from sfumato.govern.registering import MAIN, known_blocks, needed
-from sfumato.govern.statements import Statement
+from sfumato.govern.statements import Statement, batched
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -106,22 +106,11 @@ def charge(connection: Connection, wanted: Charge) -> Receipt:
     _check_rules(connection, registration, wanted)
     totals = _checked_totals(connection, registration, wanted)
     reached("charge-checked")
-    entry = append(connection, head, _entry(wanted))
-    reached("charge-appended")
-    _KEEP.run_each(
-        connection,
-        [
-            {
-                "dataset": wanted.dataset,
-                "block": block,
-                "scope": scope,
-                "name": name,
-                "spent": spent_text(spent),
-            }
-            for (block, scope, name), spent in totals.items()
-        ],
-    )
-    _MOVE_ON.run(connection, dataset=wanted.dataset, analyst=wanted.analyst)
+    with batched(connection):
+        entry = append(connection, head, _entry(wanted))
+        reached("charge-appended")
+        _KEEP.run_each(connection, [_account(wanted, *pair) for pair in totals.items()])
+        _MOVE_ON.run(connection, dataset=wanted.dataset, analyst=wanted.analyst)
     reached("charge-counted")
     return Receipt(entry.number, entry.hash, wanted)
 
@@ -196,6 +185,11 @@ def _checked_totals(
         if limit is not None:
             check(limit, spent, after[key], scope=scope, name=name, block=block)
     return after
+
+
+def _account(wanted: Charge, key: Key, spent: Spent) -> dict[str, str]:
+    names = dict(zip(("block", "scope", "name"), key, strict=True))
+    return {"dataset": wanted.dataset, **names, "spent": spent_text(spent)}
 
 
 def _entry(wanted: Charge) -> Entry:

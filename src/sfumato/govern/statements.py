@@ -7,13 +7,25 @@ part of the text. What SQLAlchemy does per execution costs more than a charge ma
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
     from sqlalchemy.sql.elements import ClauseElement
+
+
+@contextmanager
+def batched(connection: Connection) -> Iterator[None]:
+    """Send statements without waiting for each; what fails is raised when the block ends."""
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    driver: Any = connection.connection.driver_connection
+    with driver.pipeline():
+        yield
 
 
 class Statement:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from sfumato.dp.accounting.conversions import delta_at
@@ -61,30 +61,37 @@ class Ways:
     def delta(self) -> Fraction:
         """The δ promised so far: failures alone, or all of it once a loss has no sure bound."""
         over = -min(ZERO, self.failures_left)
-        basic = self.spent.opening is None and self.spent.epsilon <= self.budget.exact_epsilon
-        return (self.spent.delta if basic else self.budget.exact_delta) + over
+        basic = self.spent.opening is None and self.spent.epsilon <= self._whole[0]
+        return (self.spent.delta if basic else self._whole[1]) + over
 
-    @property
+    @cached_property
     def failures_left(self) -> Fraction:
         """How much δ failures may still take; negative when they took too much."""
         opening = self.spent.opening
         if opening is None:
             return self._available - self.spent.delta
         late = self.spent.delta - opening.delta
-        return max(ZERO, self._rest(opening)) * _FAILURES - late
+        return max(ZERO, self._rest) * _FAILURES - late
+
+    @cached_property
+    def _whole(self) -> tuple[Fraction, Fraction]:
+        """E and D, read once."""
+        return self.budget.exact_epsilon, self.budget.exact_delta
 
     @property
     def _available(self) -> Fraction:
         """All of D, less what is set aside for the concentrated way."""
-        return self.budget.exact_delta - self._set_aside
+        return self._whole[1] - self._set_aside
 
     @property
     def _set_aside(self) -> Fraction:
-        return self.budget.exact_delta * _CONCENTRATED if self.spent.began_pure else ZERO
+        return self._whole[1] * _CONCENTRATED if self.spent.began_pure else ZERO
 
-    def _rest(self, opening: Spent) -> Fraction:
-        """Give what the opening leaves of δ; negative when it takes too much."""
-        epsilon = self.budget.exact_epsilon - opening.epsilon
+    @cached_property
+    def _rest(self) -> Fraction:
+        """What the opening leaves of δ; negative when it takes too much."""
+        opening = self.spent.opening or self.spent
+        epsilon = self._whole[0] - opening.epsilon
         if epsilon < 0:
             return Fraction(-1)
         noise = _gaussian_delta(opening.mu_squared, epsilon)
@@ -93,16 +100,16 @@ class Ways:
     def _each(self) -> Iterator[Way]:
         spent = self.spent
         if spent.opening is None:
-            yield Way(spent.epsilon <= self.budget.exact_epsilon, lambda: spent.epsilon)
+            yield Way(spent.epsilon <= self._whole[0], lambda: spent.epsilon)
         else:
             yield from self._after(spent.opening)
         if spent.began_pure and not spent.delta:
             rho, share = rho_of(spent), self._set_aside
-            most = _most_rho(self.budget.exact_epsilon, share)
+            most = _most_rho(self._whole[0], share)
             yield Way(rho <= most, partial(_concentrated_epsilon, rho, share))
 
     def _after(self, opening: Spent) -> Iterator[Way]:
-        spent, rest = self.spent, self._rest(opening)
+        spent, rest = self.spent, self._rest
         late = spent.epsilon - opening.epsilon
         if spent.mu_squared == opening.mu_squared and not late:
             share = self._available - opening.delta
@@ -110,7 +117,7 @@ class Ways:
                 rest >= 0,
                 lambda: opening.epsilon + _gaussian_epsilon(opening.mu_squared, share),
             )
-        epsilon = self.budget.exact_epsilon - opening.epsilon
+        epsilon = self._whole[0] - opening.epsilon
         if rest <= 0:
             return
         squares = spent.epsilon_squared - opening.epsilon_squared
