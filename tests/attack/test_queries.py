@@ -267,3 +267,43 @@ def test_the_odds_change_by_at_most_epsilon_per_answer():
     assert averaged.succeeds  # many answers without a budget
     with pytest.raises(ParameterError, match="two candidates"):
         sf.attack.attribute_from_answers([1.0], {"no": 0.0}, rest=0, scale=1)
+
+
+# -- interfaces that refuse, and numbers that are none -------------------------------------
+
+
+@pytest.mark.parametrize("refusal", [KeyError, RuntimeError, PermissionError, BudgetExceeded])
+def test_a_refusal_in_any_form_is_no_error_of_ours(refusal):
+    def refuses(where):
+        raise refusal("not with me")
+
+    found = sf.attack.differencing(refuses, {"hired": 2020}, count=refuses)
+    assert not found.succeeds
+    rebuilt = sf.attack.reconstruction(refuses, 10, secret=[0, 1] * 5)
+    assert not rebuilt.succeeds
+    assert "40 of 40 questions were refused" in str(rebuilt)
+
+
+def test_refused_answers_are_left_out_of_a_reconstruction():
+    secret = secret_of(40)
+    asked = []
+
+    def sometimes(mask):
+        asked.append(1)
+        return None if len(asked) % 3 == 0 else float(secret[mask].sum())
+
+    found = sf.attack.reconstruction(sometimes, 40, secret=secret)
+    assert found.figures["share recovered"] == 1
+    assert "53 of 160 questions were refused" in found.notes
+
+
+def test_numbers_that_are_none_are_refused():
+    with pytest.raises(ParameterError, match="finite"):
+        sf.attack.reconstruct(np.ones((2, 2)), [1, math.nan])
+    with pytest.raises(ParameterError, match="finite"):
+        sf.attack.attribute_from_answers([math.nan], {"a": 0, "b": 1}, rest=0, scale=1)
+    with pytest.raises(ParameterError, match="finite"):
+        sf.attack.membership_from_answers([math.nan] * 2, np.zeros((2, 2)), np.zeros((300, 2)))
+    schema = sf.Schema(quasi=["age"], sensitive=["ill"])
+    with pytest.raises(ParameterError, match="factor"):
+        sf.attack.skewness({"age": ["1"], "ill": ["x"]}, factor="2", schema=schema)

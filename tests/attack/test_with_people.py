@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
@@ -11,6 +12,9 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from sfumato.attack.fitting import fit
+from sfumato.attack.sight import see
+from sfumato.attack.two_releases import _known, _values
 from sfumato.attack.ways import after_violation
 from sfumato.errors import ParameterError, SchemaError
 
@@ -145,6 +149,32 @@ def test_nothing_follows_from_generalising_for_k():
         sf.attack.minimality(release, people, schema=schema)
 
 
+def test_classes_left_alone_are_told():
+    """One class can be counted, one is too large for it, and of one the people are not known."""
+    sexes = sf.Hierarchy.flat(["m", "f"])
+    towns = sf.Hierarchy.flat(["a", "b", "c"])
+    schema = sf.Schema(quasi={"sex": sexes, "town": towns}, sensitive=["ill"])
+    many = [f"v{i}" for i in range(40)]
+    release = pd.DataFrame(
+        {
+            "sex": ["*"] * (6 + 40 + 4),
+            "town": ["a"] * 6 + ["b"] * 40 + ["c"] * 4,
+            "ill": ["hiv", "hiv", "v0", "v1", "v2", "v3", *many, "v0", "v1", "v2", "v3"],
+        }
+    )
+    people = pd.DataFrame(
+        {"sex": ["m", "m", "f", "f", "f", "f"] + ["m", "f"] * 20, "town": ["a"] * 6 + ["b"] * 40}
+    )
+    promise = sf.KAnonymity(2) & sf.DistinctLDiversity(2, "ill")
+    found = sf.attack.minimality(release, people, promise=promise, schema=schema)
+    assert found.exposed == 2
+    assert found.figures["classes left alone: too large"] == 1
+    assert found.figures["classes left alone: people not known"] == 1
+    assert "1 class(es) with 40 people are too large" in found.notes[0]
+    assert "who is in 1 class(es) with 4 people" in found.notes[1]
+    assert found.notes[0] in str(found)
+
+
 # -- de Finetti --------------------------------------------------------------------------
 
 
@@ -229,3 +259,43 @@ def test_one_release_made_of_the_classes_of_the_other_tells_nothing_new():
     assert not found.succeeds
     with pytest.raises(SchemaError, match="nothing to intersect"):
         sf.attack.composition(first, first[["age"]], schema=SCHEMA)
+
+
+def test_people_in_two_releases_agree_with_brute_force_and_take_little_time():
+    people = sf.examples.patients(4_000, seed=12)
+    schema = people.schema
+    first, second = (
+        sf.anonymize(people.columns, sf.KAnonymity(k), schema=schema, algorithm=algorithm)
+        for k, algorithm in ((5, "mondrian"), (4, "local"))
+    )
+    begin = time.process_time()
+    found = sf.attack.composition(first, second, people=people.columns, attribute="diagnosis")
+    assert time.process_time() - begin < 5
+    assert found.unit == "people"
+    assert found.succeeds
+    one, two = see(first), see(second)
+    values = _values(one, two, "diagnosis")
+    fits = [fit(sight, people.columns) for sight in (one, two)]
+    for kind in range(0, fits[0].kinds, 50):
+        mixed = []
+        for sight, fitting, share in zip(
+            (one, two), fits, (values.first, values.second), strict=True
+        ):
+            inside = [c for c in range(len(share)) if fitting.group[c] in fitting.groups_of(kind)]
+            sizes = sight.evidence.sizes[inside]
+            mixed.append((share[inside] * sizes[:, None]).sum(axis=0) / sizes.sum())
+        weight = mixed[0] * mixed[1] / values.overall
+        case = next(
+            iter(_known(one, two, values, {n: [v] for n, v in fits[0].person(kind).items()}))
+        )
+        assert case.posterior == pytest.approx(weight.max() / weight.sum())
+    assert found.people == 4_000
+
+
+def test_pairs_of_classes_are_not_called_people():
+    first = pd.DataFrame({"age": ["20s"] * 3, "ill": ["flu", "flu", "hiv"]})
+    second = pd.DataFrame({"age": ["[25,34]"] * 3, "ill": ["hiv", "cold", "cold"]})
+    found = sf.attack.composition(first, second, schema=SCHEMA)
+    assert found.unit == "pairs of classes"
+    assert "1 of 1 pairs of classes exposed" in str(found)
+    assert "1 pairs of classes" in str(sf.audit.precheck(first, other=second, schema=SCHEMA))

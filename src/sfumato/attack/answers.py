@@ -54,6 +54,8 @@ def membership_from_answers(
             f"There are {len(published)} answers, so targets and reference must be tables with as "
             f"many columns; given were {people.shape} and {outsiders.shape}."
         )
+    if not all(np.isfinite(table).all() for table in (published, people, outsiders)):
+        raise ParameterError("Answers, targets and reference must be finite numbers.")
     half = len(outsiders) // 2
     if half * false_alarms < 1:
         raise ParameterError(
@@ -127,6 +129,8 @@ def attribute_from_answers(
     believed = believed / believed.sum()
     values = np.array([candidates[name] for name in names], dtype=np.float64)
     differences = np.asarray(answers, dtype=np.float64) - rest
+    if not (np.isfinite(differences).all() and np.isfinite(values).all()):
+        raise ParameterError("Answers, candidates and the rest must be finite numbers.")
     posterior = _posterior(differences, values, scale, noise, believed)
     best = int(np.argmax(posterior))
     sure = float(posterior[best])

@@ -76,6 +76,8 @@ def reconstruct(
             "queries must be a table of sets by people, with one answer per set; given were "
             f"queries of shape {matrix.shape} and answers of shape {given.shape}."
         )
+    if not (np.isfinite(matrix).all() and np.isfinite(given).all()):
+        raise ParameterError("queries and answers must be finite numbers; some given are not.")
     belief, used = _least_squares(matrix, given, steps)
     residual = float(np.sqrt(np.mean((matrix @ belief - given) ** 2)))
     return Reconstruction((belief > 0.5).astype(np.int8), belief, residual, used)
@@ -133,7 +135,8 @@ def reconstruction(
     """Ask a counting interface about random halves and recover the secret column.
 
     `query` takes a mask over `people` and returns the (noisy) count of those with the secret.
-    Four questions per person are asked unless `queries` says otherwise. The attack succeeds
+    Four questions per person are asked unless `queries` says otherwise; those refused, by None,
+    NaN or an exception, are left out. The attack succeeds
     if at least `confidence` of the column is recovered, as far as `secret`, the truth, tells;
     without it the adversary's own measure serves: how far the beliefs are from one half.
     """
@@ -141,13 +144,18 @@ def reconstruction(
     limit = checked_share("confidence", confidence)
     number = 4 * people if queries is None else checked_count("queries", queries, low=1)
     sets = random_sets(people, number, seed)
-    answers = np.array([float(query(row > 0)) for row in sets])
-    found = reconstruct(sets, answers)
+    answers = np.array([_answer(query, row > 0) for row in sets])
+    given = np.isfinite(answers)
+    refused = int((~given).sum())
+    if refused == number:  # nothing is known: an empty set with the count 0
+        sets, answers, given = np.zeros((1, people)), np.zeros(1), np.ones(1, dtype=np.bool_)
+    found = reconstruct(sets[given], answers[given])
     sure = float(np.abs(2 * found.belief - 1).mean() / 2 + 0.5)
     share = sure if secret is None else found.share(secret)
     ones = found.bits.mean() if secret is None else float(np.mean(np.asarray(secret)))
     prior = max(ones, 1 - ones)
     exposed = round(share * people) if share >= limit else 0
+    notes = (f"{refused} of {number} questions were refused",) if refused else ()
     evidence = {"queries": number, "seed": seed, "residual": found.residual, "steps": found.steps}
     findings = (
         (
@@ -180,7 +188,17 @@ def reconstruction(
             "share recovered" if secret is not None else "share believed": share,
             "residual per answer": found.residual,
         },
+        notes=notes,
     )
+
+
+def _answer(query: Callable[[NDArray[np.bool_]], float], chosen: NDArray[np.bool_]) -> float:
+    """Ask; a refusal in whatever form is NaN."""
+    try:
+        answer = query(chosen)
+        return float("nan") if answer is None else float(answer)
+    except Exception:  # noqa: BLE001 - the interface refuses as it likes
+        return float("nan")
 
 
 def reconstruction_curves(

@@ -80,6 +80,8 @@ class Outcome:
     attribute: str = ""
     figures: Mapping[str, float] = field(default_factory=dict, hash=False)
     notes: tuple[str, ...] = ()
+    unit: str = "people"
+    """What `people` and `exposed` count, where it is not people."""
 
     @property
     def succeeds(self) -> bool:
@@ -104,7 +106,7 @@ class Outcome:
     def told(self, *, reveal: bool = False, most: int = 5) -> str:
         """Return it in words, with the most serious findings."""
         lines = [
-            f"{self.name}: {self.exposed:,} of {self.people:,} people exposed",
+            f"{self.name}: {self.exposed:,} of {self.people:,} {self.unit} exposed",
             f"  the adversary knows {self.knows}; {self.measure} from {self.threshold:g} on counts",
             f"  worst: {chance(self.posterior)} sure, {chance(self.prior)} before",
             *(f"  {name}: {value:.6g}" for name, value in self.figures.items()),

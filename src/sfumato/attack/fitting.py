@@ -96,7 +96,9 @@ class Fitting:
         """Return the groups of classes a kind of person fits."""
         fits = np.ones(len(self.sizes), dtype=np.bool_)
         for a, one in enumerate(self.covers):
-            fits &= np.isin(self.codes[:, a], one.of(int(self.public.codes[a][kind])))
+            covered = np.zeros(len(self.labels[a]), dtype=np.bool_)
+            covered[one.of(int(self.public.codes[a][kind]))] = True
+            fits &= covered[self.codes[:, a]]
         return np.flatnonzero(fits)
 
     @cached_property

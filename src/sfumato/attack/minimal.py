@@ -10,7 +10,9 @@ belief about a member of a group rises above the share in the class.
 
 The finer groups are those by the exact values of one attribute, or of all. All ways to hand
 out the values are counted (`ways`), whatever the promise, so the posterior is exact; classes
-too large for that are left alone. The attack assumes an algorithm that decides class by
+too large for that are left alone, and so are those whose people are not exactly known. The
+outcome says how many there were of each: nothing was learnt about them here, which is no proof
+that nothing can be. The attack assumes an algorithm that decides class by
 class. Where a finer group has fewer than k people, the class was generalised for k's sake,
 every way breaks the promise, and the belief stays what it was.
 """
@@ -18,7 +20,7 @@ every way breaks the promise, and the belief stays what it was.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +69,7 @@ class _Belief:
     prior: float
     posterior: float
     sizes: tuple[int, ...]
+    kinds: tuple[int, ...]
 
 
 def minimality(
@@ -93,59 +96,103 @@ def minimality(
             "Minimality needs to know what the algorithm was asked for; give promise=."
         )
     fitting = fit(sight, public)
-    beliefs = _beliefs(sight, fitting, name, stated)
+    beliefs, left = _beliefs(sight, fitting, name, stated)
     found = [b for b in beliefs if b.posterior - b.prior >= limit - NEARLY]
     found.sort(key=lambda b: (b.prior - b.posterior, -b.people))
     worst = max(beliefs, key=lambda b: b.posterior - b.prior, default=None)
-    exposed: dict[tuple[int, str], int] = {(b.class_, b.group): b.people for b in found}
+    # Somebody may be in an exposed group by one attribute and in another by all.
+    exposed = {kind for b in found for kind in b.kinds}
     return Outcome(
         "minimality",
         f"who is in each class, and that the algorithm kept {stated} and no more",
         "gain",
         sight.records,
-        sum(exposed.values()),
+        int(fitting.public.counts[sorted(exposed)].sum()) if exposed else 0,
         worst.prior if worst else 0.0,
         worst.posterior if worst else 0.0,
         limit,
         tuple(_finding(sight, name, b) for b in found[:most]),
         "an algorithm that does not go to the limit, or differential privacy",
         attribute=name,
-        figures={"finer groups looked at": float(len(beliefs))},
+        figures={
+            "finer groups looked at": float(len({(b.class_, b.group) for b in beliefs})),
+            "classes left alone: too large": float(left.large),
+            "classes left alone: people not known": float(left.unknown),
+        },
+        notes=left.notes,
     )
 
 
-def _beliefs(sight: Sight, fitting: Fitting, name: str, stated: Definition) -> list[_Belief]:
-    members = _members(sight, fitting)
+@dataclass(frozen=True)
+class _Left:
+    """Classes that could not be attacked, and the people in them."""
+
+    large: int = 0
+    in_large: int = 0
+    unknown: int = 0
+    in_unknown: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say what was left out."""
+        notes = []
+        if self.large:
+            notes.append(
+                f"{self.large} class(es) with {self.in_large:,} people are too large to count all "
+                "ways, and were left alone"
+            )
+        if self.unknown:
+            notes.append(
+                f"the table does not tell who is in {self.unknown} class(es) with "
+                f"{self.in_unknown:,} people, and they were left alone"
+            )
+        return tuple(notes)
+
+
+def _beliefs(
+    sight: Sight, fitting: Fitting, name: str, stated: Definition
+) -> tuple[list[_Belief], _Left]:
+    members = _members(sight, fitting) or {}
     parts = _parts(stated, name)
-    if not members or not parts:
-        return []
     spread = sight.spread(name)
+    unknown = np.ones(len(spread.sizes), dtype=np.bool_)
+    unknown[list(members)] = False
+    left = _Left(unknown=int(unknown.sum()), in_unknown=int(spread.sizes[unknown].sum()))
+    if not members or not parts:
+        return [], left
     keeps = _judge(parts, name, spread)
     starts = np.searchsorted(spread.class_, np.arange(len(spread.sizes) + 1))
     splits = [*range(len(fitting.names)), None] if len(fitting.names) > 1 else [0]
     beliefs: list[_Belief] = []
+    large: set[int] = set()
     budget = EFFORT
     for c in sorted(members, key=lambda c: spread.sizes[c]):
         people = members[c]
         inside = slice(starts[c], starts[c + 1])
         values, held = spread.value[inside], tuple(spread.count[inside].tolist())
         if math.prod(count + 1 for count in held) > MOST:
+            large.add(c)
             continue
         for split in splits:
-            keys, sizes = _groups(fitting, people, split)
+            groups = _groups(fitting, people, split)
+            sizes = [int(fitting.public.counts[list(kinds)].sum()) for kinds in groups.values()]
             effort = steps(sizes, held) if len(held) > 1 else 0
-            if len(sizes) < 2 or not 0 < effort <= min(budget, MOST):
+            if len(sizes) < 2 or not effort:
+                continue  # one group, or one value: nothing finer to learn
+            if effort > min(budget, MOST):
+                large.add(c)
                 continue
             budget -= effort
             raised = after_violation(sizes, held, partial(keeps, values))
             if raised is None:
                 continue
-            for key, n, shares in zip(keys, sizes, raised, strict=True):
+            for (key, kinds), n, shares in zip(groups.items(), sizes, raised, strict=True):
                 beliefs += [
-                    _Belief(c, key, n, int(v), h / sum(held), share, tuple(sizes))
+                    _Belief(c, key, n, int(v), h / sum(held), share, tuple(sizes), tuple(kinds))
                     for v, h, share in zip(values, held, shares, strict=True)
                 ]
-    return beliefs
+    people_in = int(spread.sizes[sorted(large)].sum()) if large else 0
+    return beliefs, replace(left, large=len(large), in_large=people_in)
 
 
 def _members(sight: Sight, fitting: Fitting) -> dict[int, NDArray[np.int64]] | None:
@@ -166,17 +213,14 @@ def _members(sight: Sight, fitting: Fitting) -> dict[int, NDArray[np.int64]] | N
     return chosen
 
 
-def _groups(
-    fitting: Fitting, people: NDArray[np.int64], split: int | None
-) -> tuple[list[str], list[int]]:
-    """Return the finer groups of a class by one attribute, or by all (None), and their sizes."""
-    sizes: dict[str, int] = {}
+def _groups(fitting: Fitting, people: NDArray[np.int64], split: int | None) -> dict[str, list[int]]:
+    """Return the kinds of people in the finer groups of a class by one attribute, or by all."""
+    groups: dict[str, list[int]] = {}
     for kind in people:
         person = fitting.person(int(kind))
         chosen = person if split is None else {fitting.names[split]: person[fitting.names[split]]}
-        key = described(chosen)
-        sizes[key] = sizes.get(key, 0) + int(fitting.public.counts[kind])
-    return list(sizes), list(sizes.values())
+        groups.setdefault(described(chosen), []).append(int(kind))
+    return groups
 
 
 def _parts(stated: Definition, name: str) -> list[Definition]:

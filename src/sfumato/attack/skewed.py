@@ -37,7 +37,7 @@ def skewness(
 ) -> Outcome:
     """Find the people whose value became more likely by at least `gain` (or by `factor`)."""
     checked_share("gain", gain)
-    if factor is not None and not factor > 1:
+    if factor is not None and (not isinstance(factor, int | float) or not 1 < factor < np.inf):
         raise ParameterError(f"factor must be above 1, not {factor!r}.")
     sight = see(release, schema)
     name = sight.attribute(attribute)

@@ -20,7 +20,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from sfumato.attack.finding import Finding, Outcome, checked_count, described
-from sfumato.errors import ParameterError, SfumatoError
+from sfumato.errors import ParameterError
 
 Answers = Literal["sum", "mean"]
 
@@ -87,8 +87,8 @@ class _Interface:
             try:
                 answer = (self.count if count else self.query)(condition)
                 value = None if answer is None else float(answer)
-            except (SfumatoError, ValueError, ArithmeticError):
-                value = None  # a refusal, in whatever form
+            except Exception:  # noqa: BLE001 - a refusal, in whatever form
+                value = None
             if again:
                 return value
             self.known[key] = None if value is None or math.isnan(value) else value

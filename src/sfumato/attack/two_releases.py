@@ -13,6 +13,7 @@ person can be in is looked at; with `people`, only those people.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.attack.fitting import Fitting
     from sfumato.attack.sight import Sight
     from sfumato.data.schema import Schema
 
@@ -110,6 +112,7 @@ def composition(
         "one release instead of two, or differential privacy, whose guarantees add up",
         attribute=name,
         figures={f"{kind} with one value left": float(sum(_single(c) for c in cases))},
+        unit=kind,
     )
 
 
@@ -153,22 +156,30 @@ def _known(one: Sight, two: Sight, values: _Values, people: Any) -> Iterator[_Ca
     if fits[0].names != fits[1].names:
         shared = tuple(name for name in fits[0].names if name in fits[1].names)
         fits = [fit(sight, people, on=shared) for sight in (one, two)]
-    for kind in range(fits[0].kinds):
+    walked = [fitting.add_up(fitting.sizes, fitting.sizes) for fitting in fits]
+    members = [_classes_of_groups(fitting) for fitting in fits]
+    inside = np.flatnonzero((walked[0].classes > 0) & (walked[1].classes > 0))
+    for kind in inside.tolist():
         mixed, chosen = [], []
-        for sight, fitting, share in zip(
-            (one, two), fits, (values.first, values.second), strict=True
+        for sight, fitting, found, classes_of, share in zip(
+            (one, two), fits, walked, members, (values.first, values.second), strict=True
         ):
-            groups = fitting.groups_of(kind)
-            classes = np.flatnonzero(np.isin(fitting.group, groups))
-            if not len(classes):
-                break
+            alone = found.classes[kind] == 1
+            groups = found.where[kind : kind + 1] if alone else fitting.groups_of(kind)
+            classes = np.concatenate([classes_of[int(g)] for g in groups])
             sizes = sight.evidence.sizes[classes].astype(np.float64)
             mixed.append((share[classes] * sizes[:, None]).sum(axis=0) / sizes.sum())
             chosen.append(int(classes[0]))
-        if len(mixed) == 2:
-            count = int(fits[0].public.counts[kind])
-            who = described(fits[0].person(kind))
-            yield from _case(values, mixed[0], mixed[1], who, count, (chosen[0], chosen[1]))
+        count = int(fits[0].public.counts[kind])
+        who = described(fits[0].person(kind))
+        yield from _case(values, mixed[0], mixed[1], who, count, (chosen[0], chosen[1]))
+
+
+def _classes_of_groups(fitting: Fitting) -> list[NDArray[np.int64]]:
+    """Return the classes of each group of classes that look alike."""
+    order = np.argsort(fitting.group, kind="stable")
+    bounds = np.searchsorted(fitting.group[order], np.arange(len(fitting.sizes) + 1))
+    return [order[a:b] for a, b in pairwise(bounds)]
 
 
 def _case(

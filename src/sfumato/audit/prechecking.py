@@ -125,7 +125,8 @@ def exposure(outcome: Outcome) -> str:
     """Return how many people an attack exposed, and their share."""
     share = 100 * outcome.share
     shown = "<0.1" if 0 < share < 0.05 else f"{share:.1f}"
-    return f"{outcome.exposed:,} ({shown}\N{NO-BREAK SPACE}%)"
+    kind = "" if outcome.unit == "people" else f" {outcome.unit}"
+    return f"{outcome.exposed:,}{kind} ({shown}\N{NO-BREAK SPACE}%)"
 
 
 def precheck(
