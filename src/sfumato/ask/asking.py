@@ -82,7 +82,7 @@ class _GroupNames:
     def aggregate(self, asked: Aggregation) -> Expression:
         """Register a measure."""
         wanted, self.wanted = self.wanted, None
-        return self.register(asked_for(asked, self.rows), wanted, asked.spelling)
+        return self.register(asked_for(asked, self.rows), wanted, lambda: asked.spelling)
 
 
 @dataclass(frozen=True)

@@ -57,10 +57,21 @@ def literal(value: object) -> Constant:
     if isinstance(value, Fraction):
         return Constant(value, "real")
     if isinstance(value, str):
+        if not readable(value):
+            raise refuse("unsupported", what="A text that is not Unicode, or holds a NUL character")
         return Constant(value, "text")
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return Constant(value, "date")
     raise refuse("literal", what=f"A value of type {type(value).__name__}; a question")
+
+
+def readable(text: str) -> bool:
+    """Tell whether every engine can hold a text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 def date(text: str) -> Constant:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.analysis import LARGEST_LEAF, interval_of, kind_of
-from sfumato.ask.building import conjuncts
+from sfumato.ask.building import conjuncts, readable
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import Apply, Arithmetic, Case, Column, Compare, Constant, OneOf
 from sfumato.ask.walking import columns_of
@@ -203,10 +203,11 @@ def _given(name: str, kind: Kind, value: object) -> Value:
             ) from None
     fits = {"boolean": bool, "text": str, "date": dt.date, "integer": (int, float), "real": ()}
     wrong = (kind != "boolean" and isinstance(value, bool)) or isinstance(value, dt.datetime)
+    wrong = wrong or (isinstance(value, str) and not readable(value))
     if wrong or not isinstance(value, fits[kind]):  # type: ignore[arg-type]
         raise ParameterError(
             f"The values of the key {name!r} are of kind {kind}, and one of type "
-            f"{type(value).__name__} was given."
+            f"{type(value).__name__} was given that is not."
         )
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not abs(value) <= 2**53 or value != int(value):

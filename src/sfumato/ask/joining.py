@@ -79,6 +79,9 @@ def join_person(
     """Pair the rows of each person from two relations."""
     if left.person is None or right.person is None:
         raise refuse("row_unit", name=left.table if left.person is None else right.table)
+    kinds = [side.people[0].kind for side in (left, right) if side.people]
+    if len({*kinds} - {None}) > 1:
+        raise refuse("kind", what="A join on the person", wanted=kinds[0], given=kinds[1])
     right, on_columns = _as_columns(right, [term for _, term in on])
     pairs = tuple(zip([checked(term) for term, _ in on], on_columns, strict=True))
     columns = list(dict.fromkeys(one.expression for one in right.seen))

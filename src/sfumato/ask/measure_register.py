@@ -13,6 +13,8 @@ from sfumato.ask.language import Column, Measure
 from sfumato.ask.scopes import fresh, short
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sfumato.ask.assembling import Asked, Given
     from sfumato.ask.scopes import Scope
 
@@ -28,7 +30,7 @@ class MeasureRegister:
         self.taken = taken
         self.found: dict[Asked, Measure] = {}
 
-    def __call__(self, asked: Asked, wanted: str | None, what: str, /) -> Column:
+    def __call__(self, asked: Asked, wanted: str | None, what: Callable[[], str], /) -> Column:
         """Register an aggregate; the same one again is the same measure."""
         del what
         if asked not in self.found:

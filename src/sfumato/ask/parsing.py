@@ -33,7 +33,7 @@ from sfumato.ask.pruning import pruned
 from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import fresh, short
 from sfumato.ask.walking import MOST_DEPTH, size_and_depth
-from sfumato.errors import Refused
+from sfumato.errors import Refused, SfumatoError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +71,10 @@ def parse(
             raise
     except RecursionError:
         raise refuse("too_deep", most=MOST_DEPTH) from None
+    except SfumatoError:
+        raise
+    except Exception:  # noqa: BLE001 - no text of an analyst may end in a traceback
+        raise refuse("unreadable") from None
 
 
 def _answerable(sql: str, facts: Mapping[str, TableFacts]) -> bool:

@@ -55,6 +55,8 @@ class RowReader:
 
     def read(self, node: Node) -> Expression:
         """Read an expression, or refuse it."""
+        if not hasattr(node, "args"):  # an argument that was left out
+            raise refuse("unsupported", what="A function without its arguments")
         self.level += 1
         self.parts += 1
         if self.level > MOST_DEPTH:
@@ -116,10 +118,7 @@ class RowReader:
         only(node, "this", "is_string")
         if not node.is_string:
             return number(node)
-        text = str(node.this)
-        if "\0" in text or _broken(text):
-            raise refuse("unsupported", what="A text that is not Unicode, or holds a NUL character")
-        return build.literal(text)
+        return build.literal(str(node.this))
 
     def _boolean(self, node: Node) -> Expression:
         return build.literal(bool(node.this))
@@ -269,11 +268,3 @@ class RowReader:
         exp.Round: _rounded, exp.Substring: _substring, exp.Extract: _extract, exp.Cast: _cast,
         exp.Date: _date, exp.Anonymous: _anonymous,
     }  # fmt: skip
-
-
-def _broken(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False

@@ -18,7 +18,7 @@ from sfumato.ask.scopes import Name, Person, fresh
 from sfumato.errors import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sfumato.ask.assembling import Asked
     from sfumato.ask.language import Column, Expression
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Register(Protocol):
     """Takes aggregates and gives the columns that will show them."""
 
-    def __call__(self, asked: Asked, wanted: str | None, what: str, /) -> Column:
+    def __call__(self, asked: Asked, wanted: str | None, what: Callable[[], str], /) -> Column:
         """Register an aggregate under a wanted name."""
 
 
@@ -47,7 +47,7 @@ class GroupReader(RowReader):
         wanted, self.wanted = self.wanted, None
         asked = read_aggregate(node, self.scope)
         if asked is not None:
-            return self.register(asked, wanted, shown(node))
+            return self.register(asked, wanted, lambda: shown(node))
         alias = self._alias(node)
         if alias is not None:
             return alias

@@ -84,15 +84,7 @@ def _joined(
         names = [f"{side.people[0].table}.{side.people[0].name}" if side.people else side.table
                  for side in (first, second)]  # fmt: skip
         raise refuse("join_person", what=" = ".join(names))
-    for pair in people:
-        _check_people(*pair)
     return join_person(first, second, _values(pairs), outer=outer)
-
-
-def _check_people(one: Any, other: Any) -> None:
-    """Refuse to compare a number with a text, where both are people."""
-    if one.kind is not None and other.kind is not None and one.kind != other.kind:
-        raise refuse("kind", what="A join on the person", wanted=one.kind, given=other.kind)
 
 
 def _to_public(

@@ -21,6 +21,8 @@ from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import Name, Person, Scope, checked, column_for, fresh
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sfumato.ask.assembling import Asked, Given
 
 Named: TypeAlias = "list[tuple[str, Expression | Person]]"
@@ -103,25 +105,25 @@ class _PersonRegister:
         self.taken = taken
         self.found: dict[PersonAggregate, str] = {}
 
-    def __call__(self, asked: Asked, wanted: str | None, what: str, /) -> Column:
+    def __call__(self, asked: Asked, wanted: str | None, what: Callable[[], str], /) -> Column:
         function = asked.aggregate
         if asked.order is not None and asked.spelling in {"MIN", "MAX"}:
             made = self._make(asked.spelling.lower(), asked, what)
         elif function in {"count", "sum", "avg"}:
             made = self._make(function, asked, what)
         else:
-            raise refuse("subquery_aggregate", what=what)
+            raise refuse("subquery_aggregate", what=what())
         if made not in self.found:
             name = fresh(wanted or made.function, self.taken)
             self.taken.append(name)
             self.found[made] = name
         return person_column(self.found[made], made)
 
-    def _make(self, function: str, asked: Asked, what: str) -> PersonAggregate:
+    def _make(self, function: str, asked: Asked, what: Callable[[], str]) -> PersonAggregate:
         term = asked.filtered()
         if term is not None and function != "count":
             term = narrowed(term, self.given)
-        return person_aggregate(function, term, what)
+        return person_aggregate(function, term, what())
 
 
 def _grouped(

@@ -22,6 +22,7 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "one_statement": "A question is one SELECT statement, not {what}.",
     "too_long": "The question is too long: {what}.",
     "too_deep": "The question is nested too deeply: at most {most} levels are read.",
+    "unreadable": "The question has a form that is not understood; write it more simply.",
     "unsupported": "{what} is not part of the language of questions.",
     "parameter": "A question has no parameters such as {what}; write the value itself.",
     # names

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sfumato.ask.analysis import interval_of, kind_of, range_of
-from sfumato.ask.building import TRUE, condition, conjuncts, logic
+from sfumato.ask.building import TRUE, condition, conjuncts, logic, readable
 from sfumato.ask.language import Column, Expression, Filter, Relation, Scan
 from sfumato.ask.refusals import refuse
 from sfumato.ask.walking import MOST_DEPTH, MOST_NODES, size_and_depth
@@ -165,14 +165,10 @@ def checked(expression: Expression) -> Expression:
 
 def short(name: str) -> str:
     """Refuse a name that an engine would cut."""
-    try:
-        size = len(name.encode())
-    except UnicodeEncodeError:
-        raise refuse("unsupported", what="A name that is not Unicode text") from None
-    if size > MOST_NAME:
+    if not name or not readable(name):
+        raise refuse("unsupported", what="A name that is empty or not Unicode text")
+    if len(name.encode()) > MOST_NAME:
         raise refuse("long_name", name=name)
-    if not name or "\0" in name:
-        raise refuse("unsupported", what="An empty name")
     return name
 
 

@@ -405,3 +405,14 @@ SELECT COUNT(*) FROM visits WHERE error(name)
 SELECT SUM(CASE WHEN age > 3 THEN name END) FROM visits
   ! kind: SUM needs a number, and a text was given.
   ? SELECT COUNT(*) FROM visits
+
+SELECT COUNT(*) FROM visits WHERE FLOOR() > 3
+  ! unsupported: A function without its arguments is not part of the language of questions.
+  ? SELECT COUNT(*) FROM visits
+
+SELECT SUM() FROM visits
+  ! syntax: The question is not SQL that can be read: it stops making sense near ')' at line 1, column 12.
+
+SELECT COUNT() FROM visits
+  ! unsupported: COUNT() is not part of the language of questions.
+  ? SELECT COUNT(*) FROM visits
