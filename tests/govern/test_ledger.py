@@ -319,6 +319,23 @@ def test_other_events_are_recorded_too(ledger):
     assert ledger.verify().ok
 
 
+def test_the_last_entries_are_read_alone(ledger, registration, charge):
+    ledger.register(registration)
+    for number in range(4):
+        ledger.charge(charge(question=f"question {number}"))
+    ledger.record("released", {"dataset": "others"})
+    entries = ledger.entries()
+    assert ledger.entries(last=2) == entries[-2:]
+    assert ledger.entries("patients", last=2) == entries[3:5]
+    assert ledger.entries(last=99) == entries
+    assert (ledger.count(), ledger.count("patients"), ledger.count("none")) == (6, 5, 0)
+
+
+def test_a_postgres_database_without_a_ledger(fresh_postgres_url):
+    with pytest.raises(ParameterError, match="no ledger"):
+        Ledger(fresh_postgres_url, create=False)
+
+
 def test_texts_of_every_kind_survive(ledger, registration, charge):
     ledger.register(registration)
     odd = "Ψ '; DROP TABLE sfumato_entries; -- \" \\ \n\t😀"

@@ -67,10 +67,10 @@ def show(
     out if entries are ever cut off or replaced.
     """
     with _opened(ledger, data) as opened:
-        entries = opened.entries(dataset)
+        entries = opened.entries(dataset, last=last or None)
         accounts = opened.accounts(dataset)
         head = opened.head()
-        _show_entries(opened.place, entries, last)
+        _show_entries(opened.place, entries, opened.count(dataset))
         if accounts:
             header = ("dataset", "block", "limit of", "limit", "spent", "left")
             show_table("Accounts", header, map(_account_row, accounts))
@@ -131,10 +131,9 @@ def _opened(ledger: str | None, data: Path | None) -> Ledger:
     return Ledger(ledger or default_place(data), create=False)
 
 
-def _show_entries(place: str, entries: list[Entry], last: int) -> None:
-    shown = entries[-last:] if last else entries
-    count = f"{len(entries):,} entries"
-    if len(shown) < len(entries):
+def _show_entries(place: str, shown: list[Entry], number: int) -> None:
+    count = f"{number:,} entries"
+    if len(shown) < number:
         count += f", the last {len(shown):,}"
     header = ("no.", "time (UTC)", "what", "dataset", "who, for what", "question", "cost")
     show_table(f"{place}: {count}", header, map(_entry_row, shown))

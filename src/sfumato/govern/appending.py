@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import insert, select, text
+from sqlalchemy import func, insert, select, text
 
 from sfumato.errors import GovernanceError
 from sfumato.govern.chain import Entry, canonical
@@ -57,10 +57,26 @@ def append(connection: Connection, after: Head, entry: Entry) -> Entry:
 
 
 def read_entries(connection: Connection, dataset: str | None = None) -> Iterator[Entry]:
-    """Read entries in order, of one dataset or all."""
+    """Read entries in order, of one dataset or all, without holding them all in memory."""
     query = _ALL if dataset is None else _ALL.where(entries.c.dataset == dataset)
-    for row in connection.execute(query):
+    for row in connection.execute(query.execution_options(yield_per=1000)):
         yield _entry(row)
+
+
+def read_last(connection: Connection, dataset: str | None, count: int) -> list[Entry]:
+    """Read the last entries, in order."""
+    query = select(entries).order_by(entries.c.number.desc()).limit(count)
+    if dataset is not None:
+        query = query.where(entries.c.dataset == dataset)
+    return [_entry(row) for row in connection.execute(query)][::-1]
+
+
+def count_entries(connection: Connection, dataset: str | None) -> int:
+    """Count entries, of one dataset or all."""
+    query = select(func.count()).select_from(entries)
+    if dataset is not None:
+        query = query.where(entries.c.dataset == dataset)
+    return int(connection.scalar(query) or 0)
 
 
 def _head(rows: list[Sequence[Any]]) -> Head:

@@ -43,13 +43,6 @@ _ACCOUNTS = Statement(
         "name IN ('', :analyst, :purpose)"
     )
 )
-_KEEP = Statement(
-    text(
-        "INSERT INTO sfumato_accounts (dataset, block, scope, name, spent) "
-        "VALUES (:dataset, :block, :scope, :name, :spent) "
-        "ON CONFLICT (dataset, block, scope, name) DO UPDATE SET spent = excluded.spent"
-    )
-)
 _POSITION = Statement(
     text("SELECT charges FROM sfumato_positions WHERE dataset = :dataset AND analyst = :analyst")
 )
@@ -109,7 +102,7 @@ def charge(connection: Connection, wanted: Charge) -> Receipt:
     with batched(connection):
         entry = append(connection, head, _entry(wanted))
         reached("charge-appended")
-        _KEEP.run_each(connection, [_account(wanted, *pair) for pair in totals.items()])
+        _keep(connection, wanted.dataset, totals)
         _MOVE_ON.run(connection, dataset=wanted.dataset, analyst=wanted.analyst)
     reached("charge-counted")
     return Receipt(entry.number, entry.hash, wanted)
@@ -187,9 +180,26 @@ def _checked_totals(
     return after
 
 
-def _account(wanted: Charge, key: Key, spent: Spent) -> dict[str, str]:
-    names = dict(zip(("block", "scope", "name"), key, strict=True))
-    return {"dataset": wanted.dataset, **names, "spent": spent_text(spent)}
+def _keep(connection: Connection, dataset: str, totals: dict[Key, Spent]) -> None:
+    values: dict[str, str] = {"dataset": dataset}
+    for row, ((block, scope, name), spent) in enumerate(totals.items()):
+        values[f"block{row}"], values[f"scope{row}"] = block, scope
+        values[f"name{row}"], values[f"spent{row}"] = name, spent_text(spent)
+    _keeping(len(totals)).run(connection, **values)
+
+
+@lru_cache(maxsize=64)
+def _keeping(count: int) -> Statement:
+    """Write the statement that keeps so many totals at once."""
+    rows = ", ".join(
+        f"(:dataset, :block{row}, :scope{row}, :name{row}, :spent{row})" for row in range(count)
+    )
+    return Statement(
+        text(
+            f"INSERT INTO sfumato_accounts (dataset, block, scope, name, spent) VALUES {rows} "  # noqa: S608 - names of parameters only
+            "ON CONFLICT (dataset, block, scope, name) DO UPDATE SET spent = excluded.spent"
+        )
+    )
 
 
 def _entry(wanted: Charge) -> Entry:

@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from sfumato.errors import ParameterError
 from sfumato.govern import charging, registering, storing
-from sfumato.govern.appending import append, lock_head, read_entries, read_head
+from sfumato.govern.appending import (
+    append,
+    count_entries,
+    lock_head,
+    read_entries,
+    read_head,
+    read_last,
+)
 from sfumato.govern.chain import RESERVED, Entry, check_text
 from sfumato.govern.connecting import Store
 from sfumato.govern.faults import reached
@@ -176,10 +183,17 @@ class Ledger:
         with self._store.writing() as connection:
             return append(connection, lock_head(connection), Entry(kind, details=rest, **fields))
 
-    def entries(self, dataset: str | None = None) -> list[Entry]:
-        """Read all entries in order, or those of one dataset."""
+    def entries(self, dataset: str | None = None, *, last: int | None = None) -> list[Entry]:
+        """Read entries in order: all or those of one dataset, and of these the last few."""
         with self._store.reading() as connection:
+            if last is not None:
+                return read_last(connection, dataset, last)
             return list(read_entries(connection, dataset))
+
+    def count(self, dataset: str | None = None) -> int:
+        """Count the entries, of one dataset or all."""
+        with self._store.reading() as connection:
+            return count_entries(connection, dataset)
 
     def head(self) -> Head:
         """Read the number of entries and the last hash: note it elsewhere."""

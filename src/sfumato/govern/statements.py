@@ -44,14 +44,6 @@ class Statement:
         finally:
             cursor.close()
 
-    def run_each(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
-        """Run it once for each set of parameters."""
-        cursor: Any = connection.connection.cursor()
-        try:
-            cursor.executemany(self._text(connection), rows)
-        finally:
-            cursor.close()
-
     def first(self, connection: Connection, **parameters: object) -> Any:
         """Run it; give the first value of its first row, or None."""
         rows = self.run(connection, **parameters)

@@ -121,11 +121,11 @@ _POSTGRES_TRIGGERS = (
     $$ BEGIN RAISE EXCEPTION '{_REFUSAL}'; END $$
     """,
     """
-    CREATE OR REPLACE TRIGGER sfumato_entries_no_change BEFORE UPDATE OR DELETE
+    CREATE TRIGGER sfumato_entries_no_change BEFORE UPDATE OR DELETE
     ON sfumato_entries FOR EACH ROW EXECUTE FUNCTION sfumato_refuse()
     """,
     """
-    CREATE OR REPLACE TRIGGER sfumato_entries_no_truncate BEFORE TRUNCATE
+    CREATE TRIGGER sfumato_entries_no_truncate BEFORE TRUNCATE
     ON sfumato_entries FOR EACH STATEMENT EXECUTE FUNCTION sfumato_refuse()
     """,
 )

@@ -11,7 +11,7 @@ the database; a hash noted elsewhere finds it (``head=``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import select
 
@@ -49,7 +49,15 @@ class Verification:
         return self.ok
 
 
-_COPIED = ("dataset", "blocks", "analyst", "purpose")
+class _Charged(NamedTuple):
+    """What must agree with the outcome and the kept answer of a charge."""
+
+    dataset: str
+    blocks: tuple[str, ...]
+    analyst: str
+    purpose: str | None
+    fingerprint: str | None
+    question_key: str
 
 
 class _Broken(Exception):  # noqa: N818 - caught in this module
@@ -67,7 +75,7 @@ class _Replay:
     blocks: dict[str, set[str]] = field(default_factory=dict)
     spent: dict[tuple[str, str, str, str], Spent] = field(default_factory=dict)
     positions: dict[tuple[str, str], int] = field(default_factory=dict)
-    charges: dict[int, Entry] = field(default_factory=dict)
+    charges: dict[int, _Charged] = field(default_factory=dict)
     settled: set[int] = field(default_factory=set)
     answers: dict[int, str] = field(default_factory=dict)
 
@@ -115,14 +123,21 @@ class _Replay:
                 if limit is not None and not fits(limit, self.spent[key]):
                     raise _Broken(f"it passes the limit of the {scope}", entry.number)
         self.positions[dataset, analyst] = self.positions.get((dataset, analyst), 0) + 1
-        self.charges[entry.number] = entry
+        self.charges[entry.number] = _Charged(
+            dataset,
+            entry.blocks,
+            analyst,
+            entry.purpose,
+            entry.fingerprint,
+            chain.key_of(entry.question or ""),
+        )
 
     def _outcome(self, entry: Entry) -> None:
         number = entry.refers
         if number is None or number not in self.charges or number in self.settled:
             raise _Broken("it settles no charge, or one that is settled", entry.number)
         charge = self.charges[number]
-        if any(getattr(entry, name) != getattr(charge, name) for name in _COPIED):
+        if (entry.dataset, entry.blocks, entry.analyst, entry.purpose) != charge[:4]:
             raise _Broken("it names other people or data than its charge", entry.number)
         self.settled.add(number)
         if entry.kind == chain.ANSWERED:
@@ -202,6 +217,5 @@ def _compare_keys(connection: Connection, replay: _Replay) -> None:
     for row in connection.execute(select(answers)):
         charge = replay.charges[row.charge]
         found = (row.dataset, row.analyst, row.fingerprint, row.question_key)
-        key = chain.key_of(charge.question or "")
-        if found != (charge.dataset, charge.analyst, charge.fingerprint, key):
+        if found != (charge.dataset, charge.analyst, charge.fingerprint, charge.question_key):
             raise _Broken("an answer is kept under another question than its charge", row.charge)
