@@ -56,8 +56,8 @@ def test_the_schema_names_the_person_and_public_facts(many):
     domain = many.schema.attributes["department"].domain
     assert set(many.columns["department"]) == set(domain)
     limits = many.schema.attributes["minutes"].domain
-    assert limits.low <= many.columns["minutes"].min()
-    assert many.columns["minutes"].max() <= limits.high
+    assert int(limits.low) <= many.columns["minutes"].min()
+    assert many.columns["minutes"].max() <= int(limits.high)
     assert many.schema.attributes["cost"].domain is None
 
 

@@ -242,6 +242,8 @@ def test_a_stored_answer_says_so_and_notes_are_told():
     assert "a &lt;note&gt;" in shown
     assert "<td>&lt;b&gt;</td>" in shown
     assert "-8 … 18" in shown.replace("−", "-")
+    assert "Left: pure differential privacy with ε = 1 " in shown
+    assert "Left:" not in notebook(replace(found, standing=None))
 
 
 def test_more_rows_than_are_drawn_are_announced():

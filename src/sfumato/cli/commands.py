@@ -24,6 +24,8 @@ COMMANDS = (
     "overlap",
     "attack",
     "audit",
+    "ask",
+    "histogram",
     "hierarchy",
     "explain",
     "example",

@@ -242,7 +242,10 @@ def notebook(answer: Answer, confidence: float = 0.95) -> str:
 
 def _told(answer: Answer) -> Markup:
     paid = "nothing: the same answer was given before" if answer.stored else str(answer.guarantee)
-    lines = [f"Cost: {paid}.", f"Left: {str(answer.remaining).partition(':')[0]}.", *answer.notes]
+    lines = [f"Cost: {paid}."]
+    if answer.standing is not None:  # an artefact read from a file has no session behind it
+        lines.append(f"Left: {str(answer.remaining).partition(':')[0]}.")
+    lines += answer.notes
     return Markup("<ul>{}</ul>").format(
         Markup().join(Markup("<li>{}</li>").format(plain(line)) for line in lines)
     )

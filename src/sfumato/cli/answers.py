@@ -1,0 +1,147 @@
+"""How the command line shows an answer: a table, CSV or JSON, and a picture.
+
+The numbers go to standard output, or to a file; what they cost and what to know about them beside
+a table, and to standard error beside CSV and JSON, so that output can be piped.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli.session_options import Format
+from sfumato.cli.terminal import note, out, show_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sfumato.ask.answer import Answer, Estimate
+
+CONFIDENCE = 0.95
+_SHOWN = 200
+
+
+def deliver(
+    answer: Answer, *, form: Format, output: Path | None = None, picture: Path | None = None
+) -> None:
+    """Show an answer, or write it to a file, and draw it where wanted."""
+    from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
+
+    if picture is not None:
+        write_text_atomically(picture, answer.picture(CONFIDENCE) + "\n")
+    text = _csv(answer) if form is Format.csv else _json(answer) if form is Format.json else None
+    if output is not None:
+        write_text_atomically(output, text if text is not None else f"{answer}\n")
+    elif text is not None:
+        out.file.write(text)
+    else:
+        _table(answer)
+    _cost(answer, aside=text is not None or output is not None)
+    for path in (output, picture):
+        if path is not None:
+            note(f"{path} was written")
+
+
+def show_estimate(estimate: Estimate) -> None:
+    """Tell what a question would cost."""
+    out.print(str(estimate), markup=False)
+
+
+def _cost(answer: Answer, *, aside: bool) -> None:
+    from sfumato.govern.limits import in_short  # noqa: PLC0415 - heavy
+
+    paid = "nothing, the same answer was given before" if answer.stored else str(answer.guarantee)
+    left = in_short(answer.remaining)
+    tell = note if aside else _plainly
+    tell(f"cost: {paid}")
+    tell(f"left: {left}")
+    for words in answer.notes:
+        note(words)
+
+
+def _plainly(words: str) -> None:
+    out.print(words, markup=False, soft_wrap=True)
+
+
+def _table(answer: Answer) -> None:
+    from sfumato.report.answer_marks import figure, span  # noqa: PLC0415 - help stays quick
+
+    intervals = _intervals(answer)
+    header, columns = [], []
+    for name in answer.columns:
+        cells = answer.column(name)[:_SHOWN]
+        header.append(_printable(name))
+        key = name in answer.keys
+        columns.append(
+            [_printable(_word(cell)) if key else _number(cell, figure) for cell in cells]
+        )
+        pairs = intervals.get(name, [])[:_SHOWN]
+        if any(pair is not None for pair in pairs):
+            header.append(f"{100 * CONFIDENCE:g} % interval")
+            columns.append(["" if pair is None else span(pair) for pair in pairs])
+    title = "the same answer as before" if answer.stored else "answer"
+    show_table(title, header, list(zip(*columns, strict=True)))
+    if len(answer.rows) > _SHOWN:
+        out.print(f"and {len(answer.rows) - _SHOWN:,} more rows; --format csv writes all")
+
+
+def _intervals(answer: Answer) -> dict[str, list[Any]]:
+    """Give the intervals of numbers; that of a quantile is one of ranks, which a note states."""
+    found = answer.intervals(CONFIDENCE)
+    return {name: pairs for name, pairs in found.items() if name not in answer.ranges}
+
+
+def _word(cell: Any) -> str:
+    return "(missing)" if cell is None else str(cell)
+
+
+def _number(cell: Any, figure: Any) -> str:
+    if isinstance(cell, (int, float)) and not isinstance(cell, bool):
+        shown: str = figure(cell)
+        return shown
+    return "–" if cell is None else _printable(str(cell))
+
+
+def _printable(text: str) -> str:
+    """Free a text of characters that would move the cursor."""
+    return "".join(one if one.isprintable() else " " for one in text)
+
+
+def _csv(answer: Answer) -> str:
+    import csv  # noqa: PLC0415 - only where wanted
+    import io  # noqa: PLC0415 - the same
+
+    intervals = _intervals(answer)
+    columns: dict[str, list[Any]] = {}
+    for name in answer.columns:
+        columns[name] = answer.column(name)
+        pairs = intervals.get(name, [])
+        if any(pair is not None for pair in pairs):
+            columns[f"{name}_low"] = [None if pair is None else pair[0] for pair in pairs]
+            columns[f"{name}_high"] = [None if pair is None else pair[1] for pair in pairs]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def _json(answer: Answer) -> str:
+    import json  # noqa: PLC0415 - only where wanted
+
+    whole = {
+        "columns": answer.columns,
+        "rows": answer.rows,
+        "intervals": _intervals(answer),
+        "confidence": CONFIDENCE,
+        "guarantee": str(answer.guarantee),
+        "stored": answer.stored,
+        "spent": str(answer.spent),
+        "remaining": str(answer.remaining),
+        "notes": answer.notes,
+    }
+    return json.dumps(whole, ensure_ascii=False, default=_plain) + "\n"
+
+
+def _plain(value: Any) -> str:
+    return value.isoformat() if isinstance(value, dt.date) else str(value)

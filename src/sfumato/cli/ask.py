@@ -1,0 +1,148 @@
+"""`sfumato ask`: a question in SQL, answered under a budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.session_options import (
+    AccuracyOption,
+    AnalystOption,
+    BoundsOption,
+    BudgetDeltaOption,
+    BudgetOption,
+    BudgetRhoOption,
+    DataArgument,
+    DeltaOption,
+    EpsilonOption,
+    EstimateOption,
+    ForceOption,
+    Format,
+    FormatOption,
+    GroupsOption,
+    LedgerOption,
+    Opening,
+    OutputOption,
+    PictureOption,
+    PublicOption,
+    PurposeOption,
+    RhoOption,
+    RowsOption,
+    RowsPerGroupOption,
+    SchemaOption,
+    UnitOption,
+    bounds_of,
+    check_files,
+    pairs_of,
+)
+from sfumato.cli.terminal import note
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.ask.session import Session
+
+
+def ask(
+    data: DataArgument,
+    question: Annotated[str, typer.Argument(metavar="SQL", help="The question, one SELECT.")],
+    schema: SchemaOption = None,
+    epsilon: EpsilonOption = None,
+    delta: DeltaOption = None,
+    rho: RhoOption = None,
+    accuracy: AccuracyOption = None,
+    estimate: EstimateOption = False,
+    bounds: BoundsOption = None,
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keys",
+            metavar="COLUMN=A,B,C",
+            help="Public values of a GROUP BY, so that all are answered; may be repeated.",
+        ),
+    ] = None,
+    public: PublicOption = None,
+    unit: UnitOption = None,
+    rows: RowsOption = None,
+    groups: GroupsOption = None,
+    rows_per_group: RowsPerGroupOption = None,
+    budget: BudgetOption = None,
+    budget_delta: BudgetDeltaOption = None,
+    budget_rho: BudgetRhoOption = None,
+    analyst: AnalystOption = None,
+    purpose: PurposeOption = None,
+    ledger: LedgerOption = None,
+    format: FormatOption = Format.table,  # noqa: A002 - the word for it
+    output: OutputOption = None,
+    picture: PictureOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Answer a question with noise that hides every person, and charge the dataset's budget.
+
+    Example: sfumato ask patients.csv -s patients.yaml "SELECT COUNT(*) FROM patients" -e 0.1
+
+    Example: sfumato ask patients.csv "SELECT sex, AVG(age) FROM patients GROUP BY sex" -e 0.2
+    --keys sex=female,male --bounds age=0,100 --picture ages.svg
+
+    Example: sfumato ask visits.csv -s visits.yaml --rows 5 "SELECT COUNT(*) FROM visits" -e 0.1
+    --estimate
+
+    The table has the name of its file. The first question fixes unit, limits and budget, which the
+    ledger beside the data keeps; later ones may leave them out. A charge is recorded before the
+    data are read and is never given back; asking the same again costs nothing. Exit code 1:
+    the budget or the owner's rules refuse; 2: the question or an option is at fault.
+    """
+    from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
+    from sfumato.errors import Refused  # noqa: PLC0415 - the same
+
+    check_files(force=force, output=output, picture=picture)
+    limits = bounds_of(bounds)
+    values = pairs_of("--keys", keys, "COLUMN=A,B,C, as in --keys sex=female,male")
+    opening = Opening(
+        data, schema, budget, budget_delta, budget_rho, unit, rows, groups, rows_per_group,
+        analyst, purpose, ledger, tuple(public or ()),
+    )  # fmt: skip
+    price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    try:
+        with Waiting("asking"), opening.session() as session:
+            facts: dict[str, Any] = {"bounds": limits, "keys": _values(session, values)}
+            if estimate:
+                found = session.estimate(question, **price, **facts)
+            else:
+                answer = session.sql(question, accuracy=accuracy, **price, **facts)
+    except Refused as refused:
+        if refused.nearest:
+            note(f"this can be answered: {refused.nearest}")
+        raise
+    if estimate:
+        show_estimate(found)
+    else:
+        deliver(answer, form=format, output=output, picture=picture)
+
+
+def kinds_of(session: Session) -> dict[str, str]:
+    """Give the kind of every column of the tables that can be asked about; these are public."""
+    tables = session._open.facts.values()  # noqa: SLF001 - public facts
+    return {column.name.lower(): column.kind for table in tables for column in table.columns}
+
+
+def _values(session: Session, given: Mapping[str, str]) -> dict[str, list[Any]]:
+    """Read the values of keys as what their columns hold."""
+    kinds = kinds_of(session)
+    return {
+        name: typed([one.strip() for one in texts.split(",")], kinds.get(name.lower()))
+        for name, texts in given.items()
+    }
+
+
+def typed(texts: Sequence[str], kind: str | None) -> list[Any]:
+    """Read values as what a column of a kind holds; of an unknown one, whole numbers or texts."""
+    whole = all(text.lstrip("-").isdecimal() for text in texts)
+    if kind in {"integer", None} and whole:
+        return [int(text) for text in texts]
+    truths = {"true": True, "false": False}
+    if kind == "boolean" and all(text.lower() in truths for text in texts):
+        return [truths[text.lower()] for text in texts]
+    return list(texts)

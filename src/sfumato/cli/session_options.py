@@ -1,0 +1,276 @@
+"""Options of the commands that ask questions, and the session they open.
+
+What was registered in the ledger decides; options state what is new. Everything that can be refused
+is refused before a question is asked, because an answer that cannot be shown is paid for all the
+same.
+"""
+
+from __future__ import annotations
+
+import getpass
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sfumato.ask.session import Session
+    from sfumato.ask.sources import Source
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.govern.registering import Registration
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+
+
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV or Parquet file, DuckDB file (clinic.duckdb::visits), or "
+        "postgresql://host/database?table=visits.",
+    ),
+]
+SchemaOption = Annotated[
+    Path | None,
+    typer.Option("--schema", "-s", help="YAML file with types, ranges and lists of values."),
+]
+EpsilonOption = Annotated[
+    str | None, typer.Option("--epsilon", "-e", help="ε to spend on this question.")
+]
+DeltaOption = Annotated[
+    str | None, typer.Option("--delta", help="δ to spend, where noise or finding groups needs it.")
+]
+RhoOption = Annotated[
+    str | None, typer.Option("--rho", help="ρ to spend, of a budget in ρ (--budget-rho).")
+]
+AccuracyOption = Annotated[
+    float | None,
+    typer.Option(
+        "--accuracy", help="Half-width wanted of 95 % intervals; the least ε is found and spent."
+    ),
+]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget", help="Total ε of the dataset, fixed at its first question.  [default: 1.0]"
+    ),
+]
+BudgetDeltaOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget-delta", help="Total δ, fixed with it; 0 for a pure budget.  [default: 1e-6]"
+    ),
+]
+BudgetRhoOption = Annotated[
+    str | None, typer.Option("--budget-rho", help="Total ρ instead: a budget in zCDP.")
+]
+UnitOption = Annotated[
+    str | None,
+    typer.Option("--unit", help="Column that names the person, or 'row'; else as the schema says."),
+]
+RowsOption = Annotated[
+    int | None, typer.Option("--rows", min=1, help="Most rows of one person that count.")
+]
+GroupsOption = Annotated[
+    int | None, typer.Option("--groups", min=1, help="Most groups one person counts in.")
+]
+RowsPerGroupOption = Annotated[
+    int | None,
+    typer.Option("--rows-per-group", min=1, help="Most rows of one person in each group."),
+]
+AnalystOption = Annotated[
+    str | None, typer.Option("--analyst", help="Who asks; your login name if absent.")
+]
+PurposeOption = Annotated[
+    str | None, typer.Option("--purpose", help="For what; the dataset's only one if absent.")
+]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        "-L",
+        metavar="PLACE",
+        help="File of the ledger, or postgresql://…; else $SFUMATO_LEDGER or the file beside DATA.",
+    ),
+]
+BoundsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bounds", metavar="COLUMN=LOW,HIGH", help="Clamp a column's values; may be repeated."
+    ),
+]
+PublicOption = Annotated[
+    list[str] | None,
+    typer.Option("--public", metavar="NAME=FILE", help="Public table to join; may be repeated."),
+]
+EstimateOption = Annotated[
+    bool, typer.Option("--estimate", help="Tell cost and error only; nothing is spent.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the answer is written.")]
+PictureOption = Annotated[
+    Path | None, typer.Option("--picture", help="SVG file to draw the answer into.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="File to write the answer to.")
+]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace the files of --output and --picture.")
+]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What the options say about the dataset, its owner's limits and who asks."""
+
+    data: str
+    schema: Path | None = None
+    budget: str | None = None
+    budget_delta: str | None = None
+    budget_rho: str | None = None
+    unit: str | None = None
+    rows: int | None = None
+    groups: int | None = None
+    rows_per_group: int | None = None
+    analyst: str | None = None
+    purpose: str | None = None
+    ledger: str | None = None
+    public: tuple[str, ...] = ()
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """Open the session, and close it with its ledger."""
+        from sfumato.ask.session import Session  # noqa: PLC0415 - heavy
+        from sfumato.ask.sources import source_of  # noqa: PLC0415 - the same
+        from sfumato.govern.ledger import Ledger  # noqa: PLC0415 - the same
+        from sfumato.govern.places import default_place  # noqa: PLC0415 - the same
+
+        public = named_files("--public", self.public)
+        source = source_of(self.data, schema=self.schema)
+        with Ledger(self.ledger or default_place(source.path)) as ledger:
+            known = ledger.registration(source.name)
+            read = hasattr(source.given, "known_schema")  # a file, which need not be read again
+            with Session(
+                source.given if read else self.data,
+                schema=None if read else source.schema,
+                name=source.name,
+                unit=self._unit(source, known),
+                budget=self._budget(known),
+                analyst=self.analyst or _login(),
+                purpose=self.purpose,
+                ledger=ledger,
+                public=public,
+            ) as session:
+                yield session
+
+    def _budget(self, known: Registration | None) -> Guarantee | None:
+        from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP  # noqa: PLC0415 - heavy
+
+        stated = (self.budget, self.budget_delta, self.budget_rho)
+        if known is not None and stated == (None, None, None):
+            return None
+        if self.budget_rho is not None:
+            if self.budget is not None or self.budget_delta is not None:
+                raise ParameterError("Give --budget with --budget-delta, or --budget-rho alone.")
+            return ZCDP(self.budget_rho)  # type: ignore[arg-type]  # decimals as typed
+        epsilon: Any = self.budget or "1.0"
+        delta: Any = self.budget_delta or "1e-6"
+        return ApproxDP(epsilon, delta) if float_of("--budget-delta", delta) else PureDP(epsilon)
+
+    def _unit(self, source: Source, known: Registration | None) -> PrivacyUnit | str | None:
+        from sfumato.dp.neighbours import Unit  # noqa: PLC0415 - heavy
+
+        limits = (self.rows, self.groups, self.rows_per_group)
+        if limits == (None, None, None):
+            if self.unit is None and source.unit is None and known is None:
+                raise ParameterError(
+                    "Say whose presence is hidden: --unit row if every row is another person, or "
+                    "--unit COLUMN --rows 5 with the column that names the person."
+                )
+            return self.unit
+        registered = None if known is None else known.rules["unit"]
+        column = self.unit or (registered["name"] if isinstance(registered, dict) else source.unit)
+        if column in {None, "row", "person"}:
+            raise ParameterError(
+                "--rows, --groups and --rows-per-group limit what counts of one person; name the "
+                "column of the person with --unit COLUMN."
+            )
+        assert column is not None
+        return Unit(column, *limits)
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in some containers
+        return "analyst"
+
+
+def float_of(option: str, text: str) -> float:
+    """Read a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"{option} wants a number, and {text!r} was given.") from None
+
+
+def pairs_of(option: str, given: Sequence[str] | None, form: str) -> dict[str, str]:
+    """Read options of the form NAME=VALUE."""
+    found: dict[str, str] = {}
+    for one in given or ():
+        name, sign, value = one.partition("=")
+        if not sign or not name.strip() or not value.strip():
+            raise ParameterError(f"{option} wants {form}, and {one!r} was given.")
+        if name.strip() in found:
+            raise ParameterError(f"{option} names {name.strip()!r} twice; give it once.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def bounds_of(given: Sequence[str] | None) -> dict[str, tuple[str, str]]:
+    """Read --bounds COLUMN=LOW,HIGH."""
+    form = "COLUMN=LOW,HIGH, as in --bounds salary=0,200000"
+    found: dict[str, tuple[str, str]] = {}
+    for name, value in pairs_of("--bounds", given, form).items():
+        ends = [end.strip() for end in value.split(",")]
+        if len(ends) != 2:
+            raise ParameterError(f"--bounds wants {form}, and {value!r} was given.")
+        for end in ends:
+            float_of("--bounds", end)
+        found[name] = (ends[0], ends[1])
+    return found
+
+
+def named_files(option: str, given: Sequence[str] | None) -> dict[str, str]:
+    """Read NAME=FILE, of files that exist."""
+    found = pairs_of(option, given, "NAME=FILE, as in --public areas=areas.csv")
+    for path in found.values():
+        if not Path(path).is_file():
+            raise ParameterError(f"{option}: {path} is not a file.")
+    return found
+
+
+def check_files(*, force: bool, **files: Path | None) -> None:
+    """Refuse files that cannot be written, before anything is paid for."""
+    from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
+
+    for option, path in files.items():
+        if path is None:
+            continue
+        if not path.parent.is_dir() or path.is_dir():
+            raise ParameterError(f"--{option}: {path} is not a file in a folder that exists.")
+        if not force:
+            refuse_existing(path, "--force")
