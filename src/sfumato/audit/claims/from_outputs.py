@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.audit.claims import bounds
 from sfumato.audit.claims.events import Candidate, choose
-from sfumato.audit.claims.outputs import Outputs, read
+from sfumato.audit.claims.outputs import Outputs, read, unit_of
 from sfumato.audit.claims.promises import Bound
 from sfumato.errors import DataError, ParameterError
 
@@ -37,16 +37,25 @@ def epsilon_lower_bound(
     arithmetic: str = "float",
     seed: int = 0,
 ) -> float:
-    """Give the largest ε that outputs on two neighbouring inputs refute, at least 0."""
+    """Give the largest ε that outputs on two neighbouring inputs refute, at least 0.
+
+    With ``arithmetic="real"`` the rounding errors of floating-point outputs are ignored.
+    """
     if not 0 <= delta < 1 or not 0.5 <= confidence < 1:
         raise ParameterError(
             f"δ is at least 0 and below 1, the confidence at least 0.5 and below 1, and {delta} "
             f"and {confidence} were given."
         )
+    if arithmetic not in {"float", "real"}:
+        raise ParameterError(f"arithmetic is 'float' or 'real', and {arithmetic!r} was given.")
     outputs = [_read(given) for given in (first, second)]
     runs = min(len(one) // 2 for one in outputs)
     choosing = [one.part(slice(0, len(one) - runs)) for one in outputs]
     measuring = [one.part(slice(len(one) - runs, None)) for one in outputs]
+    if arithmetic == "real":
+        unit = unit_of(choosing)
+        choosing = [one.rounded(unit) for one in choosing]
+        measuring = [one.rounded(unit) for one in measuring]
     chosen = choose(
         choosing[0],
         choosing[1],
