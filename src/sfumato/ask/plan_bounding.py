@@ -58,6 +58,10 @@ _ANY: dict[str, Value] = {
 }  # fmt: skip
 
 
+_ONCE = {"people", "groups"}
+"""Steps to be computed once per person or group, and not where their numbers are used."""
+
+
 def bounded(source: exp.Select, layout: _Columns, request: Request) -> exp.Select:
     """Give the kept contributions."""
     steps = {"contributions": source, "people": _people(layout, request)}
@@ -72,7 +76,8 @@ def bounded(source: exp.Select, layout: _Columns, request: Request) -> exp.Selec
     ]
     kept = select(map(column, _contributed(layout)), table("placed"), all_of(within))
     for name, query in steps.items():
-        kept = kept.with_(exp.Identifier(this=name, quoted=True), as_=query, copy=False)
+        alias = exp.Identifier(this=name, quoted=True)
+        kept = kept.with_(alias, as_=query, materialized=name in _ONCE or None, copy=False)
     return kept
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sfumato.ask.analysis import LARGEST_LEAF, SMALLEST_LEAF, clamp_of, kind_of
-from sfumato.ask.engines.dialects import NaN
+from sfumato.ask.engines.dialects import Ceiling, Fenced, Floor, NaN
 from sfumato.ask.language import (
     Apply,
     Arithmetic,
@@ -66,6 +66,7 @@ _CAPITALS, _SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _COMPARISONS = {
     "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
 }  # fmt: skip
+_SHALLOW = 2  # layers below which expressions may be written out where they are used
 _ARITHMETIC = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 
 
@@ -118,10 +119,11 @@ class Scope:
 
     def select(self, outputs: Sequence[SQL], where: SQL | None = None) -> exp.Select:
         """Select outputs from the relation and everything that was named below, once."""
-        below = self._source
-        for layer in self._layers:
-            below = select([exp.Star(), *layer], derived(below, self._names.fresh("rows")))
-        source = derived(below, self._names.fresh("rows"))
+        source = derived(self._source, self._names.fresh("rows"))
+        for depth, layer in enumerate(self._layers):
+            query, name = select([exp.Star(), *layer], source), self._names.fresh("rows")
+            deep = depth >= _SHALLOW
+            source = Fenced(this=query, alias=name) if deep else derived(query, name)
         return select(self._names.some(outputs), source, where)
 
     def raw(self, name: str) -> exp.Column:
@@ -165,13 +167,13 @@ class Scope:
             number = minus(number, double(grid.centre))
         if grid.step != 1:
             number = over(number, double(grid.step))
-        rounded = exp.Floor(this=plus(number, double(0.5)))
+        rounded = Floor(this=plus(number, double(0.5)))
         return self.keep(("grid", term, grid), cast(rounded, BIGINT), "number")
 
     def whole_key(self, term: Expression) -> exp.Column:
         """Give a whole number as a BIGINT, clamped to ±2⁵³ so that the cast cannot fail."""
         value = self.within(term, (-LARGEST_LEAF, LARGEST_LEAF))
-        return self.keep(("whole", term), cast(exp.Floor(this=value), BIGINT), "key")
+        return self.keep(("whole", term), cast(Floor(this=value), BIGINT), "key")
 
     def identity(self, term: Expression) -> SQL:
         """Give a value that is grouped by or joined on: −0 as 0, as engines hash them apart."""
@@ -226,16 +228,12 @@ class Scope:
             return self._extreme(function, arguments)
         if function == "substring":
             return self._substring(arguments)
+        if function in {"floor", "ceil", "round"}:
+            return self._rounded(function, arguments[0])
         values = [self.sql(argument) for argument in arguments]
         match function:
             case "abs":
                 return exp.Abs(this=values[0])
-            case "floor":
-                return exp.Floor(this=values[0])
-            case "ceil":
-                return exp.Ceil(this=values[0])
-            case "round":
-                return exp.Floor(this=plus(values[0], double(0.5)))
             case "coalesce":
                 return exp.Coalesce(this=values[0], expressions=values[1:])
             case "lower" | "upper":
@@ -246,6 +244,13 @@ class Scope:
                 return cast(exp.Length(this=values[0]), DOUBLE)
         part = exp.Extract(this=exp.Var(this=function.upper()), expression=values[0])
         return cast(part, DOUBLE)
+
+    def _rounded(self, function: str, argument: Expression) -> SQL:
+        """Round a column, since an engine may have to repeat it."""
+        value = self.value(argument)
+        if function == "round":
+            value = self.keep(("half up", argument), plus(value, double(0.5)), "half")
+        return (Ceiling if function == "ceil" else Floor)(this=value)
 
     def _extreme(self, function: str, arguments: Sequence[Expression]) -> SQL:
         """Give the least or greatest argument, and NULL when one is: engines pass over NULL."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sfumato.ask.analysis import LARGEST_LEAF, clamp_of, kind_of
-from sfumato.ask.engines.dialects import Bytewise, StoredTable
+from sfumato.ask.engines.dialects import Bytewise, Floor, StoredTable
 from sfumato.ask.language import (
     Column,
     Filter,
@@ -212,9 +212,9 @@ class Relations:
         assert aggregate.term is not None
         step = step_for(aggregate.bounds, aggregate.term)
         what = (aggregate.term, aggregate.bounds)
-        rounded = exp.Floor(this=plus(over(value, double(step)), double(0.5)))
+        rounded = Floor(this=plus(over(value, double(step)), double(0.5)))
         scaled = scope.keep(("scaled", what), rounded, "scaled")
-        above = exp.Floor(this=over(scaled.copy(), double(_LIMB)))
+        above = Floor(this=over(scaled.copy(), double(_LIMB)))
         high = scope.keep(("high", what), above, "high")
         low = scope.keep(("low", what), minus(scaled, times(high.copy(), double(_LIMB))), "low")
         total = times(plus(times(_limb(high), double(_LIMB)), _limb(low)), double(step))

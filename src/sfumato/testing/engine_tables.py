@@ -68,8 +68,8 @@ def _texts() -> CheckTable:
 
 
 def _groups() -> CheckTable:
-    """Make 300 people who each have 8 rows in each of 10 groups, all alike but for a number."""
-    rows = [(p, g, r) for p in range(300) for g in range(10) for r in range(8)]
+    """Make 200 people who each have 8 rows in each of 10 groups, all alike but for a number."""
+    rows = [(p, g, r) for p in range(200) for g in range(10) for r in range(8)]
     return CheckTable(
         {"who": "integer", "team": "integer", "n": "integer"},
         {

@@ -40,7 +40,7 @@ def maker(engine):
     return make
 
 
-BENCHES = {"plan": Bench(maker(PlanOnly), 150), "kernel": Bench(maker(DuckDBEngine), 150)}
+BENCHES = {"plan": Bench(maker(PlanOnly), 40), "kernel": Bench(maker(DuckDBEngine), 40)}
 CHECKS = {
     (path, name): check for path, b in BENCHES.items() for name, check in all_checks(b).items()
 }

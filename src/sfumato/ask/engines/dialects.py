@@ -10,6 +10,7 @@ Where engines would differ and the plan must not:
   but statistics of a file, which know no NaN, may fold such a comparison away.
 * Spark reads backslashes in a literal as escapes or not, by a setting; a text with anything but
   plain characters is therefore written there as its bytes.
+* Doubles from 2⁵² on are whole, and are left alone where an engine's FLOOR gives an integer.
 * Sums are taken in integers of 38 digits or more, so that they neither wrap nor raise.
 """
 
@@ -59,8 +60,22 @@ class Wide(_Node):
     """A whole number of 64 bits in a type whose sums do not overflow."""
 
 
+class Floor(_Node):
+    """The largest whole number that is not larger than a double, as a double."""
+
+
+class Ceiling(_Node):
+    """The smallest whole number that is not smaller than a double, as a double."""
+
+
 class Double(_Node):
     """A double, by the shortest text that is read back as it."""
+
+
+class Fenced(_Node):
+    """A query used as a table that the engine must not merge with the query around it."""
+
+    arg_types = {"this": True, "alias": True}  # noqa: RUF012
 
 
 class StoredTable(_Node):
@@ -104,9 +119,24 @@ def _wide(print_: Any, node: Wide) -> str:
     return f"CAST({print_.sql(node, 'this')} AS {kind})"
 
 
+def _rounded(print_: Any, node: Floor | Ceiling) -> str:
+    """Round; Spark makes a whole number of 64 bits of it, which large doubles do not fit."""
+    number, name = print_.sql(node, "this"), "FLOOR" if isinstance(node, Floor) else "CEIL"
+    if print_.target != "spark":
+        return f"{name}({number})"
+    whole = f"CAST({name}({number}) AS DOUBLE)"
+    return f"CASE WHEN ABS({number}) < 4503599627370496 THEN {whole} ELSE {number} END"
+
+
 def _double(print_: Any, node: Double) -> str:
     kind = "DOUBLE PRECISION" if print_.target == "postgres" else "DOUBLE"
     return f"CAST('{node.this}' AS {kind})"
+
+
+def _fenced(print_: Any, node: Fenced) -> str:
+    """Postgres would write expressions out as often as they are used, exponentially often."""
+    fence = " OFFSET 0" if print_.target == "postgres" else ""
+    return f"({print_.sql(node, 'this')}{fence}) AS {quoted(node.args['alias'], print_.target)}"
 
 
 def _stored_table(print_: Any, node: StoredTable) -> str:
@@ -121,7 +151,10 @@ _SPELLINGS: Mapping[type, Callable[[Any, Any], str]] = {
     NaN: _nan,
     Bytewise: _bytewise,
     Wide: _wide,
+    Floor: _rounded,
+    Ceiling: _rounded,
     Double: _double,
+    Fenced: _fenced,
     StoredTable: _stored_table,
 }
 
@@ -137,12 +170,17 @@ def _literal(_: Any, node: exp.Literal) -> str:
     return f"CAST(X'{node.this.encode().hex()}' AS STRING)"
 
 
+def _cte(print_: Any, node: exp.CTE) -> str:
+    """Write a common table expression for Spark, which decides itself what it computes once."""
+    return f"{print_.sql(node, 'alias')} AS {print_.wrap(node)}"
+
+
 @cache
 def _generator(dialect: Dialect) -> type:
     base = SqlglotDialect.get_or_raise(dialect).generator_class
     spellings = {**base.TRANSFORMS, **_SPELLINGS}
     if dialect == "spark":
-        spellings[exp.Literal] = _literal
+        spellings |= {exp.Literal: _literal, exp.CTE: _cte}
     return type("SfumatoGenerator", (base,), {"TRANSFORMS": spellings, "target": dialect})
 
 

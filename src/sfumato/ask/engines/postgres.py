@@ -1,0 +1,247 @@
+"""Postgres: tables stay where they are, and are asked in read-only transactions.
+
+Contract: every request runs in a transaction of its own, READ ONLY and REPEATABLE READ, so that a
+plan sees one state of the tables; with a limit on time, and with a search path on which only
+Postgres' own functions stand, so that nobody's function of the same name runs instead. Nothing is
+written. No message of the server leaves this module, as it may quote a cell.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from sfumato.ask.engines.collecting import collected
+from sfumato.ask.engines.describing import declared_kinds, described
+from sfumato.ask.engines.dialects import printed, quoted
+from sfumato.ask.engines.postgres_types import COLUMNS, StoredColumn, cell
+from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, unique_sets
+from sfumato.ask.plan import plan
+from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sqlglot import exp
+
+    from sfumato.ask.language import Kind, TableFacts
+    from sfumato.ask.request import Aggregates, Request
+
+SECONDS = 600
+"""How long one request may take, unless the caller says otherwise."""
+
+_SETTINGS = {
+    "search_path": "pg_catalog",
+    "standard_conforming_strings": "on",
+    "datestyle": "ISO",
+    "timezone": "UTC",
+    "extra_float_digits": "1",
+    "jit": "off",  # compiling costs more than most questions
+}
+
+
+class PostgresEngine:
+    """Tables of a Postgres database that can be asked for bounded aggregates."""
+
+    dialect = "postgres"
+
+    def __init__(self, url: str, *, seconds: float = SECONDS) -> None:
+        self._url = url
+        self._settings = {**_SETTINGS, "statement_timeout": str(int(seconds * 1000))}
+        self._facts: dict[str, TableFacts] = {}
+        self._tables: dict[str, str] = {}
+        self._known: tuple[str, str] | None = None
+        self._connection = self._connected()
+        self.left_out: dict[str, tuple[str, ...]] = {}
+        if self._run("SHOW server_encoding")[0][0] != "UTF8":
+            raise DataError("The database has another encoding than UTF8; texts would be unclear.")
+
+    @classmethod
+    def open(
+        cls,
+        source: str,
+        *,
+        table: str | None = None,
+        person: str | None = None,
+        types: Mapping[str, str] | None = None,
+        name: str | None = None,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        domains: Mapping[str, Iterable[Any]] | None = None,
+        public: Mapping[str, str] | None = None,
+        private: Mapping[str, Any] | None = None,
+        seconds: float = SECONDS,
+    ) -> PostgresEngine:
+        """Open a table of a database, and others beside it.
+
+        ``source`` is ``postgresql://…/database?table=schema.table``, or without the table, which is
+        then given by ``table``. Tables in ``private`` and ``public`` are names in the same
+        database; a private one may be given as (name, person column).
+        """
+        url, named = split_url(source)
+        where = table or named
+        if where is None:
+            raise ParameterError("Say which table is asked about, as in …/database?table=visits.")
+        engine = cls(url, seconds=seconds)
+        declared: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        title = name or where.rpartition(".")[2]
+        try:
+            engine._add(title, where, types or {}, person, private=True, main=True, **declared)
+            for other, given in (private or {}).items():
+                place, whose = given if isinstance(given, tuple) else (given, person)
+                engine._add(other, place, {}, whose, private=True, main=False, **declared)
+            for other, place in (public or {}).items():
+                engine._add(other, place, {}, None, private=False, main=False, **declared)
+        except BaseException:
+            engine.close()
+            raise
+        return engine
+
+    def _add(
+        self,
+        name: str,
+        where: str,
+        types: Mapping[str, str],
+        person: str | None,
+        *,
+        private: bool,
+        main: bool,
+        **declared: Any,
+    ) -> None:
+        if name in self._facts:
+            raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
+        schema, relation, columns = self._columns(where)
+        wanted = declared_kinds(types, [column.name for column in columns], f"The table '{where}'")
+        kinds: dict[str, Kind] = {}
+        for column in columns:
+            kind = wanted.get(column.name) or column.kind(person=column.name == person)
+            if kind is not None:
+                kinds[column.name] = kind
+        self.left_out[name] = tuple(c.name for c in columns if c.name not in kinds)
+        facts = described(name, kinds, main=main, private=private, person=person, **declared)
+        cells = ", ".join(
+            f"{cell(column, kinds[column.name])} AS {quoted(column.name, 'postgres')}"
+            for column in columns
+            if column.name in kinds
+        )
+        place = f"{quoted(schema, 'postgres')}.{quoted(relation, 'postgres')}"
+        self._tables[name] = f"(SELECT {cells} FROM {place}) AS {quoted(name, 'postgres')}"
+        if not private:
+            facts = replace(facts, unique=tuple(unique_sets(facts, self._count)))
+        self._facts[name] = facts
+
+    def _columns(self, where: str) -> tuple[str, str, list[StoredColumn]]:
+        """Find a table and its columns; a name without a schema is one of the schema public."""
+        schema, _, relation = where.rpartition(".")
+        found = self._run(
+            "SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_class AS c "
+            "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+            "WHERE ((n.nspname = %s AND c.relname = %s) OR (n.nspname = 'public' AND c.relname = %s"
+            ")) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')",
+            (schema or "public", relation, where),
+        )
+        if len(found) != 1:
+            raise SchemaError(
+                f"The database has no table '{where}', or more than one; write it as schema.table."
+            )
+        columns = [
+            StoredColumn(str(name), str(type_), form == "e", int(modifier))
+            for name, type_, form, modifier in self._run(COLUMNS, (found[0][0],))
+        ]
+        return str(found[0][1]), str(found[0][2]), columns
+
+    # -- the engine -----------------------------------------------------------------------
+
+    def tables(self) -> tuple[TableFacts, ...]:
+        """Give the public facts of the tables it holds."""
+        return tuple(self._facts.values())
+
+    def aggregate(self, request: Request) -> Aggregates:
+        """Compute exact, bounded totals."""
+        return collected(self._rows(plan(request, self._facts)), request)
+
+    def fingerprint(self) -> str:
+        """Give a text that changes when the private rows change.
+
+        Two transactions with the same snapshot see the same rows, so rows are hashed again only
+        when something was written meanwhile.
+        """
+        snapshot = str(self._run("SELECT CAST(pg_current_snapshot() AS TEXT)")[0][0])
+        if self._known is None or self._known[0] != snapshot:
+            private = [facts for facts in self._facts.values() if facts.private]
+            rows = [(facts, self._rows(fingerprint_plan(facts))[0]) for facts in private]
+            self._known = snapshot, fingerprint_of(rows)
+        return self._known[1]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    # -- talking to the server ------------------------------------------------------------
+
+    def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+        return self._run(printed(tree, "postgres", tables=self._tables))
+
+    def _count(self, tree: exp.Select) -> int:
+        return int(self._rows(tree)[0][0])
+
+    def _run(self, statement: str, values: tuple[Any, ...] | None = None) -> list[tuple[Any, ...]]:
+        if self._connection.closed:
+            self._connection = self._connected()
+        with _nothing_quoted(), self._connection.transaction():
+            found: list[tuple[Any, ...]] = self._connection.execute(
+                statement, values, prepare=False
+            ).fetchall()
+        return found
+
+    def _connected(self) -> Any:
+        psycopg = _driver()
+        options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
+        try:
+            connection = psycopg.connect(
+                self._url, autocommit=True, options=options, client_encoding="utf8"
+            )
+        except psycopg.Error:
+            raise DataError(
+                f"The Postgres database at {_shown(self._url)} cannot be opened; check the "
+                "address, the name and the password, and that the server runs."
+            ) from None
+        connection.read_only = True
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        return connection
+
+
+def _driver() -> Any:
+    try:
+        import psycopg  # noqa: PLC0415 - an optional library
+    except ImportError:
+        raise MissingExtra("psycopg", "postgres", "Asking a Postgres database") from None
+    return psycopg
+
+
+@contextmanager
+def _nothing_quoted() -> Iterator[None]:
+    """Turn the server's errors into one sentence, since its message may quote a cell."""
+    psycopg = _driver()
+    try:
+        yield
+    except psycopg.errors.QueryCanceled:
+        raise DataError("Postgres took longer than the time that one request may take.") from None
+    except psycopg.Error:
+        raise DataError("Postgres could not compute the aggregates of the question.") from None
+
+
+def split_url(source: str) -> tuple[str, str | None]:
+    """Take the table out of an address."""
+    parts = urlsplit(source)
+    given = parse_qsl(parts.query)
+    table = dict(given).get("table")
+    rest = urlencode([(name, value) for name, value in given if name != "table"])
+    return urlunsplit(parts._replace(query=rest)), table
+
+
+def _shown(url: str) -> str:
+    """Name the server and database without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or 'the local server'}{parts.path}"
