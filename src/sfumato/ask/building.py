@@ -8,10 +8,11 @@ stands where a date is wanted is read as one. What does not fit is refused.
 from __future__ import annotations
 
 import datetime as dt
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
-from sfumato.ask.analysis import kind_of
+from sfumato.ask.analysis import LARGEST, SMALLEST, kind_of
 from sfumato.ask.language import (
     Apply,
     Arithmetic,
@@ -49,13 +50,13 @@ def literal(value: object) -> Constant:
     if isinstance(value, bool):
         return Constant(value, "boolean")
     if isinstance(value, int):
-        return Constant(value, "integer")
+        return numeral(Fraction(value), "integer")
     if isinstance(value, float):
-        if value - value != 0:
+        if not math.isfinite(value):
             raise refuse("bad_number", what=value)
-        return Constant(Fraction(repr(value)), "real")
+        return numeral(Fraction(repr(value)), "real")
     if isinstance(value, Fraction):
-        return Constant(value, "real")
+        return numeral(value, "real")
     if isinstance(value, str):
         if not readable(value):
             raise refuse("unsupported", what="A text that is not Unicode, or holds a NUL character")
@@ -63,6 +64,13 @@ def literal(value: object) -> Constant:
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return Constant(value, "date")
     raise refuse("literal", what=f"A value of type {type(value).__name__}; a question")
+
+
+def numeral(value: Fraction, kind: Kind) -> Constant:
+    """Make a number that every engine can hold as a double, and not as 0 or infinity."""
+    if abs(value) > LARGEST or 0 < abs(value) < SMALLEST:
+        raise refuse("bad_number", what="A literal")
+    return Constant(int(value) if kind == "integer" else value, kind)
 
 
 def readable(text: str) -> bool:

@@ -111,13 +111,21 @@ def _tame(value: Any, column: Column) -> Any:
 
 def _as_it_is(value: Any) -> Any:
     if isinstance(value, Fraction):
-        return float(value)
+        value = _double(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _literal(value: Any) -> Any:
-    whole = isinstance(value, (int, Fraction)) and not isinstance(value, bool)
-    return float(value) if whole else value
+    number = isinstance(value, (int, Fraction)) and not isinstance(value, bool)
+    return _double(value) if number else value
+
+
+def _double(value: int | Fraction) -> float:
+    """Give the nearest double; questions hold no literal that has none."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _compared(sign: str, one: Any, other: Any) -> bool | None:

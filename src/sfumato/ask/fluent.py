@@ -114,6 +114,7 @@ class Rows:
 
     def per_person(self, *keys: str, **aggregates: Aggregation) -> Rows:
         """Make one row per person, or per person and key, with numbers about her rows."""
+        _check_names([*keys, *aggregates, self.scope.person or ""])
         listed = [(name, self._term(name)) for name in keys]
         numbers = [(short(name), self._number(name, one)) for name, one in aggregates.items()]
         made, columns = per_person(self.scope, listed, numbers)
@@ -138,6 +139,7 @@ class Rows:
     ) -> Asking:
         """Group by columns or terms; ``keys`` gives the values each may have."""
         wanted: dict[str, object] = {name: name for name in columns} | terms
+        _check_names([*columns, *terms])
         grouped = tuple((short(name), self._term(what)) for name, what in wanted.items())
         return Asking(self.scope, grouped, tuple((keys or {}).items()), asker=self.asker)
 
@@ -148,6 +150,15 @@ class Rows:
     def count(self) -> Asking:
         """Count the rows."""
         return self.aggregate(count=count())
+
+
+def _check_names(names: Sequence[str]) -> None:
+    lowered = [name.lower() for name in names]
+    twice = [name for name in names if lowered.count(name.lower()) > 1]
+    if twice:
+        raise ParameterError(
+            f"The name {twice[0]!r} is given twice; names differ in more than case."
+        )
 
 
 def _pairs(on: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:

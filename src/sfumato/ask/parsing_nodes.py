@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
-from sfumato.ask.language import Constant
+from sfumato.ask.building import numeral
 from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import Name
 
 if TYPE_CHECKING:
+    from sfumato.ask.language import Constant
     from sfumato.errors import Refused
 
 Node = exp.Expression
-_NUMBER = re.compile(r"\d{0,320}(\.\d{0,60})?([eE][+-]?\d{1,3})?")
+_NUMBER = re.compile(r"\d{0,320}(\.\d{0,60})?([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def only(node: Node, *allowed: str) -> Node:
@@ -70,8 +71,8 @@ def number(node: exp.Literal) -> Constant:
     if not text or not _NUMBER.fullmatch(text) or not any(c.isdigit() for c in text):
         raise refuse("bad_number", what=text)
     if text.isascii() and text.isdigit():
-        return Constant(int(text), "integer")
-    return Constant(Fraction(text), "real")
+        return numeral(Fraction(text), "integer")
+    return numeral(Fraction(text), "real")
 
 
 def unsupported(node: Node) -> Refused:

@@ -50,6 +50,8 @@ class RelationReader:
         for one in clause.expressions:
             only(one, "this", "alias", "materialized")
             name = _alias(one)
+            if name.lower() in (known.lower() for known, _ in reader.queries[len(self.queries) :]):
+                raise refuse("duplicate_name", name=name)
             scope = reader.subquery(one.this, name)
             reader = replace(reader, queries=(*reader.queries, (name, scope)))
         return reader

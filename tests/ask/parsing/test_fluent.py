@@ -224,6 +224,12 @@ def test_refusals_are_those_of_sql(code, asking):
         lambda: visits().aggregate(s=sum_("age", bounds=(3, 1))).question,
         lambda: visits().group_by("ward", keys={"wards": ["x"]}).count().question,
         lambda: visits().join_public("stays", on="ward"),
+        lambda: visits().per_person("ward", ward=count()),
+        lambda: visits().per_person(Patient=count()),
+        lambda: visits().group_by("ward", WARD="name"),
+        lambda: visits().group_by("ward", keys={"ward": ["south"]}).count().question,
+        lambda: visits().group_by("ward", keys={"ward": None}).count().question,
+        lambda: visits().count().ask(epsilon=1),
     ],
 )
 def test_wrong_parameters_are_said_to_be(wrong):

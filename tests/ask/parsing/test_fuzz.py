@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 from clinic import FACTS
@@ -14,6 +16,7 @@ from random_sql import likely, mutated, select
 
 from sfumato.ask.analysis import LARGEST, range_of
 from sfumato.ask.canonical import canonical
+from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import Question
 from sfumato.ask.parsing import parse
 from sfumato.ask.refusals import REASONS
@@ -41,6 +44,13 @@ def outcome(sql, **given):
     for measure in found.measures:
         for term in (measure.term, measure.where):
             assert term is None or range_of(term) is None or range_of(term).most <= LARGEST
+    shown = [one.expression for one in found.outputs] + [term for term, _ in found.order]
+    for number in (None, 0, -3, 2.5, 1e308, Fraction(1, 3)):
+        row = {one.name: (one.values or (None,))[0] for one in found.keys}
+        row |= {one.name: number for one in found.measures}
+        for term in shown if found.having is None else [*shown, found.having]:
+            value = evaluate(term, row, noisy=True)
+            assert not isinstance(value, float) or math.isfinite(value)
     return "answered"
 
 
