@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
+    from sfumato import ask as ask
     from sfumato import attack as attack
     from sfumato import audit as audit
     from sfumato import dp as dp
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.anonymize.run import anonymize as anonymize
     from sfumato.anonymize.utility import model_loss as model_loss
     from sfumato.anonymize.utility import query_error as query_error
+    from sfumato.ask.fluent_terms import col as col
     from sfumato.ask.session import Session as Session
     from sfumato.audit.overlap import overlap as overlap
     from sfumato.audit.verify import verify as verify
@@ -66,6 +68,7 @@ _HOME = {
     "ApproxDP": "dp.guarantees",
     "BetaLikeness": "anonymize.likeness",
     "BudgetExceeded": "errors",
+    "col": "ask.fluent_terms",
     "Definition": "anonymize.definitions",
     "DeltaDisclosure": "anonymize.likeness",
     "DeltaPresence": "anonymize.presence",
@@ -99,7 +102,18 @@ _HOME = {
     "verify": "audit.verify",
     "ZCDP": "dp.guarantees",
 }
-_ROOMS = ("anonymize", "attack", "audit", "dp", "errors", "examples", "govern", "local", "testing")
+_ROOMS = (
+    "anonymize",
+    "ask",
+    "attack",
+    "audit",
+    "dp",
+    "errors",
+    "examples",
+    "govern",
+    "local",
+    "testing",
+)
 
 __all__ = ["__version__", *sorted(_HOME), *_ROOMS]  # noqa: PLE0604 - all are strings
 
