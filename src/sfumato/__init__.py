@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.errors import BudgetExceeded as BudgetExceeded
     from sfumato.errors import SfumatoError as SfumatoError
     from sfumato.govern.ledger import Ledger as Ledger
+    from sfumato.govern.limits import Limits as Limits
     from sfumato.release import Release as Release
 
 __version__ = "0.1.0"
@@ -80,6 +81,7 @@ _HOME = {
     "KAnonymity": "anonymize.definitions",
     "KMap": "anonymize.presence",
     "Ledger": "govern.ledger",
+    "Limits": "govern.limits",
     "LocalDP": "dp.guarantees",
     "Microaggregate": "anonymize.perturbation",
     "model_loss": "anonymize.utility",
