@@ -131,7 +131,11 @@ def _by_enumeration(expression: Expression, known: _Known) -> set[Value] | None:
         return None
     (column,) = columns
     values = known.of(column)
-    return None if not values else {evaluate(expression, {column.name: v}) for v in values}
+    if not values:
+        return None
+    if expression == column and column.kind != "integer":
+        return {*values}
+    return {evaluate(expression, {column.name: value}) for value in values}
 
 
 def _by_form(expression: Expression, known: _Known) -> set[Value] | None:

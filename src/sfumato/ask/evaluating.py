@@ -42,6 +42,7 @@ _COMPARED = {
     "=": operator.eq, "<>": operator.ne, "<": operator.lt,
     "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+_TINY = float(SMALLEST_LEAF)
 _UPPER = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
@@ -99,14 +100,20 @@ def _tame(value: Any, column: Column) -> Any:
     if value is None:
         return None
     if column.kind in {"integer", "real"}:
-        low, high = clamp_of(column)
+        low, high = _ends(column)
         if isinstance(value, float) and math.isnan(value):
             return None
-        clamped = min(max(value, low), high)
-        return 0.0 if abs(clamped) < SMALLEST_LEAF else float(clamped)
+        clamped = min(max(value, low), high)  # exact, whatever kind of number it is
+        return 0.0 if abs(clamped) < _TINY else float(clamped)
     if isinstance(value, dt.datetime):
         return value.date()
     return value
+
+
+@lru_cache(maxsize=256)
+def _ends(column: Column) -> tuple[float, float]:
+    low, high = clamp_of(column)
+    return float(low), float(high)
 
 
 def _as_it_is(value: Any) -> Any:
