@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -35,16 +36,17 @@ class Unavailable(Exception):
 
 
 def prepare() -> Path:
-    """Make the folder of this run; called once, by the process that starts the workers."""
-    home = Path(tempfile.mkdtemp(prefix="sfumato-services-"))
-    home.chmod(0o755)
-    (home / "owner").write_text(str(os.getpid()))
+    """Name the folder of this run; called once, by the process that starts the workers."""
+    name = f"sfumato-services-{os.getpid()}-{secrets.token_hex(8)}"
+    home = Path(tempfile.gettempdir()) / name
     os.environ[HOME] = str(home)
     return home
 
 
 def url(home: Path) -> str:
     """Start the cluster if this is the first call of the run; give the address of its server."""
+    home.mkdir(exist_ok=True)
+    home.chmod(0o755)  # the server's user passes through
     with (home / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         known, missing = home / "url", home / "missing"
@@ -142,7 +144,7 @@ def _stopping(cluster: Path) -> list[str]:
 
 def _watch(home: Path, cluster: Path) -> None:
     """Leave a process behind that cleans up if the run is killed before it can."""
-    owner = int((home / "owner").read_text())
+    owner = int(home.name.split("-")[2])
     stopping = " ".join(_stopping(cluster))
     script = (
         f"while kill -0 {owner} 2>/dev/null && [ -e {home} ]; do sleep 1; done; "
