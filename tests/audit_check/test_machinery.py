@@ -380,6 +380,8 @@ def constant(data):
     return 999
 def noisy(data, n):
     return np.rint((sum(data) + rng.laplace(0, 1, n)) * 1024) / 1024
+def func4(data):
+    return len(data) + rng.laplace(0, 1)
 """
 
 
@@ -398,6 +400,11 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert run([*noisy, "--records", "[0, 4]", "--delta", "0.99"]) == 0
     assert run([*noisy, "--records", "0"]) == 2
     assert "JSON list" in capsys.readouterr().err
+    textbook = ["audit", "my_statistics:func4", "-e", "1", "--samples", "5000"]
+    assert run(textbook) == 0
+    assert "rounding errors" in capsys.readouterr().out
+    assert run([*textbook, "--arithmetic", "float"]) == 1
+    assert run([*textbook, "--arithmetic", "decimal"]) == 2
     assert run(["audit", "my_statistics:absent", "-e", "1"]) == 2
     assert run(["audit", "no_such_module:f", "-e", "1"]) == 2
 

@@ -204,9 +204,9 @@ def _sample(sampler: Sampler, data: Any) -> Any:
 def _notes(best: Measurement | None, search: Search) -> tuple[str, ...]:
     notes = []
     if best is not None and best.refutes and best.event.score.family == "low bits":
-        notes.append(f'{ROUNDING} (arithmetic="real" ignores them)')
+        notes.append(f'{ROUNDING} (arithmetic="real" ignores it)')
     if search.leak is not None:
-        notes.append(f'{ROUNDING} (arithmetic="float" counts them as a refutation)')
+        notes.append(f'{ROUNDING} (arithmetic="float" takes it for a refutation)')
     if best is not None and not best.pair.verified:
         notes.append("That the two inputs are neighbours is the caller's word")
     if search.out_of_time:
