@@ -33,6 +33,7 @@ _ORDERS: dict[type, tuple[Fraction, str]] = {
     exp.Min: (Fraction(0), "MIN"), exp.Max: (Fraction(1), "MAX"),
     exp.Median: (Fraction(1, 2), "MEDIAN"),
 }  # fmt: skip
+_QUANTILES: set[type] = {exp.Quantile, exp.PercentileCont}  # not their approximate kin
 _AGGREGATES = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Window)
 
 
@@ -56,7 +57,7 @@ def read_aggregate(node: Node, scope: Scope) -> Asked | None:
         order, spelling = _ORDERS[type(node)]
         only(node, "this")
         return Asked("quantile", _term(node.this, rows), order=order, spelling=spelling)
-    if isinstance(node, (exp.Quantile, exp.PercentileCont)):
+    if type(node) in _QUANTILES:
         only(node, "this", "quantile", "expression")
         asked = part(node, "quantile") or part(node, "expression")
         return Asked("quantile", _term(node.this, rows), order=_order(asked, rows),

@@ -197,3 +197,7 @@ SELECT AVG(cost) FILTER (WHERE COUNT(*) > 1) FROM visits
 SELECT SUM(cost) FILTER (WHERE patient = 3) FROM visits
   ! person_shown: patient names people: it may stand in COUNT(DISTINCT patient), in the GROUP BY of a sub-query and in joins, and nowhere else.
   ? SELECT COUNT(*) FROM visits
+
+SELECT APPROX_QUANTILE(cost, 0.5) FROM visits
+  ! not_aggregate: APPROX_QUANTILE(cost, 0.5) is not an aggregate that can be answered privately; those are COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN and MAX.
+  ? SELECT COUNT(cost) FROM visits
