@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 Node = exp.Expression
 _NUMBER = re.compile(r"\d{0,320}(\.\d{0,60})?([eE][+-]?\d{1,3})?", re.ASCII)
+# Aggregates that a parser may take for any function.
+_AGGREGATES = frozenset({
+    "mode", "list", "histogram", "bit_xor", "bit_and", "bit_or", "first", "last", "product",
+    "kurtosis", "skewness", "entropy", "mad", "fsum", "favg", "max_by", "min_by", "bool_and", "bool_or",
+})  # fmt: skip
 
 
 def only(node: Node, *allowed: str) -> Node:
@@ -86,7 +91,8 @@ def unsupported(node: Node) -> Refused:
         return refuse("window", what=what)
     if type(node).__name__ in {"Rand", "Randn", "Uuid", "RandStr"}:
         return refuse("random", what=what)
-    if isinstance(node, exp.AggFunc) or isinstance(node.this, exp.AggFunc):
+    aggregate = isinstance(node, exp.AggFunc) or isinstance(node.this, exp.AggFunc)
+    if aggregate or what.split("(")[0].lower() in _AGGREGATES:
         return refuse("not_aggregate", what=what)
     if isinstance(node, exp.Anonymous):
         name = str(node.this).lower()

@@ -91,7 +91,7 @@ SELECT ARG_MAX(name, cost) FROM visits
   ? SELECT COUNT(name) FROM visits
 
 SELECT HISTOGRAM(age) FROM visits
-  ! function: The function HISTOGRAM is not part of the language, which has no functions of users and none that engines understand differently.
+  ! not_aggregate: HISTOGRAM(age) is not an aggregate that can be answered privately; those are COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN and MAX.
   ? SELECT COUNT(*) FROM visits
 
 SELECT APPROX_COUNT_DISTINCT(name) FROM visits

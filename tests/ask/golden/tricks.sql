@@ -171,9 +171,6 @@ SELECT MAX(cost, 3) FROM visits
   ! unsupported: COUNT in MAX(cost, 3) is not part of the language of questions.
   ? SELECT COUNT(*) FROM visits
 
-SELECT COUNT(ALL cost) FROM visits
-  = {from: scan("visits"); keys: []; measures: [(count of "cost":real[0.0, 1000.0])]; show: [m0]}
-
 SELECT COUNT(cost, age) FROM visits
   ! unsupported: EXPRESSIONS in COUNT(cost, age) is not part of the language of questions.
   ? SELECT COUNT(*) FROM visits

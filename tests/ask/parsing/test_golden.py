@@ -1,7 +1,8 @@
 """Golden pairs: a question, and its canonical text or the reason of its refusal.
 
 A block of a file is a question on one line, then ``= text`` or ``! code: sentence`` and perhaps
-``? nearest``. A change of a file is a change of the language, and is read as one.
+``? nearest``. A change of a file is a change of the language, and is read as one. Sentences are
+there to be read; codes are compared, since parsers print what they refuse each in its own way.
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ def outcome(question):
 
 @pytest.mark.parametrize(("question", "expected"), list(blocks()))
 def test_golden(question, expected):
-    assert outcome(question) == expected
+    given = outcome(question)
+    if expected[0].startswith("!"):
+        assert given[0].split(":")[0] == expected[0].split(":")[0]
+    else:
+        assert given == expected
 
 
 def test_nearest_questions_can_be_answered():
