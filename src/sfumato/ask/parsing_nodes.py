@@ -27,7 +27,8 @@ _NUMBER = re.compile(r"\d{0,320}(\.\d{0,60})?([eE][+-]?\d{1,3})?", re.ASCII)
 # Aggregates that a parser may take for any function.
 _AGGREGATES = frozenset({
     "mode", "list", "histogram", "bit_xor", "bit_and", "bit_or", "first", "last", "product",
-    "kurtosis", "skewness", "entropy", "mad", "fsum", "favg", "max_by", "min_by", "bool_and", "bool_or",
+    "kurtosis", "skewness", "entropy", "mad", "fsum", "favg", "max_by", "min_by", "bool_and",
+    "bool_or",
 })  # fmt: skip
 
 
