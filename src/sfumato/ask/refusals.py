@@ -30,7 +30,7 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "unknown_column": "There is no column {name}.{hint}",
     "ambiguous_column": "{name} names more than one column; say which table it is of.",
     "long_name": "The name {name} is longer than 60 bytes, which some engines cut.",
-    "duplicate_name": "Two tables of the question are called {name}; give one of them another name.",
+    "duplicate_name": "Two tables of the question are called {name}; give one another name.",
     "table_function": "A question reads the tables of the session only, not {what}.",
     # what is selected
     "raw_column": "{what} would show values of single rows. A question shows aggregates such as "

@@ -98,7 +98,7 @@ SELECT ward, COUNT(*) FROM visits JOIN stays USING (patient) GROUP BY ward
   ? SELECT COUNT(*) FROM visits JOIN stays USING (patient)
 
 SELECT COUNT(*) FROM visits JOIN visits USING (patient)
-  ! duplicate_name: Two tables of the question are called visits; give one of them another name.
+  ! duplicate_name: Two tables of the question are called visits; give one another name.
   ? SELECT COUNT(*) FROM visits
 
 SELECT COUNT(*) FROM visits SEMI JOIN stays USING (patient)

@@ -79,7 +79,7 @@ WITH visits AS (SELECT * FROM stays) SELECT SUM(nights) FROM visits
   = {from: scan("stays"); keys: []; measures: [(sum of "nights":integer[0.0, 60.0] within [0.0, 60.0])]; show: [m0]}
 
 WITH a AS (SELECT * FROM visits), a AS (SELECT * FROM stays) SELECT COUNT(nights) FROM a
-  ! duplicate_name: Two tables of the question are called a; give one of them another name.
+  ! duplicate_name: Two tables of the question are called a; give one another name.
   ? SELECT COUNT(*) FROM visits
 
 WITH a AS (SELECT * FROM b), b AS (SELECT * FROM visits) SELECT COUNT(*) FROM a
