@@ -22,7 +22,7 @@ def data(tmp_path, registration, charge, monkeypatch):
         ledger.register(registration)
         for number in range(3):
             receipt = ledger.charge(charge(question=f"question {number} \x1b[31mred\n"))
-            ledger.settle(receipt, json.dumps({"count": 4711 + number}))
+            ledger.settle(receipt, json.dumps({"count": f"quite secret {number}"}))
     return file
 
 
@@ -33,7 +33,7 @@ def test_show_tells_entries_accounts_and_head(data, capsys):
         assert part in shown
     assert "ε = 0.2" in shown  # left to ann of 0.5
     assert "\x1b[31mred" not in shown
-    assert "4711" not in shown
+    assert "quite secret" not in shown
     with Ledger(f"{data}.ledger.sqlite") as ledger:
         assert f"head: {ledger.head().hash}" in shown
 
@@ -69,7 +69,7 @@ def test_export_writes_the_format_of_the_ending(data, tmp_path, name, capsys):
     assert run(["ledger", "export", str(target), "--data", str(data)]) == 0
     written = target.read_text("utf-8")
     assert "question 2" in written
-    assert "4711" not in written
+    assert "quite secret" not in written
     assert len(json.loads(written) if name.endswith("json") else written.splitlines()) >= 7
     assert "7 entries" in capsys.readouterr().err
 

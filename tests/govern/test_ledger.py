@@ -199,7 +199,7 @@ def test_an_answer_is_kept_for_the_same_analyst_question_and_data(ledger, regist
     answered = ledger.entries()[2]
     assert answered.kind == "answered"
     assert answered.details["answer_sha256"] == hashlib.sha256(b'{"count": 41.5}').hexdigest()
-    assert "41.5" not in json.dumps([vars(entry) for entry in ledger.entries()])
+    assert "count" not in json.dumps([vars(entry) for entry in ledger.entries()])
     assert ledger.verify().ok
 
 
@@ -367,7 +367,7 @@ def test_texts_that_no_database_keeps_are_refused_with_a_sentence(
 
 def test_exports_hold_every_entry_and_no_answer(ledger, registration, charge, tmp_path):
     ledger.register(registration)
-    ledger.settle(ledger.charge(charge(question="=cmd|' /C calc'!A0")), '{"count": 417}')
+    ledger.settle(ledger.charge(charge(question="=cmd|' /C calc'!A0")), '{"count": "four hundred"}')
     ledger.export(tmp_path / "ledger.json")
     ledger.export(tmp_path / "ledger.csv", "csv")
     written = json.loads((tmp_path / "ledger.json").read_text("utf-8"))
@@ -384,7 +384,7 @@ def test_exports_hold_every_entry_and_no_answer(ledger, registration, charge, tm
     assert [int(line["number"]) for line in lines] == [1, 2, 3]
     assert lines[1]["question"].startswith("'=")
     for file in ("ledger.json", "ledger.csv"):
-        assert "417" not in (tmp_path / file).read_text("utf-8")
+        assert "four hundred" not in (tmp_path / file).read_text("utf-8")
     with pytest.raises(ParameterError, match="json or csv"):
         ledger.export(tmp_path / "x", "xml")
     with pytest.raises(ParameterError, match="cannot be written"):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.elements import ClauseElement
 
 
+_KEPT = "sfumato_cursor"
+
+
 @contextmanager
 def batched(connection: Connection) -> Iterator[None]:
     """Send statements without waiting for each; what fails is raised when the block ends."""
@@ -37,12 +40,9 @@ class Statement:
 
     def run(self, connection: Connection, **parameters: object) -> list[Sequence[Any]]:
         """Run it; give its rows, if it has any."""
-        cursor: Any = connection.connection.cursor()
-        try:
-            cursor.execute(self._text(connection), parameters)
-            return list(cursor.fetchall()) if cursor.description else []
-        finally:
-            cursor.close()
+        cursor = _cursor(connection)
+        cursor.execute(self._text(connection), parameters)
+        return list(cursor.fetchall()) if cursor.description else []
 
     def first(self, connection: Connection, **parameters: object) -> Any:
         """Run it; give the first value of its first row, or None."""
@@ -54,3 +54,11 @@ class Statement:
         if name not in self._texts:
             self._texts[name] = str(self._clause.compile(dialect=connection.dialect))
         return self._texts[name]
+
+
+def _cursor(connection: Connection) -> Any:
+    """Give the one cursor that this connection keeps; making one takes as long as using it."""
+    kept = connection.info
+    if _KEPT not in kept:
+        kept[_KEPT] = connection.connection.cursor()
+    return kept[_KEPT]
