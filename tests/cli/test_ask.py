@@ -232,6 +232,29 @@ def test_no_value_of_the_data_is_in_a_message(clinic, say):
         assert not any(name in err for name in names)
 
 
+def test_a_table_in_postgres(fresh_postgres_url, tmp_path, monkeypatch, say):
+    psycopg = pytest.importorskip("psycopg")
+    monkeypatch.chdir(tmp_path)
+    with psycopg.connect(fresh_postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE stays (person text, nights bigint)")
+        connection.execute(
+            "INSERT INTO stays SELECT 'p' || i % 40, i % 7 FROM generate_series(1, 120) i"
+        )
+    sign = "&" if "?" in fresh_postgres_url else "?"
+    source = f"{fresh_postgres_url}{sign}table=stays"
+    asked = "SELECT COUNT(DISTINCT person) AS people, SUM(nights) AS nights FROM stays"
+    given = ("--unit", "person", "--rows", "3", "--bounds", "nights=0,6", "-L", "here.sqlite")
+    out, err = say("ask", source, asked, *given, "-e", "600", "--budget", "1000", "-f", "csv")
+    assert rows_of(out)[0]["people"] == "40"
+    assert rows_of(out)[0]["nights"] == str(sum(i % 7 for i in range(1, 121)))
+    assert "postgres" not in err
+    out, _ = say(
+        "histogram", source, "nights", "-b", "0,3,6", "-L", "here.sqlite", "-e", "300", "-f", "csv"
+    )
+    assert [int(row["count"]) for row in rows_of(out)] == [52, 68]
+    assert not list(tmp_path.glob("*.ledger.sqlite"))
+
+
 # -- histograms ------------------------------------------------------------------------------
 
 

@@ -244,6 +244,10 @@ def test_a_stored_answer_says_so_and_notes_are_told():
     assert "-8 … 18" in shown.replace("−", "-")
     assert "Left: pure differential privacy with ε = 1 " in shown
     assert "Left:" not in notebook(replace(found, standing=None))
+    numbers = notebook(answer(["k"], [(1234,)], n=[-5678], extra={"mean": [None]}))
+    assert "<td>1234</td>" in numbers  # a key is shown as it is, a number as numbers are
+    assert '<td class="n">−5,678</td>' in numbers
+    assert '<td class="n">–</td>' in numbers
 
 
 def test_more_rows_than_are_drawn_are_announced():

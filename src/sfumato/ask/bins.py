@@ -192,12 +192,13 @@ def _categories(
             f"bins=['…', '…'], list them in the schema, or let them be found with SELECT "
             f"{column.name}, COUNT(*) … GROUP BY {column.name}."
         )
-    values = given_values(column.name, column.kind, domain if bins is None else bins)
+    wanted: Any = domain if bins is None else bins
+    values = given_values(column.name, column.kind, wanted)
     if bins is not None and domain is not None and not set(values) <= {*domain, None}:
         raise ParameterError(
             f"The owner has listed the values of {column.name!r}; choose bins among them."
         )
-    known = tuple(value for value in values if value is not None)
+    known: tuple[Value, ...] = tuple(value for value in values if value is not None)
     if with_missing:
         known = (*known, None)
     return Binned(column, known, _left(f"other values of {column.name}", with_missing))

@@ -9,6 +9,7 @@ else is drawn as bars. A picture is one SVG that needs no other file and has no 
 from __future__ import annotations
 
 from itertools import pairwise
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -220,7 +221,8 @@ def notebook(answer: Answer, confidence: float = 0.95) -> str:
         cell_of = Markup("<td>{}</td>") if name in answer.keys else Markup('<td class="n">{}</td>')
         head.append(Markup("<th>{}</th>").format(plain(name)))
         for line, cell in zip(body, answer.column(name), strict=False):
-            shown = figure(cell) if isinstance(cell, float) else plain(cell)
+            counted = name not in answer.keys and type(cell) in {int, float, NoneType}
+            shown = figure(cell) if counted else plain(cell)
             line.append(cell_of.format(shown))
         pairs = intervals.get(name, [])
         if any(pair is not None for pair in pairs):
