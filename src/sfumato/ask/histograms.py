@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.ask.scopes import Scope
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
+_CONDITION = "where= is one condition in SQL, as in where=\"age >= 18 AND sex = 'female'\"."
 
 
 @dataclass(frozen=True)
@@ -167,12 +168,12 @@ def _scope(opened: Opened, where: str | None) -> Scope:
 def _condition(opened: Opened, where: str) -> Expression | None:
     """Read a condition by asking for the rows it is true of."""
     if not isinstance(where, str):
-        raise refuse("not_condition", what="where=")
+        raise ParameterError(_CONDITION)
     table = '"' + opened.table.replace('"', '""') + '"'
     asked = f"SELECT COUNT(*) FROM {table} WHERE (\n{where}\n)"  # noqa: S608 - read, never run
     parsed = parse(asked, opened.facts)
     if parsed.keys or parsed.having or parsed.order or parsed.limit is not None:
-        raise refuse("not_condition", what="where=")
+        raise ParameterError(_CONDITION)
     if not isinstance(parsed.relation, Filter):
         return None  # the condition is always true
     return parsed.relation.condition
