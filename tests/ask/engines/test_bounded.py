@@ -237,7 +237,7 @@ def test_wide_totals_are_exact():
 def test_remainders_by_shifts_are_remainders():
     p = bounded_kernels.P
     for x in (0, 1, p - 1, p, p + 1, p * p, (p - 1) ** 2 + p, 2**62 + 2**31, 2**63 - 1):
-        assert bounded_kernels._modulo.py_func(x) == x % p
+        assert bounded_kernels.modulo.py_func(x) == x % p
 
 
 # -- whole requests, beside the plan that bounds by window functions -------------------------

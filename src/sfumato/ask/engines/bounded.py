@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from sfumato.ask.plan import Layout
     from sfumato.ask.request import Aggregates, Request
 
-_SECONDS_PER_ROW = 1e-6
-"""What window functions cost more than the kernel."""
+_SECONDS, _SECONDS_PER_ROW = 0.02, 1e-6
+"""What window functions cost more than the kernel: to be planned, and per row."""
 
 _SHARE_OF_MEMORY = 6
 """The columns may take this part of the memory; what is made of them takes about twice as much."""
@@ -66,7 +66,7 @@ def aggregate_bounded(
     pieces = _gathered(batches(relation.project(", ".join(columns))))
     if pieces is None:
         return None
-    if not ACCOUNT.worth(_SECONDS_PER_ROW * sum(batch.rows for batch in pieces)):
+    if not ACCOUNT.worth(_SECONDS + _SECONDS_PER_ROW * sum(batch.rows for batch in pieces)):
         _close(pieces)
         return None
     from sfumato.ask.engines.bounded_summing import bounded_totals  # noqa: PLC0415 - loads numba

@@ -2,7 +2,7 @@
 
 Contract: :func:`bounded_totals` takes pieces of columns that :func:`Shape` describes and gives the
 totals of the rows that :mod:`sfumato.ask.choosing` keeps. People and keys become dense codes, each
-different value is hashed once, and :mod:`sfumato.ask.engines.bounded_kernels` walks person by
+different value is hashed once, and :mod:`sfumato.ask.engines.bounded_choice` walks person by
 person. The pieces are given back to the engine on the way.
 """
 
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.ask.engines.bounded_arrow import Whole
+from sfumato.ask.engines.bounded_choice import bound
 from sfumato.ask.engines.bounded_codes import Coded, coded
 from sfumato.ask.engines.bounded_groups import Tuples, digests, texts_of, tuples_of
-from sfumato.ask.engines.bounded_kernels import bound, scatter, scatter_column
+from sfumato.ask.engines.bounded_kernels import scatter, scatter_column
 from sfumato.ask.request import Aggregates, GroupsBound
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def _kept(
     shift = max(0, (_ROWS_IN_BLOCK * len(people.counts) // max(rows, 1)).bit_length() - 1)
     pairs, extra, z = _laid_out(pieces, people, groups, outcomes, shape, starts, shift)
     u = digests(salt, b"p", texts_of(people, shape.person))
-    g = digests(salt, b"g", groups.texts)
-    g[:, 3] = groups.order  # the fourth number is not used by the contract: the kernel's ties are
+    g = np.ascontiguousarray(digests(salt, b"g", groups.texts).T)
+    g[3] = groups.order  # the fourth number is not used by the contract: the kernel's ties are
     kept = _Kept(
         np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros((size, len(z), 2), np.int64)
     )
