@@ -61,6 +61,11 @@ class Blocks:
         """Give a text that changes when a row of any block changes."""
         return "+".join(engine.fingerprint() for engine in self.engines.values())
 
+    def close(self) -> None:
+        """Close the engines of all blocks."""
+        for engine in self.engines.values():
+            getattr(engine, "close", _nothing)()
+
 
 class SomeBlocks:
     """An engine that reads some blocks of a dataset only."""
@@ -80,6 +85,10 @@ class SomeBlocks:
     def fingerprint(self) -> str:
         """Give a text that changes when a row of these blocks changes."""
         return "+".join(self._whole.engines[label].fingerprint() for label in self._labels)
+
+
+def _nothing() -> None:
+    """Close nothing: not every engine holds something."""
 
 
 def add_blocks(ledger: Ledger, dataset: str, engines: Mapping[str, Engine]) -> None:

@@ -154,7 +154,7 @@ class Opened:
     def close(self) -> None:
         """Give back the engine and a ledger that was opened here."""
         close = getattr(self.engine, "close", None)
-        if close is not None:
+        if close is not None and self.kind != "engine":  # which its owner closes
             close()
         if self.owns_ledger:
             self.ledger.close()
