@@ -67,6 +67,7 @@ _COMPARISONS = {
     "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
 }  # fmt: skip
 _SHALLOW = 2  # layers below which expressions may be written out where they are used
+_SHORT = 100  # nodes of an expression that may be repeated
 _ARITHMETIC = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 
 
@@ -116,6 +117,15 @@ class Scope:
         """Give an expression as a column, so that it can be repeated."""
         sql = self.sql(term)
         return sql if isinstance(sql, exp.Column) else self.keep(("value", term), sql, "term")
+
+    def _repeatable(self, term: Expression) -> SQL:
+        """Give an expression to be written twice: as it is while it is short, else as a column.
+
+        Every column of its own is a layer below, and Spark resolves no more than 100 of them.
+        """
+        sql = self.sql(term)
+        short = sum(1 for _ in sql.walk()) <= _SHORT
+        return sql if short else self.keep(("value", term), sql, "term")
 
     def select(self, outputs: Sequence[SQL], where: SQL | None = None) -> exp.Select:
         """Select outputs from the relation and everything that was named below, once."""
@@ -246,16 +256,21 @@ class Scope:
         return cast(part, DOUBLE)
 
     def _rounded(self, function: str, argument: Expression) -> SQL:
-        """Round a column, since an engine may have to repeat it."""
-        value = self.value(argument)
+        """Round something short, since an engine may have to repeat it."""
+        value = self._repeatable(argument)
         if function == "round":
-            value = self.keep(("half up", argument), plus(value, double(0.5)), "half")
+            value = plus(value, double(0.5))
         return (Ceiling if function == "ceil" else Floor)(this=value)
 
     def _extreme(self, function: str, arguments: Sequence[Expression]) -> SQL:
         """Give the least or greatest argument, and NULL when one is: engines pass over NULL."""
-        values = [self.value(argument) for argument in arguments]
-        present = negated(any_of([is_null(value.copy()) for value in values]))
+        values = [self._repeatable(argument) for argument in arguments]
+        doubtful = [
+            is_null(value.copy())
+            for value, argument in zip(values, arguments, strict=True)
+            if not isinstance(argument, Constant) or argument.value is None
+        ]
+        present = negated(any_of(doubtful))
         node = exp.Least if function == "least" else exp.Greatest
         return case([(present, node(this=values[0], expressions=values[1:]))])
 

@@ -17,6 +17,7 @@ Where engines would differ and the plan must not:
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -158,6 +159,7 @@ _SPELLINGS: Mapping[type, Callable[[Any, Any], str]] = {
     StoredTable: _stored_table,
 }
 
+_DEEP = 8000  # frames of Python; the language allows 100 levels, each printed by some 20 calls
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,:/%+-]*")
 
 
@@ -194,7 +196,12 @@ def printed(
     """Print a plan for an engine; ``tables`` gives the SQL of stored tables by name."""
     generator = _generator(dialect)(dialect=dialect, pretty=pretty, comments=False)
     generator.tables = tables or {}
-    text: str = generator.generate(tree, copy=False)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEP))  # a deep question is a deep tree, of bounded depth
+    try:
+        text: str = generator.generate(tree, copy=False)
+    finally:
+        sys.setrecursionlimit(before)
     return text
 
 

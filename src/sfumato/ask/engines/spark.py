@@ -1,0 +1,234 @@
+"""Spark: frames and tables of a running session.
+
+Contract: a frame is made readable under a name that nobody else has, cells are brought to their
+kinds in the plan, and nothing is cached or written. Results do not depend on whether ANSI mode is
+on: no cast and no sum of the plan can overflow. Timestamps become days in the time zone of the
+session. No message of Spark leaves this module, as it may quote a cell.
+"""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.engines.collecting import collected
+from sfumato.ask.engines.describing import declared_kinds, described
+from sfumato.ask.engines.dialects import printed, quoted
+from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, unique_sets
+from sfumato.ask.plan import plan
+from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sqlglot import exp
+
+    from sfumato.ask.language import Kind, TableFacts
+    from sfumato.ask.request import Aggregates, Request
+
+_WHOLE = {"tinyint", "smallint", "int", "bigint"}
+_REAL = {"float", "double"}
+_SQL: Mapping[Kind, str] = {
+    "integer": "BIGINT",
+    "real": "DOUBLE",
+    "text": "STRING",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+}
+
+
+class SparkEngine:
+    """Frames and tables of a Spark session that can be asked for bounded aggregates."""
+
+    dialect = "spark"
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._facts: dict[str, TableFacts] = {}
+        self._tables: dict[str, str] = {}
+        self._views: list[str] = []
+        self.left_out: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        *,
+        person: str | None = None,
+        types: Mapping[str, str] | None = None,
+        name: str | None = None,
+        bounds: Mapping[str, tuple[Any, Any]] | None = None,
+        domains: Mapping[str, Iterable[Any]] | None = None,
+        public: Mapping[str, Any] | None = None,
+        private: Mapping[str, Any] | None = None,
+    ) -> SparkEngine:
+        """Open a frame or a table of people, and others beside it.
+
+        ``source`` is a Spark data frame, or the name of a table of the active session. A table in
+        ``private`` may be given as (source, person column).
+        """
+        engine = cls(_session_of(source))
+        title = name or (source.rpartition(".")[2] if isinstance(source, str) else "data")
+        declared: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        try:
+            engine._add(title, source, types or {}, person, private=True, main=True, **declared)
+            for other, given in (private or {}).items():
+                where, whose = given if isinstance(given, tuple) else (given, person)
+                engine._add(other, where, {}, whose, private=True, main=False, **declared)
+            for other, where in (public or {}).items():
+                engine._add(other, where, {}, None, private=False, main=False, **declared)
+        except BaseException:
+            engine.close()
+            raise
+        return engine
+
+    def _add(
+        self,
+        name: str,
+        source: Any,
+        types: Mapping[str, str],
+        person: str | None,
+        *,
+        private: bool,
+        main: bool,
+        **declared: Any,
+    ) -> None:
+        if name.casefold() in {known.casefold() for known in self._facts}:
+            raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
+        with _nothing_quoted():
+            frame = self._session.table(source) if isinstance(source, str) else source
+            stored = {str(field.name): field.dataType for field in frame.schema.fields}
+        _check_names(list(stored))
+        wanted = declared_kinds(types, stored, f"The table '{name}'")
+        kinds: dict[str, Kind] = {}
+        for column, type_ in stored.items():
+            kind = wanted.get(column) or _kind(type_.simpleString(), person=column == person)
+            if kind is not None:
+                kinds[column] = kind
+        self.left_out[name] = tuple(column for column in stored if column not in kinds)
+        facts = described(name, kinds, main=main, private=private, person=person, **declared)
+        self._tables[name] = self._readable(
+            name, frame, {c: (stored[c], k) for c, k in kinds.items()}
+        )
+        if not private:
+            facts = replace(facts, unique=tuple(unique_sets(facts, self._count)))
+        self._facts[name] = facts
+
+    def _readable(self, name: str, frame: Any, columns: Mapping[str, tuple[Any, Kind]]) -> str:
+        """Give a frame a name of its own, and the SQL of its cells in their kinds."""
+        view = f"sfumato_{uuid.uuid4().hex}"
+        with _nothing_quoted():
+            frame.createOrReplaceTempView(view)
+        self._views.append(view)
+        cells = ", ".join(
+            f"{_cell(quoted(column, 'spark'), type_, kind, column)} AS {quoted(column, 'spark')}"
+            for column, (type_, kind) in columns.items()
+        )
+        return f"(SELECT {cells or '1 AS one'} FROM {view}) AS {quoted(name, 'spark')}"
+
+    # -- the engine -----------------------------------------------------------------------
+
+    def tables(self) -> tuple[TableFacts, ...]:
+        """Give the public facts of the tables it holds."""
+        return tuple(self._facts.values())
+
+    def aggregate(self, request: Request) -> Aggregates:
+        """Compute exact, bounded totals."""
+        return collected(self._rows(plan(request, self._facts)), request)
+
+    def fingerprint(self) -> str:
+        """Give a text that changes when the private rows change."""
+        private = [facts for facts in self._facts.values() if facts.private]
+        return fingerprint_of([(f, self._rows(fingerprint_plan(f))[0]) for f in private])
+
+    def close(self) -> None:
+        """Forget the names; the frames and the session are the caller's."""
+        with _nothing_quoted():
+            for view in self._views:
+                self._session.catalog.dropTempView(view)
+        self._views.clear()
+
+    def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+        with _nothing_quoted():
+            rows = self._session.sql(printed(tree, "spark", tables=self._tables)).collect()
+        return [tuple(row) for row in rows]
+
+    def _count(self, tree: exp.Select) -> int:
+        return int(self._rows(tree)[0][0])
+
+
+def _kind(type_: str, *, person: bool) -> Kind | None:
+    """Give the kind of a type; people are told apart exactly."""
+    if type_ in _WHOLE:
+        return "integer"
+    if type_ in _REAL:
+        return "real"
+    if type_.startswith("decimal("):
+        precision, scale = (int(part) for part in type_[8:-1].split(","))
+        if scale == 0 and precision <= 18:
+            return "integer"
+        return "text" if person else "real"
+    if type_.startswith(("string", "varchar", "char")):
+        return "text"
+    if type_.startswith("timestamp"):
+        return "text" if person else "date"
+    return {"boolean": "boolean", "date": "date"}.get(type_)  # type: ignore[return-value]
+
+
+def _cell(name: str, type_: Any, kind: Kind, column: str) -> str:
+    """Give the SQL of a cell in its kind; casts between kinds give NULL where they do not fit."""
+    natural = _kind(type_.simpleString(), person=False)
+    if natural == "text":
+        collation = getattr(type_, "collation", None) or "UTF8_BINARY"
+        text = name if collation == "UTF8_BINARY" else f"{name} COLLATE UTF8_BINARY"
+        return text if kind == "text" else f"TRY_CAST({text} AS {_SQL[kind]})"
+    if kind in {natural, "text"} or (natural, kind) == ("integer", "real"):
+        return f"CAST({name} AS {_SQL[kind]})"
+    if (natural, kind) == ("real", "integer"):
+        number = f"CAST({name} AS DOUBLE)"
+        near = f"GREATEST(LEAST({number}, 9007199254740992D), -9007199254740992D)"
+        whole = f"CAST({near} AS BIGINT)"
+        return f"CASE WHEN {number} IS NOT NULL AND NOT ISNAN({number}) THEN {whole} END"
+    raise SchemaError(f"The column '{column}' cannot be read as {kind}.")
+
+
+def _check_names(columns: list[str]) -> None:
+    folded = [column.casefold() for column in columns]
+    repeated = sorted({column for column in columns if folded.count(column.casefold()) > 1})
+    if repeated:
+        raise SchemaError(
+            f"The frame has more than one column called {', '.join(repeated)} (capitals do not "
+            "count); give each a name of its own."
+        )
+
+
+def _session_of(source: Any) -> Any:
+    if not isinstance(source, str):
+        session = getattr(source, "sparkSession", None)
+        if session is None:
+            raise ParameterError(
+                f"A {type(source).__name__} is no Spark data frame; give one, or a table's name."
+            )
+        return session
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional library
+    except ImportError:
+        raise MissingExtra("pyspark", "spark", "Asking Spark") from None
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise DataError(f"No Spark session is running in which '{source}' could be a table.")
+    return session
+
+
+@contextmanager
+def _nothing_quoted() -> Iterator[None]:
+    """Turn Spark's errors into one sentence, since its message may quote a cell."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - an optional library
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - an optional library
+
+    try:
+        yield
+    except (PySparkException, Py4JError):
+        raise DataError("Spark could not compute the aggregates of the question.") from None

@@ -1,0 +1,41 @@
+"""A Spark session for one run of the tests."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+GROUP = "spark"
+"""All tests with a session run in one process (pytest-xdist), so that one JVM serves them all."""
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """Give a local session, quiet and small; skip, loudly, where Java or pyspark is missing."""
+    if shutil.which("java") is None:
+        pytest.skip("SPARK NOT TESTED: there is no Java; install Debian's default-jre-headless.")
+    sql = pytest.importorskip("pyspark.sql", reason="SPARK NOT TESTED: pyspark is not installed.")
+    place = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.default.parallelism": "1",
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.local.dir": str(place / "local"),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={place} -XX:TieredStopAtLevel=1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",  # compiling would take most of the time
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.log.level": "OFF",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = sql.SparkSession.builder.master("local[1]").appName("sfumato-tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
