@@ -8,7 +8,7 @@ and clamping left out is not in it; ``notes`` say what was done.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
@@ -164,6 +164,19 @@ class Answer:
                 "This answer was read from a file: it belongs to no session and has no budget."
             )
         return self.standing
+
+    def renamed(self, columns: tuple[str, ...]) -> Answer:
+        """Give the same answer with other names of its columns, in their order."""
+        if columns == self.columns or len(columns) != len(self.columns):
+            return self
+        new = dict(zip(self.columns, columns, strict=True))
+        return replace(
+            self,
+            columns=columns,
+            keys=tuple(new[key] for key in self.keys),
+            measures={new[name]: one for name, one in self.measures.items()},
+            ranges={new[name]: one for name, one in self.ranges.items()},
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the answer as a file, to be reused for ever without a session."""

@@ -44,7 +44,7 @@ def composed(found: Numbers) -> dict[str, Any]:
         kept.sort(key=lambda i: sort_key((evaluate(expression, rows[i], noisy=True),)),
                   reverse=descending)  # fmt: skip
     kept = kept[: question.limit] if question.limit is not None else kept
-    outputs = _outputs(question)
+    outputs = outputs_of(question)
     shown = [(o.name, o.expression.name) for o in outputs if isinstance(o.expression, Column)]
     picked = {m.name: m for m in found.prepared.wanted.parts.quantiles}
     keyed = {key.name for key in question.keys}
@@ -81,7 +81,8 @@ def _passes(question: Question, row: dict[str, Any]) -> bool:
     return question.having is None or evaluate(question.having, row, noisy=True) is True
 
 
-def _outputs(question: Question) -> tuple[Output, ...]:
+def outputs_of(question: Question) -> tuple[Output, ...]:
+    """Give the columns of the answer; keys and measures where none are named."""
     if question.outputs:
         return question.outputs
     keys = [Output(k.name, Column(k.name, kind_of(k.expression))) for k in question.keys]

@@ -87,15 +87,16 @@ class _Known:
     demands: tuple[Expression, ...]
 
     def of(self, column: Column) -> list[Value] | None:
-        """List the values a column may have in a row that WHERE keeps."""
-        values: Iterable[Value] | None = self.domains.get(column.name)
-        if column.kind == "boolean":
+        """List the values a column may have in a row that WHERE keeps, and NULL."""
+        declared = self.domains.get(column.name)
+        values: Iterable[Value] | None = declared
+        if declared is None and column.kind == "boolean":
             values = (True, False)
         elif values is None and column.kind == "integer":
             values = self._whole(column)
         if values is None:
             return None
-        found = [*values, None]
+        found = list(dict.fromkeys([*values, None]))
         if len(found) > MOST_VALUES + 1:
             return None
         about = [term for term in self.demands if columns_of(term) == {column}]
@@ -134,8 +135,13 @@ def _by_enumeration(expression: Expression, known: _Known) -> set[Value] | None:
     if not values:
         return None
     if expression == column and column.kind != "integer":
-        return {*values}
-    return {evaluate(expression, {column.name: value}) for value in values}
+        found = {*values}
+    else:
+        found = {evaluate(expression, {column.name: value}) for value in values}
+    complete = known.domains.get(column.name)
+    if complete is not None and None not in complete:
+        found.discard(None)  # a declared list is complete: NULL is a group only if it is listed
+    return found or None
 
 
 def _by_form(expression: Expression, known: _Known) -> set[Value] | None:

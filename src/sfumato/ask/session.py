@@ -20,16 +20,14 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from sfumato.ask.accuracy import errors, needs_size
-from sfumato.ask.answer import Answer, Estimate, check_confidence
+from sfumato.ask.answer import Answer, Estimate
 from sfumato.ask.answer_tables import dumped, loaded
 from sfumato.ask.answering import numbers
-from sfumato.ask.composing import bounding_notes, composed
+from sfumato.ask.composing import composed, outputs_of
 from sfumato.ask.opening import Opened, opened
 from sfumato.ask.pilot import amount_for
 from sfumato.ask.posed import Posed, posed
 from sfumato.ask.preparing import prepare
-from sfumato.dp.accounting.filters import fits
 from sfumato.dp.guarantees import ZCDP
 from sfumato.dp.neighbours import Neighbours
 from sfumato.errors import DataError, ParameterError, PositionMoved
@@ -202,7 +200,7 @@ class Session:
                 self.dataset, self.analyst, self._open.fingerprint(one.blocks), text
             )
             if found is not None:
-                return self._again(found)
+                return self._again(found, one.question)
             if accuracy is not None:
                 if epsilon is not None or rho is not None:
                     raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
@@ -239,28 +237,11 @@ class Session:
         keys: Mapping[str, Sequence[Any]] | None = None,
     ) -> Estimate:
         """Tell what a question would cost and how far off it would be; nothing is spent."""
-        check_confidence(confidence)
+        from sfumato.ask.estimating import estimated  # noqa: PLC0415 - loaded when used
+
         one = self._posed(question, bounds, keys)
         prepared = self._prepared(one.question, epsilon=epsilon, rho=rho, delta=delta)
-        cost = prepared.strategy.cost
-        notes = list(bounding_notes(prepared))
-        if needs_size(prepared):
-            notes.append(
-                "the error of a mean or variance shrinks with the number of rows, which is not "
-                "told here; ask with accuracy= to have it found"
-            )
-        if prepared.searched:
-            notes.append("bounds would be found with a share of the price; sums scale with them")
-        return Estimate(
-            cost,
-            self._guarantee(prepared.strategy),
-            self.remaining,
-            all(fits(limit, spent.plus(cost)) for limit, spent in self.standing.accounts),
-            {} if prepared.searched else errors(prepared, confidence),
-            confidence,
-            prepared.strategy.price.kind,
-            tuple(notes),
-        )
+        return estimated(prepared, self._guarantee(prepared.strategy), self.standing, confidence)
 
     def histogram(
         self,
@@ -392,8 +373,10 @@ class Session:
             **parts,
         )
 
-    def _again(self, stored: str) -> Answer:
-        return loaded(stored, standing=self.standing, kind=self._open.kind)
+    def _again(self, stored: str, question: Question) -> Answer:
+        """Give a stored answer under the names that the question at hand uses."""
+        answer = loaded(stored, standing=self.standing, kind=self._open.kind)
+        return answer.renamed(tuple(output.name for output in outputs_of(question)))
 
     def _guarantee(self, strategy: Strategy) -> Guarantee:
         """State what one answer promises about one unit."""

@@ -60,7 +60,10 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
         fingerprint = opened.fingerprint(blocks)
         stored = session.ledger.stored(session.dataset, session.analyst, fingerprint, text)
         if stored is not None:
-            return [session._again(entry) for entry in json.loads(stored)]  # noqa: SLF001
+            return [
+                session._again(entry, one.question)  # noqa: SLF001
+                for entry, one in zip(json.loads(stored), all_posed, strict=True)
+            ]
         prepared = [session._prepared(one.question, **price) for one in all_posed]  # noqa: SLF001
         cost = joint_cost(
             [one.question for one in all_posed],

@@ -1,17 +1,17 @@
 SELECT ward, COUNT(*) FROM visits GROUP BY ward
-  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT ward AS w, COUNT(*) FROM visits GROUP BY w
-  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT ward, COUNT(*) FROM visits GROUP BY 1
-  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT COUNT(*) FROM visits GROUP BY ward
-  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west", null}]; measures: [(count)]; show: [m0]}
+  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west"}]; measures: [(count)]; show: [m0]}
 
 SELECT UPPER(ward), COUNT(*) FROM visits GROUP BY UPPER(ward)
-  = {from: scan("visits"); keys: [upper("ward":text) in {"EAST", "NORTH", "WEST", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: scan("visits"); keys: [upper("ward":text) in {"EAST", "NORTH", "WEST"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT age, COUNT(*) FROM visits WHERE age BETWEEN 1 AND 3 GROUP BY age
   = {from: filter(scan("visits"), ("age":integer[0.0, 120.0] <= 3.0), (1.0 <= "age":integer[0.0, 120.0])); keys: ["age":integer[0.0, 120.0] in {1.0, 2.0, 3.0}]; measures: [(count)]; show: [k0, m0]}
@@ -56,10 +56,10 @@ SELECT day, COUNT(*) FROM visits GROUP BY day
   = {from: scan("visits"); keys: ["day":date in found]; measures: [(count)]; show: [k0, m0]}
 
 SELECT ward, smoker, COUNT(*) FROM visits GROUP BY ward, smoker
-  = {from: scan("visits"); keys: ["smoker":boolean in {false, null, true}, "ward":text in {"east", "north", "west", null}]; measures: [(count)]; show: [k1, k0, m0]}
+  = {from: scan("visits"); keys: ["smoker":boolean in {false, null, true}, "ward":text in {"east", "north", "west"}]; measures: [(count)]; show: [k1, k0, m0]}
 
 SELECT COALESCE(ward, 'none') AS w, COUNT(*) FROM visits GROUP BY w
   = {from: scan("visits"); keys: [coalesce("ward":text, "none") in {"east", "none", "north", "west"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT SUBSTRING(ward, 1, 1) AS w, COUNT(*) FROM visits GROUP BY w
-  = {from: scan("visits"); keys: [substring("ward":text, 1.0, 1.0) in {"e", "n", "w", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: scan("visits"); keys: [substring("ward":text, 1.0, 1.0) in {"e", "n", "w"}]; measures: [(count)]; show: [k0, m0]}

@@ -1,14 +1,14 @@
 SELECT w.region, COUNT(*) FROM visits AS v JOIN wards AS w ON v.ward = w.ward GROUP BY w.region
-  = {from: join_public0(scan("visits"), "wards", "ward":text = "ward":text); keys: [public0("region":text) in {"inner", "outer", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: join_public0(scan("visits"), "wards", "ward":text = "ward":text); keys: [public0("region":text) in {"inner", "outer"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT region, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY region
-  = {from: join_public0(scan("visits"), "wards", "ward":text = "ward":text); keys: [public0("region":text) in {"inner", "outer", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: join_public0(scan("visits"), "wards", "ward":text = "ward":text); keys: [public0("region":text) in {"inner", "outer"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT region, COUNT(*) FROM wards JOIN visits USING (ward) GROUP BY region
-  = {from: join_public0(scan("visits"), "wards", "ward":text = "ward":text); keys: [public0("region":text) in {"inner", "outer", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: join_public0(scan("visits"), "wards", "ward":text = "ward":text); keys: [public0("region":text) in {"inner", "outer"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT ward, COUNT(*) FROM visits JOIN wards USING (ward) GROUP BY ward
-  = {from: join_public0(scan("visits"), "wards", "ward":text = "ward":text); keys: ["ward":text in {"east", "north", "west", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: join_public0(scan("visits"), "wards", "ward":text = "ward":text); keys: ["ward":text in {"east", "north", "west"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT COUNT(*) FROM visits AS v LEFT JOIN wards AS w ON v.ward = w.ward WHERE w.floor IS NULL
   = {from: filter(left_join_public0(scan("visits"), "wards", "ward":text = "ward":text), missing(public0("floor":integer[0.0, 5.0]))); keys: []; measures: [(count)]; show: [m0]}
@@ -44,7 +44,7 @@ SELECT COUNT(*) FROM visits JOIN (SELECT patient, nights / 2 AS half FROM stays)
   = {from: filter(join_person0(scan("visits"), scan("stays")), (3.0 < other0(("nights":integer[0.0, 60.0] / 2.0)))); keys: []; measures: [(count)]; show: [m0]}
 
 SELECT region, COUNT(*) FROM stays JOIN visits USING (patient) JOIN wards ON visits.ward = wards.ward GROUP BY region
-  = {from: join_public0(join_person1(scan("stays"), scan("visits")), "wards", other1("ward":text) = "ward":text); keys: [public0("region":text) in {"inner", "outer", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: join_public0(join_person1(scan("stays"), scan("visits")), "wards", other1("ward":text) = "ward":text); keys: [public0("region":text) in {"inner", "outer"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT COUNT(*) FROM visits, stays
   ! join_condition: A join needs equalities: write ON or USING; a comma or CROSS JOIN has none.

@@ -8,7 +8,7 @@ SELECT n, COUNT(*) FROM (SELECT patient, COUNT(*) AS n FROM visits GROUP BY pati
   = {from: filter(people(scan("visits")), (1.0 <= each(count())), (each(count()) <= 5.0)); keys: [each(count()) in {1.0, 2.0, 3.0, 4.0, 5.0}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT ward, AVG(total) FROM (SELECT patient, ward, SUM(cost) AS total FROM visits GROUP BY patient, ward) AS p GROUP BY ward
-  = {from: people(scan("visits"), key("ward":text)); keys: [key("ward":text) in {"east", "north", "west", null}]; measures: [(avg of each(sum("cost":real[0.0, 1000.0])[0.0, 1000.0]))]; show: [k0, m0]}
+  = {from: people(scan("visits"), key("ward":text)); keys: [key("ward":text) in {"east", "north", "west"}]; measures: [(avg of each(sum("cost":real[0.0, 1000.0])[0.0, 1000.0]))]; show: [k0, m0]}
 
 SELECT COUNT(*) FROM (SELECT patient FROM visits GROUP BY patient HAVING COUNT(*) > 3) AS p
   = {from: filter(people(scan("visits")), (3.0 < each(count()))); keys: []; measures: [(count)]; show: [m0]}
@@ -17,7 +17,7 @@ SELECT COUNT(*) FROM (SELECT DISTINCT patient FROM visits) AS p
   = {from: people(scan("visits")); keys: []; measures: [(count)]; show: [m0]}
 
 SELECT ward, COUNT(*) FROM (SELECT DISTINCT patient, ward FROM visits) AS p GROUP BY ward
-  = {from: people(scan("visits"), key("ward":text)); keys: [key("ward":text) in {"east", "north", "west", null}]; measures: [(count)]; show: [k0, m0]}
+  = {from: people(scan("visits"), key("ward":text)); keys: [key("ward":text) in {"east", "north", "west"}]; measures: [(count)]; show: [k0, m0]}
 
 SELECT AVG(r) FROM (SELECT patient, SUM(cost) / COUNT(*) AS r FROM visits GROUP BY patient) AS p
   = {from: people(scan("visits")); keys: []; measures: [(avg of (each(sum("cost":real[0.0, 1000.0])[0.0, 1000.0]) / each(count())))]; show: [m0]}

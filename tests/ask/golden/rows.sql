@@ -5,7 +5,7 @@ SELECT ward, SUM(x) FROM rows GROUP BY ward
   = {from: scan("rows"); keys: ["ward":text in found]; measures: [(sum of "x":real[0.0, 10.0] within [0.0, 10.0])]; show: [k0, m0]}
 
 SELECT region, SUM(x) FROM rows JOIN wards USING (ward) GROUP BY region
-  = {from: join_public0(scan("rows"), "wards", "ward":text = "ward":text); keys: [public0("region":text) in {"inner", "outer", null}]; measures: [(sum of "x":real[0.0, 10.0] within [0.0, 10.0])]; show: [k0, m0]}
+  = {from: join_public0(scan("rows"), "wards", "ward":text = "ward":text); keys: [public0("region":text) in {"inner", "outer"}]; measures: [(sum of "x":real[0.0, 10.0] within [0.0, 10.0])]; show: [k0, m0]}
 
 SELECT COUNT(*) FROM (SELECT x * 2 AS y FROM rows WHERE k > 3) AS r WHERE y > 1
   = {from: filter(scan("rows"), (1.0 < ("x":real[0.0, 10.0] * 2.0)), (3.0 < "k":integer)); keys: []; measures: [(count)]; show: [m0]}

@@ -67,7 +67,7 @@ SELECT COUNT(*) AS n, SUM(cost) AS n FROM visits
   = {from: scan("visits"); keys: []; measures: [(count), (sum of "cost":real[0.0, 1000.0] within [0.0, 1000.0])]; show: [m0, m1]}
 
 SELECT COUNT(*) AS ward, ward FROM visits GROUP BY ward
-  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west", null}]; measures: [(count)]; show: [m0, k0]}
+  = {from: scan("visits"); keys: ["ward":text in {"east", "north", "west"}]; measures: [(count)]; show: [m0, k0]}
 
 SELECT SUM(age) AS age FROM visits WHERE age > 3 HAVING age > 100
   = {from: filter(scan("visits"), (3.0 < "age":integer[0.0, 120.0])); keys: []; measures: [(sum of "age":integer[0.0, 120.0] within [0.0, 120.0])]; show: [m0]; having: (100.0 < m0)}
