@@ -111,8 +111,10 @@ def _nan(print_: Any, node: NaN) -> str:
 
 
 def _bytewise(print_: Any, node: Bytewise) -> str:
+    """Set aside what a column or a setting says; Spark's cells come without their collation."""
     text = print_.sql(node, "this")
-    return f'{text} COLLATE "C"' if print_.target == "postgres" else str(text)
+    collation = {"postgres": ' COLLATE "C"', "duckdb": ' COLLATE "binary"'}
+    return f"{text}{collation.get(print_.target, '')}"
 
 
 def _wide(print_: Any, node: Wide) -> str:

@@ -5,7 +5,7 @@ kind each of its columns is, by what the owner declares, else by the types of a 
 file, else (cells of a CSV file are texts) by what all of its cells look like: a whole number, a
 number or a date written in the usual way; 007 is a text. An empty cell of a CSV file is NULL.
 :func:`typed_cells` gives SQL that brings every cell to its kind and cannot fail: what does not fit
-is NULL.
+is NULL. Texts lose the collation of their column, so that they compare by their bytes.
 
 Kinds are public. Where they must not depend on the data, declare them in the schema.
 """
@@ -191,6 +191,8 @@ def _typed(column: str, stored: Stored, kind: Kind) -> str:
     if kind == "real":
         number = f"try_cast({cell} AS DOUBLE)"
         return f"CASE WHEN NOT isnan({number}) THEN {number} END"
+    if kind == "text":  # a column of a database may have a collation, which would tell texts alike
+        return f'try_cast({cell} AS VARCHAR) COLLATE "binary"'
     return f"try_cast({cell} AS {_SQL[kind]})"
 
 
