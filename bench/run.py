@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ORDER = ("tables", "local_recoding", "families", "noise", "local", "attacks", "checking", "ledger")
+ORDER = ("tables", "local_recoding", "families", "noise", "local", "attacks", "checking", "ledger", "asking")
 
 
 def main():
