@@ -90,6 +90,8 @@ def public_keys(question: Question) -> tuple[tuple[Value, ...], ...] | None:
     values = [key.values for key in question.keys]
     if any(one is None for one in values):
         return None
+    if any(len(set(one)) < len(one) for one in values if one is not None):
+        raise AssertionError("a group that is listed twice would be answered twice for one price")
     return tuple(product(*(one for one in values if one is not None)))
 
 

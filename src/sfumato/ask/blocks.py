@@ -91,27 +91,23 @@ def _nothing() -> None:
     """Close nothing: not every engine holds something."""
 
 
-def add_blocks(ledger: Ledger, dataset: str, engines: Mapping[str, Engine]) -> None:
+def add_blocks(ledger: Ledger, dataset: str, labels: Mapping[str, str]) -> None:
     """Register the blocks of a dataset, each under the label it had before.
 
-    A label is the place in the list, so a table that changes its place would get the budget of
-    another and its own rows a fresh one; that is refused, and so is the same table twice.
+    ``labels`` maps fingerprints to labels. A label is the place in the list, so a table that
+    changes its place, or is given alone, would get the budget of another and its own rows a
+    fresh one; that is refused, and so is the same table twice.
     """
-    if len(engines) == 1:
-        return
-    labels = {engine.fingerprint(): label for label, engine in engines.items()}
-    if len(labels) < len(engines):
-        raise ParameterError(
-            "Two blocks hold the same rows, which would count twice; give each block once."
-        )
-    for entry in ledger.entries(dataset):
-        alone = entry.kind == BLOCK_ADDED or (entry.kind == CHARGED and len(entry.blocks) == 1)
-        label = labels.get(entry.fingerprint or "")
-        if alone and label not in {None, *entry.blocks}:
-            raise GovernanceError(
-                f"What is given as the block {label!r} is known as {entry.blocks[0]!r}; list the "
-                "blocks in the order in which they were added."
-            )
+    several = len(set(labels.values())) > 1
+    if several or ledger.blocks(dataset) != {MAIN}:
+        for entry in ledger.entries(dataset):
+            alone = entry.kind == BLOCK_ADDED or (entry.kind == CHARGED and len(entry.blocks) == 1)
+            label = labels.get(entry.fingerprint or "")
+            if alone and label not in {None, *entry.blocks}:
+                raise GovernanceError(
+                    f"What is given as the block {label!r} is known as {entry.blocks[0]!r}; list "
+                    "the blocks in the order in which they were added."
+                )
     for fingerprint, label in labels.items():
         if label != MAIN:
             ledger.add_block(dataset, label, fingerprint=fingerprint)

@@ -33,6 +33,10 @@ _LEAST, _MOST = -20, 52  # powers of two: bins from 2⁻²⁰ to 2⁵²
 _BINS = _MOST - _LEAST + 1
 _FALSE_ALARM = 1e-3
 UNKNOWN: Bounds = (Fraction(-1), Fraction(1))
+"""What is used where nothing stands out of the noise."""
+
+ASSUMED: Bounds = (Fraction(-1), 1 + Fraction(1, 2**40))
+"""What stands for bounds not yet found; nobody states these, so they merge with no others."""
 
 
 def search_request(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.ask.answer import Answer
     from sfumato.ask.bins import Binned
     from sfumato.ask.language import Bounds, Expression, Key
-    from sfumato.ask.opening import Opened
+    from sfumato.ask.opened import Opened
     from sfumato.ask.scopes import Scope
 
 LATITUDE, LONGITUDE = "latitude", "longitude"

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from sfumato.ask.canonical import canonical
 from sfumato.ask.language import Question
 from sfumato.ask.parsing import parse
+from sfumato.ask.well_formed import check_well_formed
 from sfumato.dp.rounding import stated
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sfumato.ask.opening import Opened
+    from sfumato.ask.opened import Opened
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,18 @@ class Posed:
     question: Question
     blocks: tuple[str, ...]
 
-    def text(self, **price: Any) -> str:
-        """Give the canonical text of the question at a price."""
+    def text(self, purpose: str | None = None, **price: Any) -> str:
+        """Give the canonical text of the question at a price, for a purpose."""
         named = {
             name: str(stated(value)) if name != "accuracy" else str(value)
             for name, value in price.items()
             if value is not None
         }
+        whole = {"question": canonical(self.question), "price": named, "blocks": self.blocks}
+        if purpose is not None:
+            whole["purpose"] = purpose
         return json.dumps(
-            {"question": canonical(self.question), "price": named, "blocks": self.blocks},
+            whole,
             sort_keys=True,
             ensure_ascii=False,
         )
@@ -63,6 +67,7 @@ def posed(
         return Posed(parsed, chosen)
     written = getattr(question, "question", question)
     if isinstance(written, Question):
+        check_well_formed(written)
         return Posed(written, chosen)
     raise ParameterError(
         "A question is a text in SQL, or begins with session.table(…); a "

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sfumato.ask.analysis import interval_of
-from sfumato.ask.bounds_search import UNKNOWN
+from sfumato.ask.bounds_search import ASSUMED
 from sfumato.ask.contributions import bound_for, touched
 from sfumato.ask.key_discovery import people_needed
 from sfumato.ask.measuring import breakdown
@@ -116,7 +116,7 @@ def prepare_at(question: Question, unit: PrivacyUnit, price: Price) -> Prepared:
     assumed = replace(
         question,
         measures=tuple(
-            replace(m, bounds=UNKNOWN) if _needs_search(m) else m for m in question.measures
+            replace(m, bounds=ASSUMED) if _needs_search(m) else m for m in question.measures
         ),
     )
     wanted = Wanted(_parts(assumed, bound), bound, finds_keys, len(searched))

@@ -24,7 +24,8 @@ from sfumato.ask.answer import Answer, Estimate
 from sfumato.ask.answer_tables import dumped, loaded
 from sfumato.ask.answering import numbers
 from sfumato.ask.composing import composed, outputs_of
-from sfumato.ask.opening import Opened, opened
+from sfumato.ask.opening import opened
+from sfumato.ask.paid import paid
 from sfumato.ask.pilot import amount_for
 from sfumato.ask.posed import Posed, posed
 from sfumato.ask.preparing import prepare
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sfumato.ask.language import Question
+    from sfumato.ask.opened import Opened
     from sfumato.ask.preparing import Prepared
     from sfumato.ask.standing import Standing
     from sfumato.ask.strategy import Strategy
@@ -193,7 +195,7 @@ class Session:
     ) -> Answer:
         """Answer a question that was written in Python."""
         one = self._posed(question)
-        text = one.text(epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
+        text = one.text(self.purpose, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
         with self._lock:
             self._open.check_purpose(self.purpose)
             found = self.ledger.stored(
@@ -334,7 +336,10 @@ class Session:
     def _charge(self, one: Posed, text: str, prepared: Prepared, position: int | None) -> Charge:
         cost = prepared.strategy.cost
         if cost.is_nothing:
-            raise AssertionError("a question that reads data must cost something")
+            raise ParameterError(
+                "This question asks for numbers that are 0 whatever the data are, because the "
+                "bounds of their terms leave nothing else; give wider bounds."
+            )
         return Charge(
             dataset=self.dataset,
             blocks=one.blocks,
@@ -349,17 +354,12 @@ class Session:
 
     def _answered(self, one: Posed, prepared: Prepared, receipt: Any, text: str) -> Answer:
         """Ask the engine, now that the charge is durable."""
-        try:
+
+        def work() -> Answer:
             found = numbers(prepared, self._open.engine_of(one.blocks), self._open.salt)
-            answer = self._answer(text, composed(found), prepared.strategy)
-        except BaseException as error:
-            self.ledger.fail(receipt, type(error).__name__)
-            if isinstance(error, (KeyboardInterrupt, SystemExit, AssertionError)):
-                raise
-            raise DataError(
-                "The engine could not answer the question; its cost stays charged, because an "
-                "error must not be a free question."
-            ) from None
+            return self._answer(text, composed(found), prepared.strategy)
+
+        answer = paid(self.ledger, receipt, work)
         self.ledger.settle(receipt, dumped(answer))
         return answer
 

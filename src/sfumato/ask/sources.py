@@ -79,16 +79,22 @@ class Source:
         self,
         *,
         person: str | None,
+        kinds: Mapping[str, str],
         bounds: Mapping[str, Any],
         domains: Mapping[str, Sequence[Any]],
         public: Mapping[str, Any],
         private: Mapping[str, Any],
     ) -> Engine:
-        """Open the engine that holds the rows."""
+        """Open the engine that holds the rows.
+
+        ``kinds`` are those registered for its columns; a CSV file is read as such, whatever its
+        cells look like by now.
+        """
+        known = {name: kind for name, kind in kinds.items() if self.kind == "csv"}
         facts: dict[str, Any] = {
             "name": self.name,
             "person": person,
-            "types": self.types,
+            "types": {**self.types, **known},
             "bounds": bounds,
             "domains": domains,
             "public": public,

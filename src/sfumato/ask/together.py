@@ -18,10 +18,11 @@ from sfumato.ask.answering import numbers
 from sfumato.ask.composing import composed
 from sfumato.ask.disjoint import disjoint
 from sfumato.ask.language import Filter, Logic, Measure
+from sfumato.ask.paid import paid
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.neighbours import Neighbours, Row
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.govern.charging import Charge
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
     if not questions or len(questions) > _MOST:
         raise ParameterError(f"Ask between 1 and {_MOST} questions together.")
     all_posed = [session._posed(question) for question in questions]  # noqa: SLF001 - same room
-    text = json.dumps([one.text(**price) for one in all_posed], ensure_ascii=False)
+    text = json.dumps([one.text(session.purpose, **price) for one in all_posed], ensure_ascii=False)
     opened = session._open  # noqa: SLF001 - the same
     blocks = tuple(dict.fromkeys(block for one in all_posed for block in one.blocks))
     with session._lock:  # noqa: SLF001 - the same
@@ -83,21 +84,18 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
                 position=None,
             )
         )
-        try:
-            answers = [
+
+        def work() -> list[Answer]:
+            return [
                 session._answer(  # noqa: SLF001
-                    one.text(**price),
+                    one.text(session.purpose, **price),
                     composed(numbers(ready, opened.engine_of(one.blocks), opened.salt)),
                     ready.strategy,
                 )
                 for one, ready in zip(all_posed, prepared, strict=True)
             ]
-        except Exception as error:  # noqa: BLE001 - whatever it is, no cell may be quoted
-            session.ledger.fail(receipt, type(error).__name__)
-            raise DataError(
-                "The engine could not answer the questions; their cost stays charged, because an "
-                "error must not be a free question."
-            ) from None
+
+        answers = paid(session.ledger, receipt, work)
         session.ledger.settle(receipt, json.dumps([dumped(answer) for answer in answers]))
     return answers
 

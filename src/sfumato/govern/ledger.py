@@ -103,6 +103,11 @@ class Ledger:
         with self._store.writing() as connection:
             registering.add_block(connection, dataset, block, fingerprint)
 
+    def blocks(self, dataset: str) -> frozenset[str]:
+        """Name the blocks of a dataset."""
+        with self._store.reading() as connection:
+            return registering.known_blocks(connection, dataset)
+
     def registration(self, dataset: str) -> Registration | None:
         """Read what the owner of a dataset fixed."""
         with self._store.reading() as connection:

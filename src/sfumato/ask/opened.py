@@ -1,0 +1,158 @@
+"""A dataset that is open for questions: its engine, its public facts, its accounts.
+
+Contract: reads what the ledger has registered, and the registration in force decides: an owner who
+amends limits, purposes or policy is obeyed by sessions that are open already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.blocks import Blocks, SomeBlocks
+from sfumato.ask.owner_rules import clashing, listed_values
+from sfumato.ask.standing import Standing, smallest
+from sfumato.dp.neighbours import Neighbours
+from sfumato.errors import GovernanceError, ParameterError
+from sfumato.govern.limits import names_of
+from sfumato.govern.purposes import check_purpose
+from sfumato.govern.registering import MAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sfumato.ask.engines.base import Engine
+    from sfumato.ask.language import TableFacts
+    from sfumato.dp.accounting.costs import Spent
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.govern.ledger import Ledger
+    from sfumato.govern.policies import Policy
+    from sfumato.govern.registering import Registration
+
+
+@dataclass(eq=False)
+class Opened:
+    """A dataset that is open for questions."""
+
+    dataset: str
+    table: str
+    kind: str
+    unit: PrivacyUnit
+    engine: Engine
+    ledger: Ledger
+    registration: Registration
+    salt: bytes
+    facts: dict[str, TableFacts]
+    owns_ledger: bool
+
+    @property
+    def policy(self) -> Policy:
+        """How the budget is dealt out."""
+        return self.current.policy
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The labels of the dataset's blocks."""
+        return tuple(self.engine.engines) if isinstance(self.engine, Blocks) else (MAIN,)
+
+    def check_blocks(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
+        """Check the blocks that a question names; all when it names none."""
+        if wanted is None:
+            return self.blocks
+        unknown = [label for label in wanted if label not in self.blocks]
+        if unknown or not wanted:
+            raise ParameterError(
+                f"The dataset {self.dataset} has the blocks {', '.join(self.blocks)}, and "
+                f"{', '.join(map(repr, unknown)) or 'none'} was named."
+            )
+        return tuple(dict.fromkeys(wanted))
+
+    def engine_of(self, blocks: Sequence[str]) -> Engine:
+        """Give an engine that reads these blocks."""
+        if isinstance(self.engine, Blocks):
+            return SomeBlocks(self.engine, blocks)
+        return self.engine
+
+    def fingerprint(self, blocks: Sequence[str]) -> str:
+        """Give a text that changes when a row of these blocks does, and that tells no rows."""
+        return keyed(self.salt, self.engine_of(blocks).fingerprint())
+
+    def own_bounds(self, extra: Mapping[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
+        """Add the bounds of a question to the owner's, which stay as they are."""
+        clash = clashing(extra, self.registration.rules["bounds"])
+        if clash:
+            raise GovernanceError(
+                f"The owner has fixed the bounds of {', '.join(clash)}; a question cannot change "
+                "them. Clamp further in the question, as in CLAMP(x, 0, 10)."
+            )
+        return dict(extra)
+
+    def own_keys(self, extra: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Any, ...]]:
+        """Add the public key values of a question to the owner's, which stay as they are."""
+        clash = clashing(extra, self.registration.rules["keys"])
+        if clash:
+            raise GovernanceError(
+                f"The owner has fixed the values of {', '.join(clash)}; a question cannot change "
+                "them. Choose among them with WHERE or HAVING."
+            )
+        return {name: tuple(listed_values(name, values)) for name, values in extra.items()}
+
+    # -- purposes and limits --------------------------------------------------------------
+
+    def purpose_of(self, wanted: str | None) -> str | None:
+        """Choose the purpose of a session; the dataset's only one when none is stated."""
+        named = self.registration.purposes
+        chosen = named[0] if wanted is None and len(named) == 1 else wanted
+        self.check_purpose(chosen)
+        return chosen
+
+    def check_purpose(self, purpose: str | None) -> None:
+        """Refuse a purpose that the dataset does not name."""
+        check_purpose(self.dataset, self.current.purposes, purpose)
+
+    @property
+    def current(self) -> Registration:
+        """The registration in force; its owner may have amended it meanwhile."""
+        return self.ledger.registration(self.dataset) or self.registration
+
+    def limits_of(
+        self, analyst: str, purpose: str | None, blocks: Sequence[str]
+    ) -> Iterator[tuple[Guarantee, Spent]]:
+        """List the limits that apply, with what was spent of each."""
+        limits = self.current.limits
+        for block in blocks:
+            for scope, name in names_of(analyst, purpose or "").items():
+                limit = limits.of(scope, name)
+                if limit is not None:
+                    whose = {} if scope == "dataset" else {scope: name}
+                    yield limit, self.ledger.spent(self.dataset, block=block, **whose)
+
+    def standing(
+        self, analyst: str, purpose: str | None, blocks: Sequence[str] | None = None
+    ) -> Standing:
+        """Take down what was spent of every limit that applies."""
+        accounts = tuple(self.limits_of(analyst, purpose, blocks or self.blocks))
+        return Standing(accounts, Neighbours("unbounded", self.unit))
+
+    def budget(self, analyst: str, purpose: str | None) -> Guarantee:
+        """Give the smallest limit that applies, whatever was spent of it."""
+        limits = self.current.limits
+        found = (limits.of(*one) for one in names_of(analyst, purpose or "").items())
+        chosen = smallest([limit for limit in found if limit is not None])
+        return replace(chosen, neighbours=Neighbours("unbounded", self.unit))
+
+    def close(self) -> None:
+        """Give back the engine and a ledger that was opened here."""
+        close = getattr(self.engine, "close", None)
+        if close is not None and self.kind != "engine":  # which its owner closes
+            close()
+        if self.owns_ledger:
+            self.ledger.close()
+
+
+def keyed(salt: bytes, fingerprint: str) -> str:
+    """Key a fingerprint, so that who reads the ledger cannot try out rows against it."""
+    return hmac.new(salt, fingerprint.encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,173 @@
+"""What the owner fixed holds: tables, kinds, blocks, policies, purposes; and no way around it."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.ask.engines.duckdb import DuckDBEngine
+from sfumato.ask.language import Column, Compare, Constant, Filter, Key, Measure, Question, Scan
+from sfumato.ask.posed import Posed
+from sfumato.errors import DataError, GovernanceError, ParameterError, Refused
+from sfumato.govern import Fixed, Limits, Registration
+
+ROWS = {"k": ["a", "b"] * 50, "x": [1.0, 2.0] * 50}
+PEOPLE = {"user": [1, 2] * 50, "visit": list(range(100)), "x": [1.0] * 100}
+
+
+def table(columns=None, name="t"):
+    return sf.read(columns or ROWS, name=name)
+
+
+def session(source=None, **more):
+    given = {"unit": "row", "budget": sf.PureDP(10)} | more
+    return sf.Session(source or table(), **given)
+
+
+def test_several_blocks_have_no_further_private_tables():
+    blocks = [table(), table({"k": ["a"], "x": [5.0]})]
+    with pytest.raises(ParameterError, match="once per block"):
+        session(blocks, private={"other": table(name="other")})
+
+
+def test_a_block_that_is_given_alone_keeps_its_own_account(tmp_path):
+    ledger = tmp_path / "l.sqlite"
+    first, second = table(), table({"k": ["a"] * 7, "x": [5.0] * 7})
+    with session([first, second], ledger=ledger) as both:
+        both.sql("SELECT COUNT(*) FROM t", epsilon=9, blocks=["block 2"])
+    with pytest.raises(GovernanceError, match="known as 'block 2'"):
+        session(second, ledger=ledger)
+    with session(first, ledger=ledger) as alone:
+        assert alone.remaining == sf.PureDP(10)
+
+
+def test_a_private_table_with_a_budget_of_its_own_is_refused_elsewhere(tmp_path):
+    ledger = tmp_path / "l.sqlite"
+    with session(table(name="patients"), ledger=ledger):
+        pass
+    with pytest.raises(GovernanceError, match="a dataset of its own"):
+        session(table(name="visits"), ledger=ledger, private={"patients": table()})
+
+
+def test_a_private_table_of_a_dataset_gets_no_second_budget(tmp_path):
+    ledger = tmp_path / "l.sqlite"
+    unit = sf.Unit("user", rows=2)
+    with session(
+        table(PEOPLE, "visits"), unit=unit, ledger=ledger, private={"patients": table(PEOPLE)}
+    ):
+        pass
+    with pytest.raises(GovernanceError, match="private table of the dataset 'visits'"):
+        session(table(PEOPLE, "patients"), unit=unit, ledger=ledger)
+
+
+def test_private_tables_and_kinds_do_not_change(tmp_path):
+    ledger = tmp_path / "l.sqlite"
+    with session(ledger=ledger):
+        pass
+    other = table({"k": ["a", "b"], "x": ["one", "two"]})
+    with pytest.raises(GovernanceError, match="kinds of columns of 't'"):
+        session(other, ledger=ledger)
+    with pytest.raises(GovernanceError, match="'more' is not registered"):
+        session(ledger=ledger, private={"more": table()})
+
+
+def test_a_cell_that_is_no_number_does_not_change_what_is_refused(tmp_path):
+    file = tmp_path / "ages.csv"
+    file.write_text("age\n" + "\n".join(str(20 + i % 50) for i in range(60)) + "\n")
+    asked = "SELECT SUM(age) FROM ages"
+    with session(str(file), bounds={"age": (0, 120)}) as before:
+        before.estimate(asked, epsilon=1)
+    with file.open("a") as more:
+        more.write("n/a\n")
+    with session(str(file)) as after:
+        after.estimate(asked, epsilon=1)
+        assert after.sql(asked, epsilon=5).value == pytest.approx(2660, abs=500)
+
+
+def test_an_engine_for_another_unit_is_refused():
+    engine = DuckDBEngine.open(table(PEOPLE), person="visit")
+    with pytest.raises(ParameterError, match="'visit' as the unit"):
+        session(engine, unit=sf.Unit("user", rows=1))
+
+
+def test_an_amended_policy_holds_in_open_sessions():
+    with session() as one:
+        one.ledger.amend("t", policy=Fixed(0.1))
+        with pytest.raises(GovernanceError, match="exactly"):
+            one.sql("SELECT COUNT(*) FROM t", epsilon=5)
+        assert one.sql("SELECT COUNT(*) FROM t").epsilon == 0.1
+
+
+def test_an_answer_for_one_purpose_is_not_given_for_another(tmp_path):
+    ledger = sf.Ledger(tmp_path / "l.sqlite")
+    schema = sf.Schema(insensitive=["k", "x"], purposes=["care", "research"])
+    source = sf.read(ROWS, schema=schema, name="t")
+    for purpose in ("care", "research"):
+        with session(source, ledger=ledger, purpose=purpose) as one:
+            assert not one.sql("SELECT COUNT(*) FROM t", epsilon=1).stored
+            assert one.sql("SELECT COUNT(*) FROM t", epsilon=1).stored
+    assert ledger.spent("t").epsilon == 2
+
+
+X, K = Column("x", "real"), Column("k", "text")
+COUNT = Measure("n", "count", spelling="COUNT")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Question(Scan("t", (K, X)), (COUNT,), (Key("k", K, ("a",) * 2000),)),
+        Question(Filter(Scan("t", (K, X)), Compare(">", K, Constant(3, "integer"))), (COUNT,)),
+        Question(Filter(Scan("t", (K, X)), Constant("yes", "boolean")), (COUNT,)),
+        Question(Filter(Scan("t", (K, X)), X), (COUNT,)),
+    ],
+    ids=["key repeated", "text against number", "literal of another kind", "no condition"],
+)
+def test_questions_made_by_hand_are_typed_again(question):
+    with session() as one:
+        with pytest.raises((ParameterError, Refused)):
+            one.ask(question, epsilon=0.1)
+        assert one.remaining == sf.PureDP(10)
+
+
+def test_a_group_listed_twice_is_never_answered_twice():
+    question = Question(Scan("t", (K, X)), (COUNT,), (Key("k", K, ("a", "a")),))
+    with session() as one, pytest.raises(DataError, match="stays charged"):
+        one.ask(Posed(question, ("main",)), epsilon=0.1)
+
+
+def test_errors_after_the_charge_carry_nothing_of_the_engine(monkeypatch):
+    def fails(*_):
+        raise ValueError("the cell is 'secret'")
+
+    monkeypatch.setattr(DuckDBEngine, "aggregate", fails)
+    with session() as one:
+        with pytest.raises(DataError) as caught:
+            one.sql("SELECT COUNT(*) FROM t", epsilon=1)
+        error = caught.value
+        while error is not None:
+            assert "secret" not in str(error)
+            error = error.__cause__ or error.__context__
+        assert one.ledger.spent("t").epsilon == 1
+        assert one.ledger.entries()[-1].details["reason"] == "engine-failed"
+
+
+def test_fingerprints_in_the_ledger_are_keyed():
+    charged = []
+    for _ in range(2):
+        with session() as one:
+            one.sql("SELECT COUNT(*) FROM t", epsilon=1)
+            charged += [e.fingerprint for e in one.ledger.entries() if e.kind == "charged"]
+    assert len(set(charged)) == 2
+
+
+def test_a_number_that_is_always_zero_is_refused_before_the_charge():
+    with session() as one:
+        with pytest.raises(ParameterError, match="0 whatever"):
+            one.sql("SELECT SUM(CLAMP(x, 0, 0)) FROM t", epsilon=1)
+        assert one.remaining == sf.PureDP(10)
+
+
+def test_limits_and_registrations_are_public_names():
+    registration = Registration("d", Limits(dataset=sf.PureDP(1)))
+    assert registration.unit == "row"
