@@ -255,7 +255,12 @@ def _tables(
     tables: Mapping[str, CheckTable], visits: Scan, c: Mapping[str, Column]
 ) -> dict[str, list[Request]]:
     x = Column("x", "real", (Fraction(0), Fraction(1)))
-    small = ("empty", "one", "equal", "nobody")
+    half = (Key("k", Apply("round", (x,))),)
+    small: list[tuple[str, tuple[Key, ...], Bound]] = [
+        *((name, (), RowsBound(7)) for name in ("one", "equal")),
+        *((name, half, ALL) for name in ("one", "nobody")),
+        ("empty", (), ALL),
+    ]
     rows = scan(tables, "rows")
     dated = scan(tables, "dated")
     far = Column("x", "real")
@@ -263,8 +268,7 @@ def _tables(
     return {
         "small tables": [
             counted(Scan(name, (x,)), *keys, totals=[Total("rows"), summed(x)], bound=bound)
-            for name in small
-            for keys, bound in (((), RowsBound(7)), ((Key("k", Apply("round", (x,))),), ALL))
+            for name, keys, bound in small
         ],
         "the unit is the row": [
             counted(rows, Key("w", rows.columns[0]), totals=[summed(far)], bound=RowBound()),

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 FALSE_ALARM = 1e-6
 """How often an engine that spreads its choice evenly fails the χ² tests."""
 
-_TEAMS, _PEOPLE, _ROWS = 10, 200, 8  # of the table "groups"
+_TEAMS, _PEOPLE, _ROWS = 8, 150, 5  # of the table "groups"
 
 
 def _by_team(bound: Bound, salt: bytes = SALT, **changes: Any) -> Request:
     team = Column("team", "integer")
-    number = Column("n", "integer", (Fraction(0), Fraction(7)))
+    number = Column("n", "integer", (Fraction(0), Fraction(_ROWS - 1)))
     request = counted(Scan("groups", (team, number)), Key("team", team), bound=bound)
     return replace(request, salt=salt, **changes)
 
@@ -64,7 +64,7 @@ def facts_are_those_of_the_tables(bench: Bench) -> None:
 
 def exactly_the_allowed_groups(bench: Bench) -> None:
     """Keep min(k, all) of every person's groups for a bound of k, neither k − 1 nor k + 1."""
-    for limit in (1, 2, 9, 10, 11):
+    for limit in (1, 3, _TEAMS, _TEAMS + 1):
         answer = bench.ask(bench.main[0], _by_team(GroupsBound(limit, 2)))
         wanted = _PEOPLE * min(limit, _TEAMS)
         people = sum(numbers[0] for numbers in answer.values())
@@ -75,7 +75,7 @@ def exactly_the_allowed_groups(bench: Bench) -> None:
 
 def exactly_the_allowed_rows(bench: Bench) -> None:
     """Keep min(m, all) of every person's rows for a bound of m."""
-    for limit in (1, 7, 8, 79, 80, 81):
+    for limit in (1, 7, _TEAMS * _ROWS):
         answer = bench.ask(bench.main[0], _by_team(RowsBound(limit)))
         rows = sum(numbers[1] for numbers in answer.values())
         assert rows == _PEOPLE * min(limit, _TEAMS * _ROWS), f"{rows} rows for a bound of {limit}"
@@ -93,16 +93,16 @@ def _even(counts: Iterable[int], cells: int, what: str) -> None:
 
 def not_the_same_groups_for_everybody(bench: Bench) -> None:
     """Choose groups evenly over people, for each of a few salts."""
-    for salt in (SALT, b"\x00", b"another"):
+    for salt in (SALT, b"\x00"):
         answer = bench.ask(bench.main[0], _by_team(GroupsBound(3, 1), salt))
         _even((numbers[0] for numbers in answer.values()), _TEAMS, "groups")
 
 
 def not_the_same_rows_for_everybody(bench: Bench) -> None:
     """Rows within a group, and rows of a person, are chosen evenly."""
-    number = Column("n", "integer", (Fraction(0), Fraction(7)))
-    spread = ((number, Grid((Fraction(0), Fraction(7)), Fraction(1), Fraction(0))),)
-    for bound in (GroupsBound(10, 1), RowsBound(5)):
+    number = Column("n", "integer", (Fraction(0), Fraction(_ROWS - 1)))
+    spread = ((number, Grid((Fraction(0), Fraction(_ROWS - 1)), Fraction(1), Fraction(0))),)
+    for bound in (GroupsBound(_TEAMS, 1), RowsBound(5)):
         answer = bench.ask(bench.main[0], _by_team(bound, spread=spread))
         counts = dict.fromkeys(range(_ROWS), 0)
         for place, numbers in answer.items():
@@ -115,7 +115,7 @@ def the_salt_decides(bench: Bench) -> None:
     first, second = (
         bench.ask(bench.main[0], _by_team(GroupsBound(2, 1), salt)) for salt in (b"a", b"b")
     )
-    assert first != second, "two salts keep the same groups of 200 people"
+    assert first != second, "two salts keep the same groups of 150 people"
 
 
 def asking_again_gives_the_same(bench: Bench) -> None:
@@ -131,7 +131,7 @@ def _bounded_visits(bench: Bench) -> list[Request]:
     column = {one.name: one for one in visits.columns}
     totals = [Total("rows"), summed(column["cost"]), Total("squares", column["cost"], FINE)]
     key = Key("ward", column["ward"])
-    limits = (GroupsBound(2, 1), GroupsBound(3, 3), RowsBound(1), RowsBound(4))
+    limits = (GroupsBound(2, 2), RowsBound(3))
     return [
         *(counted(visits, key, totals=totals, bound=bound) for bound in limits),
         counted(visits, totals=totals, bound=RowsBound(2)),

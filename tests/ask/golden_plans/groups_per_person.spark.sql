@@ -1,0 +1,221 @@
+WITH `contributions` AS (
+  SELECT
+    `r4_person` AS `person`,
+    `r1_ward` AS `key_0`,
+    COALESCE(`r6_number`, CAST(0 AS BIGINT)) AS `value_1`
+  FROM (
+    SELECT
+      *,
+      CAST(CASE WHEN ABS((
+        `r5_cost` / CAST('0.0009765625' AS DOUBLE)
+      ) + CAST('0.5' AS DOUBLE)) < 4503599627370496 THEN CAST(FLOOR((
+        `r5_cost` / CAST('0.0009765625' AS DOUBLE)
+      ) + CAST('0.5' AS DOUBLE)) AS DOUBLE) ELSE (
+        `r5_cost` / CAST('0.0009765625' AS DOUBLE)
+      ) + CAST('0.5' AS DOUBLE) END AS BIGINT) AS `r6_number`
+    FROM (
+      SELECT
+        *,
+        CASE
+          WHEN ISNAN(`r2_cost`)
+          THEN CAST(NULL AS DOUBLE)
+          WHEN `r2_cost` < CAST('0.0' AS DOUBLE)
+          THEN CAST('0.0' AS DOUBLE)
+          WHEN `r2_cost` > CAST('100.0' AS DOUBLE)
+          THEN CAST('100.0' AS DOUBLE)
+          WHEN ABS(`r2_cost`) < CAST('1e-30' AS DOUBLE)
+          THEN CAST('0.0' AS DOUBLE)
+          ELSE `r2_cost`
+        END AS `r5_cost`
+      FROM (
+        SELECT
+          `who` AS `r4_person`,
+          `ward` AS `r1_ward`,
+          `cost` AS `r2_cost`,
+          CAST(`age` AS DOUBLE) AS `r3_age`
+        FROM `sfumato`.`visits`
+        WHERE
+          NOT (
+            `who` IS NULL
+          )
+      ) AS `r7_rows`
+    ) AS `r8_rows`
+  ) AS `r9_rows`
+), `people` AS (
+  SELECT
+    `person`,
+    (
+      CAST(CONV(SUBSTRING(`digest`, 1, 8), 16, 10) AS BIGINT) % 2147483646
+    ) + 1 AS `u_0`,
+    (
+      CAST(CONV(SUBSTRING(`digest`, 9, 8), 16, 10) AS BIGINT) % 2147483646
+    ) + 1 AS `u_1`,
+    (
+      CAST(CONV(SUBSTRING(`digest`, 17, 8), 16, 10) AS BIGINT) % 2147483646
+    ) + 1 AS `u_2`,
+    (
+      CAST(CONV(SUBSTRING(`digest`, 25, 8), 16, 10) AS BIGINT) % 2147483646
+    ) + 1 AS `u_3`
+  FROM (
+    SELECT
+      `person`,
+      MD5('73616c74p' || CAST(`person` AS STRING)) AS `digest`
+    FROM (
+      SELECT DISTINCT
+        `person`
+      FROM `contributions`
+    ) AS `distinct_values`
+  ) AS `digests`
+), `groups` AS (
+  SELECT
+    `key_0`,
+    (
+      CAST(CONV(SUBSTRING(`digest`, 1, 8), 16, 10) AS BIGINT) % 2147483646
+    ) + 1 AS `g_0`,
+    (
+      CAST(CONV(SUBSTRING(`digest`, 9, 8), 16, 10) AS BIGINT) % 2147483646
+    ) + 1 AS `g_1`,
+    (
+      CAST(CONV(SUBSTRING(`digest`, 17, 8), 16, 10) AS BIGINT) % 2147483646
+    ) + 1 AS `g_2`,
+    (
+      CAST(CONV(SUBSTRING(`digest`, 25, 8), 16, 10) AS BIGINT) % 2147483646
+    ) + 1 AS `g_3`
+  FROM (
+    SELECT
+      `key_0`,
+      MD5('73616c74g' || COALESCE(`key_0`, CHR(  30))) AS `digest`
+    FROM (
+      SELECT DISTINCT
+        `key_0`
+      FROM `contributions`
+    ) AS `distinct_values`
+  ) AS `digests`
+), `numbered` AS (
+  SELECT
+    `contributions`.`person`,
+    `contributions`.`key_0`,
+    `contributions`.`value_1`,
+    `people`.`u_0`,
+    `people`.`u_1`,
+    `people`.`u_2`,
+    `people`.`u_3`,
+    `groups`.`g_0`,
+    `groups`.`g_1`,
+    `groups`.`g_2`
+  FROM `contributions`
+  INNER JOIN `people`
+    ON `contributions`.`person` = `people`.`person`
+  INNER JOIN `groups`
+    ON (
+      COALESCE(`contributions`.`key_0`, '') = COALESCE(`groups`.`key_0`, '')
+    )
+    AND (
+      (
+        `contributions`.`key_0` IS NULL
+      ) = (
+        `groups`.`key_0` IS NULL
+      )
+    )
+), `drawn` AS (
+  SELECT
+    *,
+    (
+      (
+        `u_0` * (
+          (
+            (
+              (
+                (
+                  (
+                    CAST(1 AS BIGINT) * 48271
+                  ) + 1
+                ) % 2147483647
+              ) * 48271
+            ) + (
+              (
+                (
+                  `value_1` % 2147483647
+                ) + 2147483647
+              ) % 2147483647
+            )
+          ) % 2147483647
+        )
+      ) + `u_3`
+    ) % 2147483647 AS `t_row`,
+    (
+      (
+        `u_0` * `g_0`
+      ) + `u_1`
+    ) % 2147483647 AS `t_high`,
+    (
+      (
+        `u_1` * `g_1`
+      ) + `u_2`
+    ) % 2147483647 AS `t_low`
+  FROM `numbered`
+), `ranked` AS (
+  SELECT
+    *,
+    (
+      (
+        (
+          `t_row` * `t_row`
+        ) % 2147483647
+      ) + (
+        `u_1` * `t_row`
+      )
+    ) % 2147483647 AS `row_rank`,
+    (
+      (
+        (
+          (
+            (
+              `t_high` * `t_high`
+            ) % 2147483647
+          ) + (
+            `u_2` * `t_high`
+          )
+        ) % 2147483647
+      ) * 2147483648
+    ) + (
+      (
+        (
+          (
+            `t_low` * `t_low`
+          ) % 2147483647
+        ) + (
+          `u_3` * `t_low`
+        )
+      ) % 2147483647
+    ) AS `group_rank`
+  FROM `drawn`
+), `placed` AS (
+  SELECT
+    `person`,
+    `key_0`,
+    `value_1`,
+    DENSE_RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC, `key_0` ASC) AS `group_place`,
+    ROW_NUMBER() OVER (PARTITION BY `person`, `key_0` ORDER BY `row_rank` ASC, `value_1` ASC) AS `row_place`
+  FROM `ranked`
+)
+SELECT
+  `key_0`,
+  COUNT(DISTINCT `person`) AS `people`,
+  COUNT(*) AS `total_0`,
+  CAST(SUM(CAST(`value_1` AS DECIMAL(38, 0))) AS BIGINT) AS `total_1`
+FROM (
+  SELECT
+    `person`,
+    `key_0`,
+    `value_1`
+  FROM `placed`
+  WHERE
+    (
+      `group_place` <= 20
+    ) AND (
+      `row_place` <= 5
+    )
+) AS `kept`
+GROUP BY
+  `key_0`
