@@ -61,7 +61,7 @@ def as_text(answer: Answer) -> str:
     lines = [[_cell(cell) for cell in row] for row in answer.rows[:_SHOWN]]
     for name in answer.columns:
         pairs = intervals.get(name)
-        if pairs is None or all(pair is None for pair in pairs):
+        if pairs is None or name in answer.ranges or all(pair is None for pair in pairs):
             continue
         header.append(f"{name} 95 %")
         for line, pair in zip(lines, pairs, strict=False):
