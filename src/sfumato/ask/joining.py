@@ -21,6 +21,7 @@ from sfumato.ask.language import (
     PersonAggregate,
     Project,
 )
+from sfumato.ask.multiplying import MOST_REPEATED, repetition
 from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import Person, Scope, Seen, checked, column_for, fresh
 from sfumato.ask.walking import is_null
@@ -45,16 +46,18 @@ def join_public(
     for left, _ in on:
         checked(left)
     joined_on = {column.name for _, column in on}
-    unique = any(joined_on >= set(key) for key in table.unique)
-    if scope.person is None and not unique:
+    rows = repetition(table, joined_on)
+    if scope.person is None and rows != 1:
         raise refuse("join_unique", name=table.name)
+    if rows is not None and rows > MOST_REPEATED:
+        raise refuse("join_many", name=table.name, given=rows, most=MOST_REPEATED)
     named, taken = _named([column.name for column in table.columns], scope)
     pairs = tuple(zip(named, table.columns, strict=True))
     domains = dict(table.domains)
     return replace(
         scope,
         relation=JoinPublic(
-            scope.relation, table.name, _typed(on), pairs, outer=outer, unique=unique
+            scope.relation, table.name, _typed(on), pairs, outer=outer, unique=rows == 1
         ),
         seen=scope.seen
         + tuple(Seen(alias, column.name, replace(column, name=name)) for name, column in pairs),

@@ -204,6 +204,7 @@ class JoinPublic(Relation):
     Columns of the public table appear under ``named`` (new name, public column). ``unique``
     states that the public columns name at most one public row, checked when it was registered;
     without it, one private row may become several, which only a unit with a person column allows.
+    Rows that a join has multiplied before are cut first (:mod:`sfumato.ask.multiplying`).
     """
 
     source: Relation
@@ -218,7 +219,9 @@ class JoinPublic(Relation):
 class JoinPerson(Relation):
     """Pairs of rows of the same person from two relations, which may agree on further columns.
 
-    Columns of the right side appear under ``named`` (new name, right column).
+    Columns of the right side appear under ``named`` (new name, right column). Where both sides may
+    have several rows of a person, her first ``MOST_JOINED`` of each are joined
+    (:mod:`sfumato.ask.multiplying`).
     """
 
     left: Relation
@@ -299,7 +302,8 @@ class TableFacts:
 
     ``person`` is None for a public table and for a private one whose unit is the row.
     ``domains`` maps a column to its public values; ``unique`` lists sets of columns of a public
-    table that name at most one row.
+    table that name at most one row, and ``repeated`` says of others how many rows agree on them at
+    most.
     """
 
     name: str
@@ -308,3 +312,4 @@ class TableFacts:
     person: str | None = None
     domains: tuple[tuple[str, tuple[Value, ...]], ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
+    repeated: tuple[tuple[tuple[str, ...], int], ...] = ()

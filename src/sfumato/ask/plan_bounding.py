@@ -29,6 +29,7 @@ from sfumato.ask.plan_sql import (
     table,
     times,
     whole,
+    window,
 )
 from sfumato.ask.request import GroupsBound, Request, RowsBound
 
@@ -186,11 +187,11 @@ def _placed(layout: _Columns, request: Request) -> exp.Select:
     outputs: list[SQL] = [column(name) for name in _contributed(layout)]
     keys, summed = list(map(column, layout.keys)), _summed(layout, request)
     if isinstance(request.bound, GroupsBound):
-        groups = _window("DENSE_RANK", [column("person")], [column("group_rank"), *keys])
-        rows = _window("ROW_NUMBER", [column("person"), *keys], [column("row_rank"), *summed])
+        groups = window("DENSE_RANK", [column("person")], [column("group_rank"), *keys])
+        rows = window("ROW_NUMBER", [column("person"), *keys], [column("row_rank"), *summed])
         outputs += [aliased(groups, "group_place"), aliased(rows, "row_place")]
     else:
-        rows = _window("ROW_NUMBER", [column("person")], [column("row_rank"), *keys, *summed])
+        rows = window("ROW_NUMBER", [column("person")], [column("row_rank"), *keys, *summed])
         outputs.append(aliased(rows, "row_place"))
     return select(outputs, table("ranked"))
 
@@ -203,12 +204,3 @@ def _summed(layout: _Columns, request: Request) -> list[SQL]:
             number = column(name)
             numbers.append(exp.Abs(this=number) if total.form == "squares" else number)
     return [*numbers, *(column(name) for name in layout.spread)]
-
-
-def _window(function: str, partition: Sequence[SQL], order: Sequence[SQL]) -> SQL:
-    ordered = [exp.Ordered(this=one.copy(), desc=False, nulls_first=True) for one in order]
-    return exp.Window(
-        this=exp.Anonymous(this=function),
-        partition_by=[one.copy() for one in partition],
-        order=exp.Order(expressions=ordered),
-    )

@@ -31,6 +31,14 @@ from sfumato.ask.language import (
     Scan,
     TableFacts,
 )
+from sfumato.ask.multiplying import (
+    MOST_JOINED,
+    MOST_REPEATED,
+    kinds,
+    multiplied,
+    public_repetition,
+    single,
+)
 from sfumato.ask.plan_expressions import Names, Scope
 from sfumato.ask.plan_sql import (
     BIGINT,
@@ -53,6 +61,7 @@ from sfumato.ask.plan_sql import (
     select,
     times,
     whole,
+    window,
 )
 from sfumato.errors import ParameterError, SchemaError
 
@@ -229,12 +238,19 @@ class Relations:
         facts = self._facts.get(relation.table)
         if facts is None or facts.private:
             raise SchemaError(f"'{relation.table}' is no public table of this session.")
-        matched = {theirs.name for _, theirs in relation.on}
-        if not self._by_person and not any(matched >= set(names) for names in facts.unique):
+        several = public_repetition(relation, self._facts)
+        if not self._by_person and several != 1:
             raise ParameterError(
                 f"The unit is the row, and the columns joined on do not name one row of "
                 f"'{relation.table}', so one row would become several; declare them as unique."
             )
+        if several is not None and several > MOST_REPEATED:
+            raise ParameterError(
+                f"{several} rows of '{relation.table}' agree on the columns joined on, and at most "
+                f"{MOST_REPEATED} may."
+            )
+        if several != 1 and multiplied(relation.source, self._facts):
+            rows = self._cut(rows, relation.source)
         return self._joined(rows, self.public(facts), relation, people=False)
 
     def _join_person(self, relation: JoinPerson) -> Rows:
@@ -244,7 +260,24 @@ class Relations:
                 "Rows are joined by their person only where both tables name the person, and in "
                 "the same kind of column."
             )
+        if not single(relation.left) and not single(relation.right):
+            left, right = self._cut(left, relation.left), self._cut(right, relation.right)
         return self._joined(left, right, relation, people=True)
+
+    def _cut(self, rows: Rows, relation: Relation) -> Rows:
+        """Keep a person's first rows in the order of all columns; those that tie are alike."""
+        assert rows.person is not None
+        scope, place = self.scope(rows), self._names.fresh("place")
+        order = [
+            scope.keep(("order", name), scope.identity(Column(name, kind)), name)
+            for name, kind in kinds(relation).items()
+        ]
+        number = window("ROW_NUMBER", _person(rows), order or _person(rows))
+        numbered = derived(
+            scope.select([*_all(rows), aliased(number, place)]), self._names.fresh("numbered")
+        )
+        first = binary(exp.LTE, column(place), whole(MOST_JOINED))
+        return replace(rows, select=select(_all(rows), numbered, first))
 
     def _joined(
         self, left: Rows, right: Rows, relation: JoinPublic | JoinPerson, *, people: bool

@@ -182,6 +182,16 @@ def derived(query: exp.Select, name: str) -> SQL:
     return query.subquery(identifier(name), copy=False)
 
 
+def window(function: str, partition: Iterable[SQL], order: Iterable[SQL]) -> SQL:
+    """Give each row its place within a partition, in an order in which NULL comes first."""
+    ordered = [exp.Ordered(this=one.copy(), desc=False, nulls_first=True) for one in order]
+    return exp.Window(
+        this=exp.Anonymous(this=function),
+        partition_by=[one.copy() for one in partition],
+        order=exp.Order(expressions=ordered),
+    )
+
+
 def table(name: str) -> exp.Table:
     """Write the name of a common table expression."""
     return exp.Table(this=identifier(name))

@@ -69,6 +69,8 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "join_person": "Private tables are joined on the person, with {what} among the equalities.",
     "join_unique": "{name} is joined on columns that are not declared to name at most one of its "
     "rows, and the unit is the row: one row would count several times.",
+    "join_many": "{name} is joined on columns on which {given} of its rows agree, and at most "
+    "{most} may: join on more columns, or on others.",
     "join_public_first": "A LEFT JOIN from the public table {name} gives rows that belong to "
     "nobody; begin with the private table.",
     "public_subquery": "A sub-query on the public table {name} cannot be joined; join the table "

@@ -17,12 +17,12 @@ from sfumato.ask.answer_tables import dumped
 from sfumato.ask.answering import numbers
 from sfumato.ask.composing import composed
 from sfumato.ask.disjoint import disjoint
-from sfumato.ask.language import Filter, Logic, Measure
+from sfumato.ask.language import Filter, Logic, Measure, Scan
 from sfumato.ask.paid import paid
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.neighbours import Neighbours, Row
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError, PositionMoved
 from sfumato.govern.charging import Charge
 
 if TYPE_CHECKING:
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
     from sfumato.ask.answer import Answer
     from sfumato.ask.language import Expression, Question, Relation
     from sfumato.ask.posed import Posed
+    from sfumato.ask.preparing import Prepared
     from sfumato.ask.session import Session
     from sfumato.dp.guarantees import Guarantee
+    from sfumato.govern.charging import Receipt
 
 _MOST = 200
+_TRIES = 20
 
 
 def row_count(one: Posed) -> Posed:
@@ -65,25 +68,9 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
                 session._again(entry, one.question)  # noqa: SLF001
                 for entry, one in zip(json.loads(stored), all_posed, strict=True)
             ]
-        prepared = [session._prepared(one.question, **price) for one in all_posed]  # noqa: SLF001
-        cost = joint_cost(
-            [one.question for one in all_posed],
-            [one.strategy.cost for one in prepared],
-            by_row=isinstance(session.unit, Row),
-        )
-        receipt = session.ledger.charge(
-            Charge(
-                dataset=session.dataset,
-                blocks=blocks,
-                analyst=session.analyst,
-                purpose=session.purpose,
-                fingerprint=fingerprint,
-                question=text,
-                cost=cost,
-                guarantee=str(_stated(cost, session)),
-                position=None,
-            )
-        )
+        asked = [one.question for one in all_posed]
+        facts = {"blocks": blocks, "fingerprint": fingerprint, "question": text}
+        prepared, receipt = _charged(session, asked, facts, price)
 
         def work() -> list[Answer]:
             return [
@@ -98,6 +85,35 @@ def answered_together(session: Session, questions: Sequence[Any], **price: Any) 
         answers = paid(session.ledger, receipt, work)
         session.ledger.settle(receipt, json.dumps([dumped(answer) for answer in answers]))
     return answers
+
+
+def _charged(
+    session: Session, questions: list[Question], facts: dict[str, Any], price: dict[str, Any]
+) -> tuple[list[Prepared], Receipt]:
+    """Prepare all questions at the same place in the policy, and charge them as one."""
+    for _ in range(_TRIES):
+        budget = session.budget
+        position = session.ledger.position(session.dataset, session.analyst)
+        prepared = [
+            session._prepared_at(one, budget, position, **price)  # noqa: SLF001 - same room
+            for one in questions
+        ]
+        costs = [one.strategy.cost for one in prepared]
+        cost = joint_cost(questions, costs, by_row=isinstance(session.unit, Row))
+        charge = Charge(
+            dataset=session.dataset,
+            analyst=session.analyst,
+            purpose=session.purpose,
+            cost=cost,
+            guarantee=str(_stated(cost, session)),
+            position=position,
+            **facts,
+        )
+        try:
+            return prepared, session.ledger.charge(charge)
+        except PositionMoved:
+            continue
+    raise DataError("The ledger is too busy: other questions were charged first; ask again.")
 
 
 def _stated(cost: Cost, session: Session) -> Guarantee:
@@ -159,7 +175,14 @@ def _split(first: int, rest: list[int], apart: list[list[bool]]) -> Iterator[lis
 
 def _apart(one: Question, other: Question) -> bool:
     (source, condition), (base, second) = _narrowed(one.relation), _narrowed(other.relation)
-    return source == base and disjoint(condition, second)
+    return _same(source, base) and disjoint(condition, second)
+
+
+def _same(one: Relation, other: Relation) -> bool:
+    """Tell whether two relations have the same rows, whichever columns of them are read."""
+    if isinstance(one, Scan) and isinstance(other, Scan):
+        return one.table == other.table
+    return one == other
 
 
 def _narrowed(relation: Relation) -> tuple[Relation, Expression | None]:

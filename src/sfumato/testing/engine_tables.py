@@ -12,6 +12,7 @@ import datetime as dt
 import math
 from typing import Any
 
+from sfumato.ask.multiplying import MOST_JOINED
 from sfumato.testing.reference_engine import CheckTable
 
 NAMES = ('say "when"', "Robert'); DROP TABLE visits; --")
@@ -105,6 +106,22 @@ def _dated() -> CheckTable:
     )
 
 
+def _busy() -> CheckTable:
+    """Make a person with more rows than are joined to several others, and one with few."""
+    rows = MOST_JOINED + 40
+    return CheckTable(
+        {"who": "integer", "x": "real", "word": "text", "flag": "boolean", "n": "integer"},
+        {
+            "who": [1 if i % 50 else 2 for i in range(rows)],
+            "x": _cycled((*_REALS, 1.0, 2.0), rows, 7),
+            "word": _cycled(_WARDS, rows, 3),
+            "flag": _cycled((True, None, False), rows, 1),
+            "n": list(range(rows)),
+        },
+        person="who",
+    )
+
+
 def tables() -> dict[str, CheckTable]:
     """Give all the tables, with their names."""
     numbers: dict[str, Any] = {"who": "integer", "x": "real"}
@@ -114,6 +131,7 @@ def tables() -> dict[str, CheckTable]:
         "groups": _groups(),
         NAMES[0]: _named(),
         "dated": _dated(),
+        "busy": _busy(),
         "empty": CheckTable(numbers, {"who": [], "x": []}, "who", bounds={"x": (0, 1)}),
         "one": CheckTable(numbers, {"who": [7], "x": [0.5]}, "who", bounds={"x": (0, 1)}),
         "equal": CheckTable(numbers, {"who": [5] * 50, "x": [0.25] * 50}, "who"),

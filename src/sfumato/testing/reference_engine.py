@@ -32,6 +32,7 @@ from sfumato.ask.language import (
     Scan,
     TableFacts,
 )
+from sfumato.ask.multiplying import MOST_JOINED, kinds, multiplied, public_repetition, single
 from sfumato.ask.request import Aggregates, GroupsBound, Request, RowBound, RowsBound
 
 if TYPE_CHECKING:
@@ -164,9 +165,16 @@ class ReferenceEngine:
                 return _per_person(self.rows(source), keys, named)
             case JoinPublic():
                 public: list[Row] = [(None, row) for row in self._tables[relation.table].rows()]
-                return _joined(self.rows(relation.source), public, relation, people=False)
+                facts = {one.name: one for one in self.tables()}
+                rows = self.rows(relation.source)
+                if public_repetition(relation, facts) != 1 and multiplied(relation.source, facts):
+                    rows = _cut(rows, relation.source)
+                return _joined(rows, public, relation, people=False)
             case JoinPerson(left, right):
-                return _joined(self.rows(left), self.rows(right), relation, people=True)
+                sides = self.rows(left), self.rows(right)
+                if not single(left) and not single(right):
+                    sides = _cut(sides[0], left), _cut(sides[1], right)
+                return _joined(*sides, relation, people=True)
         raise TypeError(f"{type(relation).__name__} is not a relation of the language.")
 
 
@@ -311,6 +319,19 @@ def _scaled_sum(values: list[float], reach: float) -> float:
     high = sum(number // _LIMB for number in numbers)
     low = sum(number % _LIMB for number in numbers)
     return (float(high) * float(_LIMB) + float(low)) * step
+
+
+def _cut(rows: list[Row], relation: Relation) -> list[Row]:
+    """Keep the first rows of each person, in the order of all columns."""
+    columns = [Column(name, kind) for name, kind in kinds(relation).items()]
+    hers: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        hers[row[0]].append(row)
+
+    def place(row: Row) -> tuple[Any, ...]:
+        return _order(tuple(evaluate(column, row[1]) for column in columns))
+
+    return [row for mine in hers.values() for row in sorted(mine, key=place)[:MOST_JOINED]]
 
 
 def _joined(

@@ -10,7 +10,6 @@ leaves this module.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -19,7 +18,7 @@ from sfumato.ask.engines.collecting import collected
 from sfumato.ask.engines.describing import declared_kinds, described
 from sfumato.ask.engines.dialects import SCHEMA, printed
 from sfumato.ask.engines.duckdb_sources import Stored, kinds_of, memory, stored, typed_cells
-from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, unique_sets
+from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
 from sfumato.ask.plan import plan
 from sfumato.ask.request import RowBound
 from sfumato.data.engine import quoted, quoted_text, translated
@@ -112,7 +111,7 @@ class DuckDBEngine:
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
         self._hold(source, name, kinds)
         if not private:
-            facts = replace(facts, unique=tuple(unique_sets(facts, self._count)))
+            facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
     def _hold(self, source: Stored, name: str, kinds: Mapping[str, Kind]) -> None:

@@ -9,7 +9,6 @@ written. No message of the server leaves this module, as it may quote a cell.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -17,7 +16,7 @@ from sfumato.ask.engines.collecting import collected
 from sfumato.ask.engines.describing import declared_kinds, described
 from sfumato.ask.engines.dialects import printed, quoted
 from sfumato.ask.engines.postgres_types import COLUMNS, StoredColumn, cell
-from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, unique_sets
+from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
 from sfumato.ask.plan import plan
 from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
 
@@ -128,7 +127,7 @@ class PostgresEngine:
         place = f"{quoted(schema, 'postgres')}.{quoted(relation, 'postgres')}"
         self._tables[name] = f"(SELECT {cells} FROM {place}) AS {quoted(name, 'postgres')}"
         if not private:
-            facts = replace(facts, unique=tuple(unique_sets(facts, self._count)))
+            facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
     def _columns(self, where: str) -> tuple[str, str, list[StoredColumn]]:

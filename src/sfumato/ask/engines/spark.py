@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import uuid
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.engines.collecting import collected
 from sfumato.ask.engines.describing import declared_kinds, described
 from sfumato.ask.engines.dialects import printed, quoted
-from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, unique_sets
+from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
 from sfumato.ask.plan import plan
 from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
 
@@ -113,7 +112,7 @@ class SparkEngine:
             name, frame, {c: (stored[c], k) for c, k in kinds.items()}
         )
         if not private:
-            facts = replace(facts, unique=tuple(unique_sets(facts, self._count)))
+            facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
     def _readable(self, name: str, frame: Any, columns: Mapping[str, tuple[Any, Kind]]) -> str:

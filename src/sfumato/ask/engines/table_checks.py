@@ -1,8 +1,8 @@
 """Two questions an engine asks about its own tables: what they hold, and what names a row.
 
 Contract: :func:`fingerprint_plan` gives one row of whole numbers that depends on the rows of a
-table and not on their order; :func:`repeated_plan` counts the combinations of columns that more
-than one row has, comparing as joins do. Neither result is ever shown.
+table and not on their order; :func:`repeated_plan` tells how many rows agree on some columns at
+most, comparing as joins do. The first is never shown; the second is about public tables.
 
 The fingerprint adds up, over all rows, the four quarters of md5 of the row's cells as text, each in
 a wide integer. It notices change; it does not have to resist an adversary, since nobody chooses
@@ -12,6 +12,7 @@ both tables and seeks two with the same sum.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ from sfumato.ask.plan_sql import (
     SQL,
     aliased,
     all_of,
-    binary,
     case,
     cast,
     column,
@@ -38,7 +38,7 @@ from sfumato.ask.plan_sql import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from sfumato.ask.language import Column, TableFacts
 
@@ -89,26 +89,31 @@ def fingerprint_of(tables: Sequence[tuple[TableFacts, Sequence[Any]]]) -> str:
 
 
 def repeated_plan(facts: TableFacts, names: Sequence[str]) -> exp.Select:
-    """Count the combinations of some columns of a public table that several rows have."""
+    """Count the rows of a public table that agree on some columns, and give the largest count."""
     relations = Relations({facts.name: facts}, Names(), by_person=False)
     scope = relations.scope(relations.public(facts))
     kinds = {one.name: one for one in facts.columns}
     keys = [scope.keep(("key", name), scope.identity(kinds[name]), name) for name in names]
     present = all_of([negated(is_null(key.copy())) for key in keys])
-    several = binary(exp.GT, exp.Count(this=exp.Star()), whole(1))
-    found = scope.select([key.copy() for key in keys], present)
-    found = found.group_by(*keys, copy=False).having(several, copy=False)
-    return select([aliased(exp.Count(this=exp.Star()), "repeated")], derived(found, "found"))
+    found = scope.select([aliased(exp.Count(this=exp.Star()), "count_rows")], present)
+    found = found.group_by(*keys, copy=False)
+    most = exp.Coalesce(this=exp.Max(this=column("count_rows")), expressions=[whole(0)])
+    return select([aliased(most, "most")], derived(found, "found"))
 
 
-def unique_sets(
-    facts: TableFacts, repeated: Callable[[exp.Select], int]
-) -> Iterator[tuple[str, ...]]:
-    """List the columns, and pairs of other columns, that name at most one row of a table."""
-    alone = [one.name for one in facts.columns if repeated(repeated_plan(facts, (one.name,))) == 0]
-    yield from ((name,) for name in alone)
-    others = [one.name for one in facts.columns if one.name not in alone]
+def with_repetitions(facts: TableFacts, most: Callable[[exp.Select], int]) -> TableFacts:
+    """State which columns of a public table name a row, and how many rows agree on others.
+
+    Columns are tried one by one, and the pairs of those that name no row.
+    """
+    counts: dict[tuple[str, ...], int] = {
+        (one.name,): most(repeated_plan(facts, (one.name,))) for one in facts.columns
+    }
+    others = [names[0] for names, count in counts.items() if count > 1]
     if len(others) <= _MOST_PAIRED:
-        for pair in combinations(others, 2):
-            if repeated(repeated_plan(facts, pair)) == 0:
-                yield pair
+        counts |= {pair: most(repeated_plan(facts, pair)) for pair in combinations(others, 2)}
+    return replace(
+        facts,
+        unique=tuple(names for names, count in counts.items() if count <= 1),
+        repeated=tuple((names, count) for names, count in counts.items() if count > 1),
+    )
