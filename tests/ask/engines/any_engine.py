@@ -1,0 +1,53 @@
+"""The same small table in DuckDB, in Postgres and in Spark."""
+
+from __future__ import annotations
+
+import uuid
+
+import polars as pl
+
+TYPES = {
+    pl.Int64: "bigint", pl.Float64: "double precision", pl.String: "text", pl.Boolean: "boolean",
+    pl.Date: "date",
+}  # fmt: skip
+ENGINES = ("duckdb", "postgres", "spark")
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def opener(kind, request):
+    """Give a function that opens an engine on a frame; skips where the engine cannot be had."""
+    if kind == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        return lambda frame, **facts: _postgres(url, frame, facts)
+    if kind == "spark":
+        spark = request.getfixturevalue("spark")
+        return lambda frame, **facts: _spark(spark, frame, facts)
+    from sfumato.ask.engines.duckdb import DuckDBEngine
+
+    return DuckDBEngine.open
+
+
+def _postgres(url, frame, facts):
+    import psycopg
+
+    from sfumato.ask.engines.postgres import PostgresEngine
+
+    schema = f"hard_{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        table = f"{schema}.{quoted(facts['name'])}"
+        columns = ", ".join(f"{quoted(c)} {TYPES[t]}" for c, t in frame.schema.items())
+        connection.execute(f"CREATE TABLE {table} ({columns})")
+        with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+            for row in frame.rows():
+                copy.write_row(row)
+    return PostgresEngine.open(url, table=f"{schema}.{facts['name']}", **facts)
+
+
+def _spark(spark, frame, facts):
+    from sfumato.ask.engines.spark import SparkEngine
+
+    return SparkEngine.open(spark.createDataFrame(frame.to_arrow()), **facts)

@@ -1,0 +1,338 @@
+"""Budgets of sessions: who may spend what, in which currency, on which rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_tables import COUNT, charges, session, visits
+
+import sfumato as sf
+from sfumato.errors import GovernanceError, ParameterError, SfumatoError
+from sfumato.govern.policies import Fixed
+
+# -- limits and purposes --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ledger():
+    with sf.Ledger() as opened:
+        yield opened
+
+
+def numbered(count=1, start=0):
+    return [f"{COUNT} WHERE age > {i}" for i in range(start, start + count)]
+
+
+def test_the_tightest_limit_decides(ledger):
+    limits = sf.Limits(
+        dataset=sf.PureDP(5), analyst=sf.PureDP(2), analysts={"eve": sf.PureDP("0.5")}
+    )
+    ann, bob, cem, eve = (
+        session(ledger=ledger, limits=limits, analyst=name) for name in ("ann", "bob", "cem", "eve")
+    )
+    assert (ann.budget.epsilon, eve.budget.epsilon) == (2, 0.5)
+    ann.sql(COUNT, epsilon=2)
+    with pytest.raises(sf.BudgetExceeded) as caught:
+        ann.sql(numbered()[0], epsilon="0.1")
+    assert caught.value.limit == "analyst"
+    with pytest.raises(sf.BudgetExceeded):
+        eve.sql(COUNT, epsilon=1)
+    bob.sql(COUNT, epsilon=2)
+    with pytest.raises(sf.BudgetExceeded) as caught:
+        cem.sql(COUNT, epsilon=2)  # 4 of 5 are spent on the dataset
+    assert caught.value.limit == "dataset"
+    assert caught.value.remaining.epsilon == 1
+    cem.sql(COUNT, epsilon=1)
+    assert cem.remaining.epsilon == 0
+    assert ledger.verify().ok
+
+
+def test_a_purpose_the_dataset_does_not_name_is_refused(ledger):
+    opened = session(ledger=ledger)
+    purposes = ("care", "research")
+    ledger.amend("visits", purposes=purposes, limits=sf.Limits(
+        dataset=sf.PureDP(10), purposes={"research": sf.PureDP(1)}))  # fmt: skip
+    with pytest.raises(GovernanceError):
+        opened.sql(COUNT, epsilon=1)  # it states no purpose, and now one is needed
+    for wrong in ("advertising", "Care", "", None):
+        with pytest.raises(GovernanceError):
+            again(ledger, wrong)
+    research, care = again(ledger, "research"), again(ledger, "care")
+    assert research.budget.epsilon == 1
+    research.sql(COUNT, epsilon=1)
+    with pytest.raises(sf.BudgetExceeded) as caught:
+        research.sql(numbered()[0], epsilon="0.01")
+    assert caught.value.limit == "purpose"
+    assert care.sql(numbered()[0], epsilon=3).epsilon == 3
+    told = [entry.purpose for entry in ledger.entries() if entry.kind == "charged"]
+    assert told == ["research", "care"]
+    ledger.amend("visits", purposes=("care",), limits=sf.Limits(dataset=sf.PureDP(10)))
+    with pytest.raises(GovernanceError):
+        research.sql(numbered()[0], epsilon="0.01")  # a purpose that was withdrawn
+
+
+def again(ledger, purpose):
+    return sf.Session(visits(), name="visits", ledger=ledger, purpose=purpose)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        sf.Limits(dataset=sf.ApproxDP(5, 1e-6), analyst=sf.PureDP(2)),
+        sf.Limits(dataset=sf.ZCDP(3), analyst=sf.PureDP(2)),
+        sf.Limits(dataset=sf.ApproxDP(5, 1e-6), analyst=sf.ZCDP(1)),
+    ],
+    ids=lambda limits: f"{type(limits.dataset).__name__}-{type(limits.analyst).__name__}",
+)
+def test_limits_of_different_kinds_are_all_kept_with_noise_that_fits_all(limits):
+    many = "SELECT " + ", ".join(f"SUM(cost + {i})" for i in range(12)) + " FROM visits"
+    with session(limits=limits) as one:
+        assert one.sql(many, epsilon="0.1").epsilon != 0
+        assert one.ledger.verify().ok
+
+
+# -- kinds of budgets --------------------------------------------------------------------------
+
+
+def test_a_pure_session_adds_up():
+    with session(budget=sf.PureDP(1)) as one:
+        for question in numbered(10):
+            assert one.sql(question, epsilon="0.1").guarantee.epsilon == 0.1
+        assert one.remaining.epsilon == 0
+        with pytest.raises(sf.BudgetExceeded):
+            one.sql(COUNT, epsilon="0.001")
+
+
+def test_a_concentrated_session_is_charged_rho():
+    with session(budget=sf.ZCDP(1)) as one:
+        answer = one.sql(COUNT, rho="0.5")
+        assert isinstance(answer.guarantee, sf.ZCDP)
+        assert answer.guarantee.rho == 0.5
+        assert {n.kind for c in answer.measures.values() for n in c.noises} == {"gaussian"}
+        one.sql(numbered()[0], epsilon="0.5")  # ε²/2 = 1/8
+        assert one.remaining.rho == pytest.approx(0.375)
+        with pytest.raises(sf.BudgetExceeded):
+            one.sql(COUNT, rho="0.376")
+        one.sql(COUNT, rho="0.375")
+        with pytest.raises(SfumatoError, match="δ"):
+            one.sql("SELECT age, COUNT(*) FROM visits GROUP BY age", rho="0.001")
+
+
+def test_gaussian_answers_compose_better_than_their_epsilons_add_up():
+    many = (
+        "SELECT " + ", ".join(f"SUM(cost + {i})" for i in range(12)) + " FROM visits WHERE age > "
+    )
+    with session(budget=sf.ApproxDP(1, 1e-6)) as one:
+        for place in range(15):  # and not 10
+            one.sql(f"{many}{place}", epsilon="0.1")
+        assert one.spent.epsilon <= 1
+        assert one.spent.delta <= 1e-6
+        assert one.ledger.verify().ok
+
+
+# -- blocks ------------------------------------------------------------------------------------
+
+
+def test_new_rows_are_a_block_with_a_budget_of_its_own(ledger):
+    old, new = visits(40), visits(70)
+    with session(old, ledger=ledger) as one:
+        one.sql(COUNT, epsilon=9)
+    with session([old, new], ledger=ledger) as one:
+        with pytest.raises(sf.BudgetExceeded):
+            one.sql(numbered()[0], epsilon=5)  # reads both blocks
+        answer = one.sql(COUNT, epsilon=9, blocks=["block 2"])
+        assert abs(answer.value - 210) < 10
+        both = one.sql(numbered()[0], epsilon=1)
+        assert abs(both.value - 330) < 30
+        assert ledger.spent("visits").epsilon == 10
+        assert ledger.spent("visits", block="block 2").epsilon == 10
+        with pytest.raises(sf.BudgetExceeded):
+            one.sql(numbered(1, 5)[0], epsilon="0.1", blocks=["block 2"])
+    assert ledger.verify().ok
+
+
+def test_a_block_keeps_its_budget_wherever_it_is_listed(ledger):
+    old, new, other = visits(40), visits(70), visits(20)
+    session(old, ledger=ledger).sql(COUNT, epsilon=9)
+    with pytest.raises(GovernanceError, match="order"):
+        session([new, old], ledger=ledger)  # old rows would be a fresh block
+    with pytest.raises(ParameterError, match="twice"):
+        session([old, new, new], ledger=ledger)
+    session([old, new], ledger=ledger).sql(COUNT, epsilon=1)
+    with pytest.raises(GovernanceError, match="order"):
+        session([other, old, new], ledger=ledger)
+    assert ledger.spent("visits").epsilon == 10
+    assert ledger.spent("visits", block="block 2").epsilon == 1
+
+
+def test_people_have_no_blocks(ledger):
+    with pytest.raises(ParameterError, match="several blocks"):
+        session([visits(4), visits(5)], unit=sf.Unit("person", rows=3), ledger=ledger)
+    with pytest.raises(ParameterError):
+        session([], ledger=ledger)
+    assert not ledger.entries()
+
+
+def test_groups_means_and_quantiles_of_blocks_are_those_of_all_rows():
+    parts, whole = [visits(30), visits(50)], pd.concat([visits(30), visits(50)])
+    with session(parts, budget=sf.PureDP(10**4)) as one:
+        found = one.sql(
+            "SELECT ward, COUNT(*) AS c, SUM(cost) AS s, AVG(cost) AS a, MEDIAN(cost) AS m "
+            "FROM visits GROUP BY ward", epsilon=5000,
+        )  # fmt: skip
+        for row in found.rows[:2]:
+            rows = whole[whole.ward == row[0]]
+            assert row[1:3] == (len(rows), rows.cost.sum())
+            assert row[3] == pytest.approx(rows.cost.mean(), rel=0.01)
+            assert abs((rows.cost <= row[4]).mean() - 0.5) < 0.15
+
+
+# -- together ----------------------------------------------------------------------------------
+
+
+def test_disjoint_questions_asked_together_cost_what_one_costs():
+    parts = [f"{COUNT} WHERE age < 30", f"{COUNT} WHERE age >= 30 AND age < 40",
+             f"{COUNT} WHERE age >= 40"]  # fmt: skip
+    with session() as one:
+        answers = one.together(parts, epsilon=1)
+        assert one.spent.epsilon == 1
+        truth = [(visits().age < 30).sum(), ((visits().age >= 30) & (visits().age < 40)).sum(),
+                 (visits().age >= 40).sum()]  # fmt: skip
+        assert all(abs(a.value - t) < 20 for a, t in zip(answers, truth, strict=True))
+        again = one.together(parts, epsilon=1)
+        assert all(answer.stored for answer in again)
+        assert [a.rows for a in again] == [a.rows for a in answers]
+        assert one.spent.epsilon == 1
+
+
+@pytest.mark.parametrize(
+    ("questions", "cost"),
+    [
+        ([COUNT, f"{COUNT} WHERE age < 30"], 2),
+        ([f"{COUNT} WHERE age <= 30", f"{COUNT} WHERE age >= 30"], 2),
+        ([f"{COUNT} WHERE age < 30", f"{COUNT} WHERE age > 50", COUNT], 2),
+        ([f"{COUNT} WHERE ward = 'north'", f"{COUNT} WHERE ward <> 'north'"], 1),
+        ([f"{COUNT} WHERE ward = 'north'", f"{COUNT} WHERE ward IS NULL"], 1),
+        ([f"{COUNT} WHERE ward = 'north'", f"{COUNT} WHERE age = 30"], 2),
+        ([f"{COUNT} WHERE age < 30", f"{COUNT} WHERE cost > 5 AND age > 30",
+          f"{COUNT} WHERE cost < 5 AND age > 30"], 1),
+        ([COUNT, COUNT], 2),
+    ],
+)  # fmt: skip
+def test_what_is_not_proved_disjoint_adds_up(questions, cost):
+    with session() as one:
+        one.together(questions, epsilon=1)
+        assert one.spent.epsilon == cost
+
+
+def test_people_are_in_several_parts():
+    parts = [f"{COUNT} WHERE age < 30", f"{COUNT} WHERE age >= 30"]
+    with session(unit=sf.Unit("person", rows=3)) as one:
+        one.together(parts, epsilon=1)
+        assert one.spent.epsilon == 2
+
+
+def test_questions_that_do_not_fit_together_are_not_asked():
+    with session() as one:
+        with pytest.raises(sf.BudgetExceeded):
+            one.together([COUNT, numbered()[0]], epsilon=6)
+        assert charges(one) == 0
+        for wrong in ([], ["SELECT * FROM visits"], [COUNT, ""], "SELECT 1"):
+            with pytest.raises(SfumatoError):
+                one.together(wrong, epsilon=1)
+        assert charges(one) == 0
+
+
+# -- accuracy, discovered keys, found bounds ---------------------------------------------------
+
+
+def test_the_least_epsilon_for_an_accuracy_is_charged_and_reaches_it():
+    with session() as one:
+        answer = one.sql(COUNT, accuracy=30)
+        low, high = answer.interval(0.95)
+        assert high - low <= 60
+        epsilon = answer.epsilon
+        assert one.spent.epsilon == pytest.approx(epsilon)
+        less = one.estimate(COUNT, epsilon=str(epsilon * 0.95))
+        assert less.errors["count"] > 29  # hardly anything less would do
+        total = one.sql("SELECT SUM(cost) FROM visits", accuracy=100)
+        assert total.interval()[1] - total.interval()[0] <= 200
+        with pytest.raises(SfumatoError):
+            one.sql("SELECT MEDIAN(cost) FROM visits", accuracy=1)
+        with pytest.raises(sf.BudgetExceeded):
+            one.sql("SELECT SUM(cost) FROM visits WHERE age > 1", accuracy=0.01)
+
+
+def test_the_accuracy_of_a_mean_is_reached_nearly_always():
+    table = pd.DataFrame({"cost": np.arange(4000) % 10})
+    missed, runs = 0, 30
+    for _ in range(runs):
+        with session(table, bare=True, bounds={"cost": (0, 10)}, budget=sf.PureDP(50)) as one:
+            answer = one.sql("SELECT AVG(cost) FROM visits", accuracy=0.05)
+            missed += abs(answer.value - 4.5) > 0.05
+    # 5 % expected at most; 9 of 30 have probability 1e-5
+    assert missed < 9
+
+
+def test_the_accuracy_of_a_count_is_reached_in_95_of_100():
+    with session(visits(400, 1), budget=sf.PureDP(10**4)) as one:
+        prepared = one._prepared(one._posed(COUNT).question, epsilon=one.sql(
+            COUNT, accuracy=20).guarantee.epsilon, rho=None, delta=None)  # fmt: skip
+    noise = prepared.strategy.noise(-1)
+    draws = noise.draw(20_000)
+    missed = float(np.mean(np.abs(draws.astype(float)) > 20))
+    assert 0.03 < missed <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 20_000)
+
+
+def test_rare_keys_stay_hidden_and_populous_ones_are_shown():
+    names = ["common"] * 400 + ["usual"] * 300 + [f"rare {i}" for i in range(300)]
+    table = pd.DataFrame({"person": range(1000), "name": names})
+    for unit in ("row", sf.Unit("person", groups=2, rows_per_group=1)):
+        with session(table, bare=True, unit=unit, budget=sf.ApproxDP(2, 1e-5)) as one:
+            answer = one.sql("SELECT name, COUNT(*) FROM visits GROUP BY name", epsilon=1)
+            assert answer.column("name") == ["common", "usual"]  # else with probability 1.5e-4
+            assert answer.guarantee.delta >= 5e-7
+            assert any("found privately" in note for note in answer.notes)
+    with session(table, bare=True) as one, pytest.raises(ParameterError, match="δ"):
+        one.sql("SELECT name, COUNT(*) FROM visits GROUP BY name", epsilon=1)
+
+
+def test_many_rows_of_one_person_do_not_show_a_key():
+    table = pd.DataFrame(
+        {"person": [0] * 500 + list(range(1, 301)), "name": ["only mine"] * 500 + ["ours"] * 300}
+    )
+    unit = sf.Unit("person", groups=2, rows_per_group=500)
+    with session(table, bare=True, unit=unit, budget=sf.ApproxDP(50, 1e-5)) as one:
+        answer = one.sql("SELECT name, COUNT(*) FROM visits GROUP BY name", epsilon=40)
+        assert answer.column("name") == ["ours"]
+
+
+def test_public_keys_are_answered_even_where_nobody_is():
+    with session(bare=True, keys={"ward": ["north", "moon"]}, budget=sf.PureDP(1000)) as one:
+        answer = one.sql("SELECT ward, COUNT(*) FROM visits GROUP BY ward", epsilon=500)
+        assert dict(answer.rows) == {"moon": 0, "north": 80}
+
+
+def test_bounds_nobody_declared_are_found_with_a_share_of_the_price():
+    table = pd.DataFrame({"cost": np.arange(3000) % 100})
+    with session(table, bare=True, budget=sf.PureDP(10)) as one:
+        answer = one.sql("SELECT SUM(cost) AS s, COUNT(*) AS c FROM visits", epsilon=5)
+        assert one.spent.epsilon <= 5
+        note = next(note for note in answer.notes if "found privately" in note)
+        assert "[0, 128]" in note
+        truth = table.cost.sum()
+        low, high = answer.intervals()["s"][0]
+        assert low <= truth <= high or abs(answer.column("s")[0] - truth) < 5000
+        tiny = one.sql("SELECT SUM(cost) FROM visits WHERE cost = 77", epsilon="0.01")
+        assert any("no bounds stood out" in note for note in tiny.notes)
+
+
+def test_a_policy_holds_for_questions_asked_together():
+    with session(policy=Fixed(1)) as one:
+        one.together([f"{COUNT} WHERE age < 30", f"{COUNT} WHERE age < 40"])
+        assert one.spent.epsilon == 2
+        with pytest.raises(GovernanceError):
+            one.together([COUNT], epsilon=3)
