@@ -337,7 +337,6 @@ def _relations(
             counted(twice, Key("p", Column("place", "text")), bound=GroupsBound(2, 3)),
         ],
         "joins on the person": _person_joins(tables, visits, c),
-        "joins of more rows than are joined": _long_joins(tables),
         "relations within relations": [
             counted(
                 Filter(
@@ -366,35 +365,6 @@ def _person_joins(
             Key("nights", Column("nights", "integer")),
             bound=GroupsBound(2, 2),
         ),
-    ]
-
-
-def _long_joins(tables: Mapping[str, CheckTable]) -> list[Request]:
-    """Join the many rows of one person, of which only the first are kept, in several ways."""
-    busy, stays = scan(tables, "busy"), scan(tables, "stays")
-    n, x = Column("n", "integer"), Column("x", "real")
-    nights = ("nights", Column("nights", "integer"))
-    theirs = tuple((column.name, column) for column in busy.columns)
-    both = JoinPerson(busy, stays, (), (nights,))
-    beds = ("beds", Column("beds", "integer"))
-    once = PerPerson(stays, (), (("stays", PersonAggregate("count", None)),))
-    longest = ("longest", PersonAggregate("max", n))
-    totals = [Total("rows"), summed(n, FAR), Total("present", x)]
-    return [
-        counted(both, totals=totals, bound=RowsBound(10**6)),
-        counted(JoinPerson(stays, busy, (), theirs), totals=totals, bound=RowsBound(10**6)),
-        counted(
-            JoinPublic(both, "wards", ((x, Column("floor", "real")),), (beds,)),
-            Key("beds", Column("beds", "integer")),
-            totals=totals,
-            bound=GroupsBound(9, 10**6),
-        ),
-        counted(
-            JoinPerson(busy, once, (), (("stays", Column("stays", "integer")),)),
-            totals=totals,
-            bound=RowsBound(10**6),
-        ),
-        counted(PerPerson(both, (), (longest,)), totals=[summed(Column("longest", "real"), FAR)]),
     ]
 
 

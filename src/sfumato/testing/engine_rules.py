@@ -7,10 +7,12 @@ few, or the same groups for everybody, even if the reference did so too.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import (
     Apply,
     Column,
@@ -23,6 +25,7 @@ from sfumato.ask.language import (
     PersonAggregate,
     Scan,
 )
+from sfumato.ask.multiplying import repetition
 from sfumato.ask.request import Bound, Grid, GroupsBound, Request, RowBound, RowsBound, Total
 from sfumato.errors import InputError
 from sfumato.testing.engine_cases import ALL, FINE, SALT, counted, scan, summed
@@ -60,6 +63,12 @@ def facts_are_those_of_the_tables(bench: Bench) -> None:
         assert (given.private, given.person) == (facts.private, facts.person)
         unique = set(facts.unique) <= set(given.unique)
         assert unique, f"the unique columns of {facts.name!r} are not known"
+    for name, table in bench.tables.items():
+        for column in () if table.private else map(table.column, table.kinds):
+            values = Counter(evaluate(column, row) for row in table.rows())
+            most = max(1, *(values[value] for value in values if value is not None))
+            stated = repetition(found[name], (column.name,))
+            assert stated == most, f"how many rows of {name!r} agree on {column.name!r} is wrong"
 
 
 def exactly_the_allowed_groups(bench: Bench) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sfumato.testing import engine_rules
 from sfumato.testing.engine_cases import cases
+from sfumato.testing.engine_joins import join_cases
 from sfumato.testing.engine_random import random_cases
 from sfumato.testing.engine_tables import tables
 from sfumato.testing.reference_engine import CheckTable, ReferenceEngine
@@ -134,7 +135,7 @@ def check_engine(
 def all_checks(bench: Bench) -> dict[str, Callable[[], None]]:
     """List every check by its name."""
     checks: dict[str, Callable[[], None]] = {}
-    for name, requests in cases(bench.tables).items():
+    for name, requests in {**cases(bench.tables), **join_cases(bench.tables)}.items():
         checks[name] = partial(_all_agree, bench, requests)
     checks["random tables and requests"] = partial(_random, bench)
     for name, rule in engine_rules.RULES.items():

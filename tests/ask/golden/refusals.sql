@@ -416,3 +416,6 @@ SELECT SUM() FROM visits
 SELECT COUNT() FROM visits
   ! unsupported: COUNT() is not part of the language of questions.
   ? SELECT COUNT(*) FROM visits
+
+SELECT COUNT(*) FROM visits AS v JOIN wards AS w ON v.name = w.region
+  ! join_many: wards is joined on columns on which 2000 of its rows agree, and at most 1000 may: join on more columns, or on others.

@@ -49,6 +49,7 @@ WARDS = TableFacts(
     private=False,
     domains=(("region", ("inner", "outer")),),
     unique=(("ward",),),
+    repeated=((("floor",), 40), (("region",), 2000), (("floor", "region"), 40)),
 )
 ROWS = TableFacts(
     name="rows",
