@@ -34,7 +34,8 @@ COUNT( MIN( MAX( MEDIAN( QUANTILE( STDDEV( STRING_AGG( LIST( ARG_MAX( FIRST( OVE
 ROWS QUALIFY SAMPLE TABLESAMPLE PIVOT UNPIVOT LATERAL UNNEST( VALUES RECURSIVE INSERT DELETE DROP
 TABLE COPY ATTACH PRAGMA SET EXPLAIN DESCRIBE CALL read_csv('x') ; -- /* */ ' " ( ) , . * + - / %
 ^ || = <> < <= > >= != == ~ ? $1 :x @x #1 {'a':1} [1] 0 1 -1 1e400 0x1F 1_000 NaN Infinity 'x'
-'' 'it''s' '\\' "id" "ward" id ward kind age cost raw n ok day nights floor tag visits stays wards tags data *
+'' 'it''s' '\\' "id" "ward" id ward kind age cost raw n ok day nights floor tag visits stays
+wards tags data *
 x -> x+1 FILTER FOLLOWING EXTRACT( SUBSTRING( REGEXP_MATCHES( POWER( SQRT( LN( EXP( MOD( CONCAT(
 CLAMP( LEAST( COALESCE( ROUND( NULLIF( IF( GREATEST( 日本 Å \t é \u0000 \ud800 sfumato.visits
 information_schema.tables main.visits CURRENT_USER version() ROLLUP CUBE GROUPING SETS

@@ -102,6 +102,7 @@ class Session:
         self.analyst = analyst
         self.purpose = self._open.purpose_of(purpose)
         self._lock = threading.RLock()
+        self._closed = False
 
     # -- what it is ---------------------------------------------------------------------
 
@@ -153,7 +154,9 @@ class Session:
 
     def close(self) -> None:
         """Give back the engine and the ledger, where they are this session's own."""
-        self._open.close()
+        if not self._closed:
+            self._closed = True
+            self._open.close()
 
     # -- asking -------------------------------------------------------------------------
 
@@ -307,6 +310,8 @@ class Session:
         keys: Mapping[str, Sequence[Any]] | None = None,
         blocks: Sequence[str] | None = None,
     ) -> Posed:
+        if self._closed:
+            raise ParameterError("This session is closed; open it again to ask.")
         return posed(self._open, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks)
 
     def _prepared(self, question: Question, **price: Any) -> Prepared:
