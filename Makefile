@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench browser postgres clean
+.PHONY: help demo test lint types unit bench browser postgres java clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,8 +32,9 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy
 
-unit: $(VENV)/dev browser postgres
-	$(BIN)/pytest -n 2 --dist worksteal -q
+# Tests of one group share a process, so that one JVM serves all tests with Spark.
+unit: $(VENV)/dev browser postgres java
+	$(BIN)/pytest -n 2 --dist loadgroup -q
 
 # Chromium opens the report in the tests; where it cannot be installed those tests say so and skip.
 browser:
@@ -44,6 +45,11 @@ browser:
 postgres:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq postgresql; } \
 	  || echo "Postgres is not installed and cannot be installed here; its tests will skip."
+
+# Spark comes from PyPI and runs on the machine's Java; where there is none its tests say so and skip.
+java:
+	@command -v java >/dev/null || { apt-get update -qq && apt-get install -y -qq default-jre-headless; } \
+	  || echo "Java is not installed and cannot be installed here; the tests of Spark will skip."
 
 bench: $(VENV)/dev  ## Speed and quality beside the rivals
 	$(BIN)/python bench/run.py

@@ -29,6 +29,11 @@ def pytest_terminal_summary(terminalreporter, config):
     if reason:
         terminalreporter.section("POSTGRES WAS NOT TESTED", sep="!", red=True)
         terminalreporter.write_line(reason)
+    missing = [str(report.longrepr) for report in terminalreporter.getreports("skipped")]
+    spark = [reason for reason in missing if "SPARK NOT TESTED" in reason]
+    if spark:
+        terminalreporter.section("SPARK WAS NOT TESTED", sep="!", red=True)
+        terminalreporter.write_line(spark[0])
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from pathlib import Path
 
@@ -12,6 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from frames import arrow
 
 from sfumato.ask.engines.spark import SparkEngine
+from sfumato.ask.language import Column, Key, Scan
+from sfumato.ask.request import GroupsBound, Request, Total
+from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.testing.engines import Bench, all_checks
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -37,7 +41,8 @@ def maker(spark):
     return make
 
 
-BENCH = Bench(lambda tables: pytest.fail("no session"), 12)
+ALL = GroupsBound(9, 9)
+BENCH = Bench(lambda tables: pytest.fail("no session"), 6)
 CHECKS = all_checks(BENCH)
 
 
@@ -52,3 +57,83 @@ def test_conformance(spark, bench, name):
     ansi = "true" if list(CHECKS).index(name) % 2 else "false"
     spark.conf.set("spark.sql.ansi.enabled", ansi)
     CHECKS[name]()
+
+
+# -- what only Spark has ---------------------------------------------------------------------
+
+
+def by(engine, name):
+    table = engine.tables()[0]
+    column = next(c for c in table.columns if c.name == name)
+    request = Request(Scan(table.name, (column,)), (Key("k", column),), (Total("rows"),), ALL, b"s")
+    found = engine.aggregate(request)
+    return {key[0]: int(n) for key, n in zip(found.keys, found.totals[0], strict=True)}
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_types_become_kinds_whatever_ansi_says(spark, ansi):
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    frame = spark.sql(
+        "SELECT * FROM VALUES "
+        "(CAST(1 AS TINYINT), 12.50BD, CAST('1e20' AS DOUBLE), 'x', DATE'2020-01-01', "
+        " TIMESTAMP'2020-01-01 10:00:00', true, ARRAY(1), '7'), "
+        "(CAST(2 AS TINYINT), NULL, CAST('NaN' AS DOUBLE), NULL, NULL, NULL, NULL, NULL, 'seven') "
+        "AS t(who, price, huge, word, day, at, flag, list, digits)"
+    )
+    engine = SparkEngine.open(
+        frame, person="who", name="t", types={"huge": "integer", "digits": "integer"}
+    )
+    assert {c.name: c.kind for c in engine.tables()[0].columns} == {
+        "who": "integer", "price": "real", "huge": "integer", "word": "text", "day": "date",
+        "at": "date", "flag": "boolean", "digits": "integer",
+    }  # fmt: skip
+    assert engine.left_out["t"] == ("list",)
+    assert by(engine, "huge") == {2**53: 1, None: 1}
+    assert by(engine, "digits") == {7: 1, None: 1}
+    assert by(engine, "at") == {dt.date(2020, 1, 1): 1, None: 1}
+
+
+def test_a_table_by_its_name(spark):
+    spark.sql("SELECT 1 AS who, 'a' AS ward").createOrReplaceTempView("visits_by_name")
+    engine = SparkEngine.open("visits_by_name", person="who")
+    assert engine.tables()[0].name == "visits_by_name"
+    assert by(engine, "ward") == {"a": 1}
+    views = list(engine._views)
+    assert all(spark.catalog.tableExists(view) for view in views)
+    engine.close()
+    assert not any(spark.catalog.tableExists(view) for view in views)
+    with pytest.raises(DataError, match="could not"):
+        SparkEngine.open("no_such_table", person="who")
+
+
+def test_the_settings_of_a_session_do_not_change_literals(spark):
+    frame = spark.createDataFrame([(1, "a\\b"), (2, "it's"), (3, "a\nb")], "who int, word string")
+    column = Column("word", "text")
+    key = Key("k", column, ("a\\b", "it's", "a\nb", "é😀"))
+    request = Request(Scan("t", (column,)), (key,), (Total("rows"),), GroupsBound(1, 1), b"s")
+    for escaped in ("true", "false"):
+        spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
+        engine = SparkEngine.open(frame, person="who", name="t")
+        assert {k[0] for k in engine.aggregate(request).keys} == {"a\\b", "it's", "a\nb"}
+    spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+
+
+def test_what_cannot_be_opened(spark):
+    with pytest.raises(ParameterError, match="no Spark data frame"):
+        SparkEngine.open({"who": [1]}, person="who")
+    with pytest.raises(SchemaError, match="more than one column"):
+        SparkEngine.open(spark.sql("SELECT 1 AS who, 2 AS Who"), person="who")
+
+
+def test_with_compiled_plans(spark, bench):
+    """The rest runs interpreted, which is quicker for small tables; users run compiled plans."""
+    settings = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        for check in ("several keys", "NaN does not survive", "sums do not overflow"):
+            CHECKS[check]()
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
