@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
-from sfumato.errors import DataError
+from sfumato.data.unquoted import nothing_quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -159,13 +158,11 @@ _LINE = re.compile(r"(?:on Line|at line|line)[: ]+(\d+)", re.IGNORECASE)
 _COLUMNS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)", re.IGNORECASE)
 
 
-@contextmanager
-def translated(source: str) -> Iterator[None]:
+def translated(source: str) -> nothing_quoted:
     """Turn the engine's errors into ours, without the cells they quote."""
-    try:
-        yield
-    except duckdb.Error as error:
-        raise DataError(_explanation(error, source)) from None
+    return nothing_quoted(
+        lambda error: _explanation(error, source) if isinstance(error, duckdb.Error) else None
+    )
 
 
 def _explanation(error: Any, source: str) -> str:

@@ -24,6 +24,7 @@ from sfumato.data.cell_types import sql_types
 from sfumato.data.engine import DuckDB, quoted_text, translated
 from sfumato.data.schema import Schema
 from sfumato.data.table import Table
+from sfumato.data.unquoted import nothing_quoted
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -139,30 +140,31 @@ def _mixed_lines(head: bytes) -> str | None:
 def _as_utf8(path: Path, encoding: str, folder: Path) -> Path:
     """Copy a file to one the engine reads, in a folder that goes when the engine goes."""
     target = folder / "utf8.csv"
-    try:
-        with (
-            path.open(encoding=encoding, newline=None) as source,
-            target.open("w", encoding="utf-8", newline="") as copy,
-        ):
-            while block := source.read(HEAD):
-                copy.write(block)
-    except (UnicodeDecodeError, UnicodeError):
-        raise DataError(
-            f"{path} is not valid {encoding}; give the encoding it was written in."
-        ) from None
+    wrong = f"{path} is not valid {encoding}; give the encoding it was written in."
+    with (
+        nothing_quoted(lambda error: wrong if isinstance(error, UnicodeError) else None),
+        path.open(encoding=encoding, newline=None) as source,
+        target.open("w", encoding="utf-8", newline="") as copy,
+    ):
+        while block := source.read(HEAD):
+            copy.write(block)
     return target
 
 
 def _decoded(head: bytes, path: Path) -> str:
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    try:
-        return decoder.decode(head)
-    except UnicodeDecodeError as error:
+
+    def said(error: BaseException) -> str | None:
+        if not isinstance(error, UnicodeDecodeError):
+            return None
         line = head[: error.start].count(b"\n") + 1
-        raise DataError(
+        return (
             f"{path}, line {line}: the bytes are not valid UTF-8. Say which encoding the file has, "
             "for instance --encoding latin-1."
-        ) from None
+        )
+
+    with nothing_quoted(said):
+        return decoder.decode(head)
 
 
 def _delimiter(text: str) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import duckdb
 import numpy as np
 
+from sfumato.data.unquoted import nothing_quoted
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -153,10 +154,8 @@ def _forms(stream: Any, place: int) -> list[bytes]:
 
 def batches(relation: Any) -> Iterator[Batch]:
     """Run a query of 64-bit integers and texts (a DuckDB relation) and give its pieces."""
-    try:
+    with nothing_quoted(lambda error: _KEPT_BACK if isinstance(error, duckdb.Error) else None):
         capsule = relation.__arrow_c_stream__()
-    except duckdb.Error:
-        raise DataError(_KEPT_BACK) from None
     place = _pointer_of(capsule, b"arrow_array_stream")
     assert place is not None
     stream = _Stream.from_address(place)

@@ -22,7 +22,8 @@ from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, w
 from sfumato.ask.plan import plan
 from sfumato.ask.request import RowBound
 from sfumato.data.engine import quoted, quoted_text, translated
-from sfumato.errors import DataError, SchemaError
+from sfumato.data.unquoted import nothing_quoted
+from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -167,7 +168,7 @@ class DuckDBEngine:
             from sfumato.ask.engines.bounded import aggregate_bounded  # noqa: PLC0415 - compiled
         except ImportError:
             return None
-        with _nothing_quoted():
+        with nothing_quoted(_said):
             return aggregate_bounded(self._cursor(), request, self._facts)
 
     def fingerprint(self) -> str:
@@ -202,7 +203,7 @@ class DuckDBEngine:
         return cursor
 
     def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
-        with _nothing_quoted():
+        with nothing_quoted(_said):
             rows: list[tuple[Any, ...]] = self._cursor().execute(printed(tree, "duckdb")).fetchall()
         return rows
 
@@ -210,19 +211,13 @@ class DuckDBEngine:
         return int(self._rows(tree)[0][0])
 
 
-class _nothing_quoted:  # noqa: N801 - reads as a statement
-    """Turn the engine's errors into one sentence, since its message may quote a cell."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, duckdb.OutOfMemoryException):
-            raise DataError(
-                "DuckDB needs more memory or temporary disk space than there is."
-            ) from None
-        if isinstance(error, duckdb.Error):
-            raise DataError("DuckDB could not compute the aggregates of the question.") from None
+def _said(error: BaseException) -> str | None:
+    """Say what an error of DuckDB means, without its message."""
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return "DuckDB needs more memory or temporary disk space than there is."
+    if isinstance(error, duckdb.Error):
+        return "DuckDB could not compute the aggregates of the question."
+    return None
 
 
 def _schema_types(source: Stored) -> dict[str, str]:

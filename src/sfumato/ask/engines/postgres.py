@@ -8,7 +8,6 @@ written. No message of the server leaves this module, as it may quote a cell.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -18,10 +17,11 @@ from sfumato.ask.engines.dialects import printed, quoted
 from sfumato.ask.engines.postgres_types import COLUMNS, StoredColumn, cell
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
 from sfumato.ask.plan import plan
+from sfumato.data.unquoted import nothing_quoted
 from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from sqlglot import exp
 
@@ -188,7 +188,7 @@ class PostgresEngine:
     def _run(self, statement: str, values: tuple[Any, ...] | None = None) -> list[tuple[Any, ...]]:
         if self._connection.closed:
             self._connection = self._connected()
-        with _nothing_quoted(), self._connection.transaction():
+        with nothing_quoted(_said), self._connection.transaction():
             found: list[tuple[Any, ...]] = self._connection.execute(
                 statement, values, prepare=False
             ).fetchall()
@@ -197,15 +197,14 @@ class PostgresEngine:
     def _connected(self) -> Any:
         psycopg = _driver()
         options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
-        try:
+        refused = (
+            f"The Postgres database at {_shown(self._url)} cannot be opened; check the address, "
+            "the name and the password, and that the server runs."
+        )
+        with nothing_quoted(lambda error: refused if isinstance(error, psycopg.Error) else None):
             connection = psycopg.connect(
                 self._url, autocommit=True, options=options, client_encoding="utf8"
             )
-        except psycopg.Error:
-            raise DataError(
-                f"The Postgres database at {_shown(self._url)} cannot be opened; check the "
-                "address, the name and the password, and that the server runs."
-            ) from None
         connection.read_only = True
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         return connection
@@ -219,16 +218,14 @@ def _driver() -> Any:
     return psycopg
 
 
-@contextmanager
-def _nothing_quoted() -> Iterator[None]:
-    """Turn the server's errors into one sentence, since its message may quote a cell."""
+def _said(error: BaseException) -> str | None:
+    """Say what an error of the server means, without its message."""
     psycopg = _driver()
-    try:
-        yield
-    except psycopg.errors.QueryCanceled:
-        raise DataError("Postgres took longer than the time that one request may take.") from None
-    except psycopg.Error:
-        raise DataError("Postgres could not compute the aggregates of the question.") from None
+    if isinstance(error, psycopg.errors.QueryCanceled):
+        return "Postgres took longer than the time that one request may take."
+    if isinstance(error, psycopg.Error):
+        return "Postgres could not compute the aggregates of the question."
+    return None
 
 
 def split_url(source: str) -> tuple[str, str | None]:

@@ -9,7 +9,6 @@ session. No message of Spark leaves this module, as it may quote a cell.
 from __future__ import annotations
 
 import uuid
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.engines.collecting import collected
@@ -17,10 +16,11 @@ from sfumato.ask.engines.describing import declared_kinds, described
 from sfumato.ask.engines.dialects import printed, quoted
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
 from sfumato.ask.plan import plan
+from sfumato.data.unquoted import nothing_quoted
 from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from sqlglot import exp
 
@@ -96,7 +96,7 @@ class SparkEngine:
     ) -> None:
         if name.casefold() in {known.casefold() for known in self._facts}:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
-        with _nothing_quoted():
+        with nothing_quoted(_said):
             frame = self._session.table(source) if isinstance(source, str) else source
             stored = {str(field.name): field.dataType for field in frame.schema.fields}
         _check_names(list(stored))
@@ -118,7 +118,7 @@ class SparkEngine:
     def _readable(self, name: str, frame: Any, columns: Mapping[str, tuple[Any, Kind]]) -> str:
         """Give a frame a name of its own, and the SQL of its cells in their kinds."""
         view = f"sfumato_{uuid.uuid4().hex}"
-        with _nothing_quoted():
+        with nothing_quoted(_said):
             frame.createOrReplaceTempView(view)
         self._views.append(view)
         cells = ", ".join(
@@ -144,13 +144,13 @@ class SparkEngine:
 
     def close(self) -> None:
         """Forget the names; the frames and the session are the caller's."""
-        with _nothing_quoted():
+        with nothing_quoted(_said):
             for view in self._views:
                 self._session.catalog.dropTempView(view)
         self._views.clear()
 
     def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
-        with _nothing_quoted():
+        with nothing_quoted(_said):
             rows = self._session.sql(printed(tree, "spark", tables=self._tables)).collect()
         return [tuple(row) for row in rows]
 
@@ -221,13 +221,11 @@ def _session_of(source: Any) -> Any:
     return session
 
 
-@contextmanager
-def _nothing_quoted() -> Iterator[None]:
-    """Turn Spark's errors into one sentence, since its message may quote a cell."""
+def _said(error: BaseException) -> str | None:
+    """Say what an error of Spark means, without its message."""
     from py4j.protocol import Py4JError  # noqa: PLC0415 - an optional library
     from pyspark.errors import PySparkException  # noqa: PLC0415 - an optional library
 
-    try:
-        yield
-    except (PySparkException, Py4JError):
-        raise DataError("Spark could not compute the aggregates of the question.") from None
+    if isinstance(error, (PySparkException, Py4JError)):
+        return "Spark could not compute the aggregates of the question."
+    return None

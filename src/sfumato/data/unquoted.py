@@ -1,0 +1,38 @@
+"""Errors of engines stay where they are: they may quote a cell.
+
+Contract: within ``with nothing_quoted(explained)`` an error for which ``explained`` has a sentence
+becomes a :class:`~sfumato.errors.DataError` with that sentence. Neither its cause nor its context
+nor a local variable of the frame that raises it leads back to the error, so that nothing which
+walks the chain (a log, a page of a service, a debugger's report) can show what the engine said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class nothing_quoted:  # noqa: N801 - reads as a statement
+    """Turn the errors of an engine into sentences of ours; None leaves an error as it is."""
+
+    def __init__(self, explained: Callable[[BaseException], str | None]) -> None:
+        self._explained = explained
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raise our error in place of the engine's, if that is what it is."""
+        message = None if error is None else self._explained(error)
+        del kind, error, trace
+        if message is None:
+            return
+        try:
+            raise DataError(message)  # noqa: TRY301 - it is caught to be changed
+        except DataError as ours:
+            ours.__context__ = None  # Python puts there the error that is being handled
+            raise
