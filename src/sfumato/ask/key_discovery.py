@@ -14,12 +14,14 @@ on top of the noise's. Nothing of the order in which an engine gives groups is k
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.ask.noise import Noise
 
 
+@lru_cache(maxsize=256)
 def people_needed(noise: Noise, *, delta: Fraction, groups: int) -> int:
     """Give the least noisy number of people at which a group is shown."""
     return noise.threshold(Fraction(delta) / groups)

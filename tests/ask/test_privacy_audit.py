@@ -1,0 +1,125 @@
+"""A black box that asks a session on neighbouring tables: no event tells them apart beyond ε.
+
+The box knows nothing of noise and sensitivities: a table in, an answer out. A person is added with
+many extreme rows, in groups of her own and in those of others.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.ask.answering import numbers
+from sfumato.ask.composing import composed
+
+RUNS = int(os.environ.get("SFUMATO_AUDIT_RUNS", "1000"))
+SECONDS = float(os.environ.get("SFUMATO_AUDIT_SECONDS", "3"))
+SCHEMA = {"id": pl.Int64, "ward": pl.String, "x": pl.Float64, "n": pl.Int64}
+OTHERS = tuple(((p, "ab"[p % 2], float(p % 4), p),) for p in range(6))  # a record is a person
+HER = tuple((99, ward, 1e9, 7) for ward in ("a", "b", "hers", "hers too", "a", "a", None))
+PERSON = sf.Unit("id", groups=2, rows_per_group=2)
+CASES = {
+    "count": ("SELECT COUNT(*) FROM t", PERSON),
+    "count of rows": ("SELECT COUNT(*) FROM t WHERE x > 2", "row"),
+    "people": ("SELECT COUNT(DISTINCT id) FROM t", PERSON),
+    "sum": ("SELECT SUM(x) FROM t", PERSON),
+    "mean": ("SELECT AVG(x) FROM t", PERSON),
+    "spread": ("SELECT VARIANCE(x) FROM t", "row"),
+    "public keys": ("SELECT ward, COUNT(*), SUM(x) FROM t GROUP BY ward", PERSON),
+    "found keys": ("SELECT n, COUNT(*) FROM t GROUP BY n", PERSON),
+    "found words": ("SELECT LOWER(ward) AS w, SUM(x) FROM t GROUP BY 1", sf.Unit("id", rows=3)),
+    "median": ("SELECT MEDIAN(x) FROM t", PERSON),
+    "largest": ("SELECT ward, MAX(x) FROM t GROUP BY ward", PERSON),
+    "found bounds": ("SELECT SUM(n) FROM t", PERSON),
+    "per person": (
+        (
+            "SELECT SUM(CLAMP(s, 0, 9)) FROM (SELECT id, SUM(CLAMP(x, 0, 4)) AS s FROM t "
+            "GROUP BY id) AS p"
+        ),
+        PERSON,
+    ),
+    "joined": ("SELECT COUNT(*) FROM t AS a JOIN t AS b ON a.id = b.id", PERSON),
+    "joined to words": ("SELECT COUNT(*) FROM t JOIN w ON t.ward = w.ward", PERSON),
+}
+WORDS = pl.DataFrame({"ward": ["a", "a", "b"], "word": ["red", "blue", "red"]})
+
+
+class Remembering:
+    """An engine that is asked once per request: its answers do not change."""
+
+    def __init__(self, engine):
+        self.engine, self.known, self.dialect = engine, {}, engine.dialect
+
+    def aggregate(self, request):
+        if request not in self.known:
+            self.known[request] = self.engine.aggregate(request)
+        return self.known[request]
+
+
+@lru_cache(maxsize=4)
+def asked(rows, name):
+    """Open a session on a table, charge for a question, and give what answers it repeatedly."""
+    text, unit = CASES[name]
+    one = sf.Session(
+        pl.DataFrame(list(rows), schema=SCHEMA, orient="row"),
+        unit=unit,
+        budget=sf.PureDP(1) if "found keys" not in name and "words" not in name else
+        sf.ApproxDP(2, 0.01),
+        name="t",
+        bounds={"x": (0, 4)},
+        keys={"ward": ["a", "b", None]} if "found" not in name else {},
+        public={} if unit == "row" else {"w": WORDS},
+    )  # fmt: skip
+    one.sql(text, epsilon=1)
+    assert one.spent.epsilon <= 1.01
+    prepared = one._prepared(one._posed(text).question, epsilon=1, rho=None, delta=None)
+    # the salt differs from session to session; a guarantee holds for every one of them
+    engine = Remembering(one._open.engine)
+    return lambda: composed(numbers(prepared, engine, b"the same salt 16"))["rows"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_event_tells_neighbouring_tables_apart(name):
+    _, unit = CASES[name]
+    with_her = (*OTHERS, HER if unit != "row" else HER[:1])
+    claim = sf.PureDP(1)
+    if "found keys" in name or "words" in name:
+        claim = sf.ApproxDP(1, 0.01)
+    asked.cache_clear()
+
+    def box(people):
+        return asked(tuple(row for rows in people for row in rows), name)()
+
+    verdict = sf.audit.check(
+        box,
+        claim,
+        pairs=[(list(with_her), list(OTHERS))],
+        samples=RUNS,
+        seconds=SECONDS,
+        confidence=0.999,
+        seed=None,
+        processes=1,
+    )
+    assert not verdict.refuted, verdict.headline
+
+
+def test_the_same_audit_finds_noise_that_is_too_small(monkeypatch):
+    from sfumato.ask import strategy
+
+    honest = strategy.geometric
+    monkeypatch.setattr(strategy, "geometric", lambda size, epsilon: honest(size / 4, epsilon))
+    asked.cache_clear()
+    verdict = sf.audit.check(
+        lambda people: asked(tuple(row for rows in people for row in rows), "count")(),
+        sf.PureDP(1),
+        pairs=[([*OTHERS, HER], list(OTHERS))],
+        samples=RUNS,
+        seconds=60,
+        processes=1,
+    )
+    asked.cache_clear()
+    assert verdict.refuted
