@@ -148,17 +148,20 @@ def _bounded_visits(bench: Bench) -> list[Request]:
 
 
 def _few(bench: Bench, form: str) -> Engine:
-    """Make an engine of two of the tables, as they are or changed in some way."""
-    visits, one = bench.tables["visits"], bench.tables["one"]
+    """Make an engine of three of the tables, as they are or changed in some way."""
+    visits, one, wards = (bench.tables[name] for name in ("visits", "one", "wards"))
     more, alone = _extended(visits, 60)
+    slightly = replace(one, cells={**one.cells, "x": [0.5000000000000001]})
+    public = replace(wards, cells={**wards.cells, "beds": [11, *wards.cells["beds"][1:]]})
     form_of = {
-        "same": (visits, one),
-        "shuffled": (visits.shuffled(), one),
-        "more": (more, one),
-        "alone": (alone, one),
-        "changed": (visits, replace(one, cells={**one.cells, "x": [0.5000000000000001]})),
+        "same": (visits, one, wards),
+        "shuffled": (visits.shuffled(), one, wards.shuffled()),
+        "more": (more, one, wards),
+        "alone": (alone, one, wards),
+        "changed": (visits, slightly, wards),
+        "public": (visits, one, public),
     }
-    return bench.pair(form, dict(zip(("visits", "one"), form_of[form], strict=True)))[0]
+    return bench.pair(form, dict(zip(("visits", "one", "wards"), form_of[form], strict=True)))[0]
 
 
 def the_order_of_storage_is_irrelevant(bench: Bench) -> None:
@@ -219,6 +222,7 @@ def the_fingerprint_follows_the_rows(bench: Bench) -> None:
     assert _few(bench, "shuffled").fingerprint() == first, "the fingerprint depends on the order"
     assert _few(bench, "more").fingerprint() != first, "the fingerprint misses new rows"
     assert _few(bench, "changed").fingerprint() != first, "the fingerprint misses a new cell"
+    assert _few(bench, "public").fingerprint() != first, "the fingerprint misses public tables"
 
 
 def _illegal(bench: Bench) -> Mapping[str, Request]:

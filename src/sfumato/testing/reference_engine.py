@@ -98,8 +98,8 @@ class ReferenceEngine:
         return tuple(table.facts(name) for name, table in self._tables.items())
 
     def fingerprint(self) -> str:
-        """Give a text that changes when the private rows change."""
-        rows = sorted(repr(row) for t in self._tables.values() if t.private for row in t.rows())
+        """Give a text that changes when a row of a table changes, of a public one too."""
+        rows = sorted(repr(row) for t in self._tables.values() for row in t.rows())
         return hashlib.sha256(repr(rows).encode()).hexdigest()
 
     def aggregate(self, request: Request) -> Aggregates:

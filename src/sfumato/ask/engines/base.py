@@ -27,4 +27,4 @@ class Engine(Protocol):
         """Compute exact, bounded totals."""
 
     def fingerprint(self) -> str:
-        """Give a text that changes when the private rows change."""
+        """Give a text that changes when a row of a table changes, of a public one too."""

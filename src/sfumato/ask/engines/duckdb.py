@@ -172,21 +172,21 @@ class DuckDBEngine:
             return aggregate_bounded(self._cursor(), request, self._facts)
 
     def fingerprint(self) -> str:
-        """Give a text that changes when the private rows change."""
-        files = {name: path for name, path in self._in_place.items() if self._facts[name].private}
-        state = tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in files.values())
+        """Give a text that changes when a row of a table changes, of a public one too."""
+        files = self._in_place.values()
+        state = tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in files)
         if self._fingerprint is None or self._fingerprint[0] != state:
-            self._fingerprint = state, self._content(files)
+            self._fingerprint = state, self._content()
         return self._fingerprint[1]
 
-    def _content(self, files: Mapping[str, Path]) -> str:
+    def _content(self) -> str:
         found: list[tuple[TableFacts, list[Any]]] = []
         for name, facts in self._facts.items():
-            if name in files:
-                with files[name].open("rb") as file:
+            if name in self._in_place:
+                with self._in_place[name].open("rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
                 found.append((facts, [int(digest, 16)]))
-            elif facts.private:
+            else:
                 found.append((facts, list(self._rows(fingerprint_plan(facts))[0])))
         return fingerprint_of(found)
 

@@ -161,15 +161,15 @@ class PostgresEngine:
         return collected(self._rows(plan(request, self._facts)), request)
 
     def fingerprint(self) -> str:
-        """Give a text that changes when the private rows change.
+        """Give a text that changes when a row of a table changes, of a public one too.
 
         Two transactions with the same snapshot see the same rows, so rows are hashed again only
         when something was written meanwhile.
         """
         snapshot = str(self._run("SELECT CAST(pg_current_snapshot() AS TEXT)")[0][0])
         if self._known is None or self._known[0] != snapshot:
-            private = [facts for facts in self._facts.values() if facts.private]
-            rows = [(facts, self._rows(fingerprint_plan(facts))[0]) for facts in private]
+            tables = self._facts.values()
+            rows = [(facts, self._rows(fingerprint_plan(facts))[0]) for facts in tables]
             self._known = snapshot, fingerprint_of(rows)
         return self._known[1]
 

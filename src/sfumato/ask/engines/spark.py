@@ -138,9 +138,9 @@ class SparkEngine:
         return collected(self._rows(plan(request, self._facts)), request)
 
     def fingerprint(self) -> str:
-        """Give a text that changes when the private rows change."""
-        private = [facts for facts in self._facts.values() if facts.private]
-        return fingerprint_of([(f, self._rows(fingerprint_plan(f))[0]) for f in private])
+        """Give a text that changes when a row of a table changes, of a public one too."""
+        tables = self._facts.values()
+        return fingerprint_of([(f, self._rows(fingerprint_plan(f))[0]) for f in tables])
 
     def close(self) -> None:
         """Forget the names; the frames and the session are the caller's."""

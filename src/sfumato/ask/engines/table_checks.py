@@ -79,7 +79,16 @@ def _text(one: Column) -> SQL:
 
 
 def fingerprint_of(tables: Sequence[tuple[TableFacts, Sequence[Any]]]) -> str:
-    """Join the counts and sums of several tables to one text."""
+    """Join the counts and sums of several tables to one text.
+
+    Public tables, which an answer depends on as well, have a part of their own after a full stop.
+    """
+    private = [one for one in tables if one[0].private]
+    public = [one for one in tables if not one[0].private]
+    return ".".join(_digest(part) for part in (private, public) if part)
+
+
+def _digest(tables: Sequence[tuple[TableFacts, Sequence[Any]]]) -> str:
     digest = hashlib.sha256()
     for facts, row in tables:
         kinds = [(one.name, one.kind) for one in facts.columns]
