@@ -22,7 +22,7 @@ from sfumato.ask.refusals import REASONS
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import DataError, Refused, SfumatoError
 
-SECONDS = float(os.environ.get("SFUMATO_FUZZ_SECONDS", "3"))
+SECONDS = float(os.environ.get("SFUMATO_FUZZ_SECONDS", "2"))
 SEED = int(os.environ.get("SFUMATO_FUZZ_SEED", "4"))
 SECRET = "Zanzibar-7731"
 UNITS = (Row(), Unit("id", rows=3), Unit("id", groups=2, rows_per_group=2), Unit("id"))

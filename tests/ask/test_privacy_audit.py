@@ -17,7 +17,7 @@ from sfumato.ask.answering import numbers
 from sfumato.ask.composing import composed
 
 RUNS = int(os.environ.get("SFUMATO_AUDIT_RUNS", "1000"))
-SECONDS = float(os.environ.get("SFUMATO_AUDIT_SECONDS", "3"))
+SECONDS = float(os.environ.get("SFUMATO_AUDIT_SECONDS", "1.5"))
 SCHEMA = {"id": pl.Int64, "ward": pl.String, "x": pl.Float64, "n": pl.Int64}
 OTHERS = tuple(((p, "ab"[p % 2], float(p % 4), p),) for p in range(6))  # a record is a person
 HER = tuple((99, ward, 1e9, 7) for ward in ("a", "b", "hers", "hers too", "a", "a", None))
