@@ -8,7 +8,17 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ORDER = ("tables", "local_recoding", "families", "noise", "local", "attacks", "checking", "ledger", "asking")
+ORDER = (
+    "tables",
+    "local_recoding",
+    "families",
+    "noise",
+    "local",
+    "attacks",
+    "checking",
+    "ledger",
+    "asking",
+)
 
 
 def main():

@@ -38,4 +38,6 @@ def sections(commands, before=(), depth=2):
 
 if __name__ == "__main__":
     target = Path(__file__).parent / "reference" / "command-line.md"
-    target.write_text(HEAD + "".join(sections(typer.main.get_command(application()).commands)), "utf-8")
+    target.write_text(
+        HEAD + "".join(sections(typer.main.get_command(application()).commands)), "utf-8"
+    )
