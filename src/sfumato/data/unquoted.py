@@ -32,7 +32,7 @@ class nothing_quoted:  # noqa: N801 - reads as a statement
         if message is None:
             return
         try:
-            raise DataError(message)  # noqa: TRY301 - it is caught to be changed
+            raise DataError(message) from None  # noqa: TRY301 - it is caught to be changed
         except DataError as ours:
             ours.__context__ = None  # Python puts there the error that is being handled
             raise
