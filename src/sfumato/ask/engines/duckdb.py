@@ -50,6 +50,7 @@ class DuckDBEngine:
         self._facts: dict[str, TableFacts] = {}
         self._in_place: dict[str, Path] = {}
         self._kept: list[Stored] = []
+        self._by_text = False
         self._fingerprint: tuple[object, str] | None = None
         self.left_out: dict[str, tuple[str, ...]] = {}
         with translated("the database in memory"):
@@ -77,16 +78,20 @@ class DuckDBEngine:
         person column, or are given as (source, person column); those in ``public`` have none.
         """
         main = stored(source, table)
+        others = {}
+        for other, given in (private or {}).items():
+            where, whose = given if isinstance(given, tuple) else (given, person)
+            others[other] = stored(where), whose
         title = name or (main.table.name if main.table is not None else table) or "data"
         engine = cls(main.engine)
+        engine._by_text = main.texts or any(one.texts for one, _ in others.values())
         facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
         try:
             engine._add(main, title, types or {}, person=person, main=True, private=True, **facts)
-            for other, given in (private or {}).items():
-                where, whose = given if isinstance(given, tuple) else (given, person)
-                engine._add(stored(where), other, {}, person=whose, private=True, **facts)
-            for other, where in (public or {}).items():
-                engine._add(stored(where), other, {}, person=None, private=False, **facts)
+            for other, (where, whose) in others.items():
+                engine._add(where, other, {}, person=whose, private=True, **facts)
+            for other, place in (public or {}).items():
+                engine._add(stored(place), other, {}, person=None, private=False, **facts)
         except BaseException:
             engine.close()
             raise
@@ -106,9 +111,8 @@ class DuckDBEngine:
         if name.casefold() in {known.casefold() for known in self._facts}:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
         wanted = {**_schema_types(source), **types}
-        kinds, self.left_out[name] = kinds_of(
-            source, declared_kinds(wanted, source.types, source.source), person
-        )
+        known = declared_kinds(wanted, source.types, source.source)
+        kinds, self.left_out[name] = kinds_of(source, known, person, by_text=self._by_text)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
         self._hold(source, name, kinds)
         if not private:

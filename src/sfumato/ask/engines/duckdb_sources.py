@@ -5,7 +5,8 @@ kind each of its columns is, by what the owner declares, else by the types of a 
 file, else (cells of a CSV file are texts) by what all of its cells look like: a whole number, a
 number or a date written in the usual way; 007 is a text. An empty cell of a CSV file is NULL.
 :func:`typed_cells` gives SQL that brings every cell to its kind and cannot fail: what does not fit
-is NULL. Texts lose the collation of their column, so that they compare by their bytes.
+is NULL. Texts lose the collation of their column, so that they compare by their bytes. People who
+are named by texts are told apart by these, whatever they look like or are declared to be.
 
 Kinds are public. Where they must not depend on the data, declare them in the schema.
 """
@@ -108,15 +109,19 @@ def _database(path: Path, table: str | None) -> Stored:
 
 
 def kinds_of(
-    stored: Stored, declared: Mapping[str, Kind], person: str | None
+    stored: Stored, declared: Mapping[str, Kind], person: str | None, *, by_text: bool = False
 ) -> tuple[dict[str, Kind], tuple[str, ...]]:
-    """Give the kinds of columns, and the columns that have none."""
+    """Give the kinds of columns, and the columns that have none.
+
+    ``by_text`` says that people are told apart by texts, as they are where one of the tables is a
+    CSV file.
+    """
     looks = _looks(stored, [c for c in stored.types if c not in declared]) if stored.texts else {}
     kinds: dict[str, Kind] = {}
     for column, type_ in stored.types.items():
         kind = declared.get(column) or looks.get(column) or _kind(type_)
-        if column == person and not stored.texts and kind in {"integer", "real", "date"}:
-            kind = _person_kind(stored, column, type_, kind)
+        if column == person and (by_text or kind in {"integer", "real", "date"}):
+            kind = "text" if by_text else _person_kind(stored, column, type_, kind)
         if kind is not None:
             kinds[column] = kind
     return kinds, tuple(column for column in stored.types if column not in kinds)
@@ -140,6 +145,8 @@ def _kind(type_: str) -> Kind | None:
 def _person_kind(stored: Stored, column: str, type_: str, kind: Kind | None) -> Kind | None:
     """Tell people apart exactly: numbers too wide as text, doubles as integers if all are whole."""
     exact = _kind(type_)
+    if exact == "text":  # whatever is declared: read as a number, 7 and 07 would be one person
+        return "text"
     if type_ in _WIDE or type_.startswith("TIMESTAMP") or (exact == "real" and type_ not in _REAL):
         return "text"
     if exact != "real":

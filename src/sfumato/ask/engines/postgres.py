@@ -115,6 +115,8 @@ class PostgresEngine:
         kinds: dict[str, Kind] = {}
         for column in columns:
             kind = wanted.get(column.name) or column.kind(person=column.name == person)
+            if column.name == person and column.kind(person=True) == "text":
+                kind = "text"  # whatever is declared: read as numbers, 7 and 07 are one person
             if kind is not None:
                 kinds[column.name] = kind
         self.left_out[name] = tuple(c.name for c in columns if c.name not in kinds)

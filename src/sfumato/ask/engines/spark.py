@@ -103,7 +103,10 @@ class SparkEngine:
         wanted = declared_kinds(types, stored, f"The table '{name}'")
         kinds: dict[str, Kind] = {}
         for column, type_ in stored.items():
-            kind = wanted.get(column) or _kind(type_.simpleString(), person=column == person)
+            natural = _kind(type_.simpleString(), person=column == person)
+            kind = wanted.get(column) or natural
+            if column == person and natural == "text":
+                kind = "text"  # whatever is declared: read as numbers, 7 and 07 are one person
             if kind is not None:
                 kinds[column] = kind
         self.left_out[name] = tuple(column for column in stored if column not in kinds)
