@@ -91,10 +91,15 @@ def _nothing() -> None:
     """Close nothing: not every engine holds something."""
 
 
+def private_part(fingerprint: str) -> str:
+    """Give the part of a fingerprint that is about private rows, which make a block."""
+    return fingerprint.partition(".")[0]
+
+
 def add_blocks(ledger: Ledger, dataset: str, labels: Mapping[str, str]) -> None:
     """Register the blocks of a dataset, each under the label it had before.
 
-    ``labels`` maps fingerprints to labels. A label is the place in the list, so a table that
+    ``labels`` maps fingerprints of private rows to labels. A label is the place in the list, so a table that
     changes its place, or is given alone, would get the budget of another and its own rows a
     fresh one; that is refused, and so is the same table twice.
     """
@@ -102,7 +107,7 @@ def add_blocks(ledger: Ledger, dataset: str, labels: Mapping[str, str]) -> None:
     if several or ledger.blocks(dataset) != {MAIN}:
         for entry in ledger.entries(dataset):
             alone = entry.kind == BLOCK_ADDED or (entry.kind == CHARGED and len(entry.blocks) == 1)
-            label = labels.get(entry.fingerprint or "")
+            label = labels.get(private_part(entry.fingerprint or ""))
             if alone and label not in {None, *entry.blocks}:
                 raise GovernanceError(
                     f"What is given as the block {label!r} is known as {entry.blocks[0]!r}; list "

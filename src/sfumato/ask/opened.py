@@ -154,5 +154,9 @@ class Opened:
 
 
 def keyed(salt: bytes, fingerprint: str) -> str:
-    """Key a fingerprint, so that who reads the ledger cannot try out rows against it."""
-    return hmac.new(salt, fingerprint.encode(), hashlib.sha256).hexdigest()
+    """Key a fingerprint, so that who reads the ledger cannot try out rows against it.
+
+    Its parts, private rows before the dot and public ones behind it, are keyed one by one.
+    """
+    parts = fingerprint.split(".")
+    return ".".join(hmac.new(salt, one.encode(), hashlib.sha256).hexdigest() for one in parts)

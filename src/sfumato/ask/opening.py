@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.blocks import Blocks, add_blocks
+from sfumato.ask.blocks import Blocks, add_blocks, private_part
 from sfumato.ask.opened import Opened, keyed
 from sfumato.ask.owner_rules import (
     check_tables,
@@ -105,7 +105,7 @@ def _opened(
         policy=given["policy"] or (Free() if known is None else known.policy),
     )
     salt = bytes.fromhex(rules["salt"])
-    labels = {keyed(salt, one.fingerprint()): label for label, one in engines.items()}
+    labels = {private_part(keyed(salt, e.fingerprint())): b for b, e in engines.items()}
     if len(labels) < len(engines):
         raise ParameterError(
             "Two blocks hold the same rows, which would count twice; give each block once."
