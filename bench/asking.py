@@ -15,8 +15,9 @@ What is not the same for all, and in whose favour:
   they load or compile on the first question; for what runs on a JVM that is tens of seconds.
 * DuckDB, numpy, Polars, Postgres, SmartNoise and PipelineDP have the rows in memory or in a table
   beforehand; "straight from Parquet", OpenDP, Spark and Tumult read them during the question.
-* SmartNoise does not bound rows per group, and gets ε = 1/2 for each of two columns. Tumult is
-  told the keys; the others find them. OpenDP sums whole numbers.
+* SmartNoise bounds rows and not groups: it keeps 20 rows per person where the others keep up to 100
+  in 20 groups, which is less work; it gets ε = 1/2 for each of two columns. Tumult is told the keys;
+  the others find them. OpenDP sums whole numbers.
 
 σ is the standard deviation of the noise of a count. "exact" ways bound and add up and add no noise.
 """

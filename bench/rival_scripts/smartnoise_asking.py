@@ -1,4 +1,4 @@
-"""SmartNoise SQL on pandas: it bounds groups per person only, so rows are not bounded as ours."""
+"""SmartNoise SQL on pandas: `max_ids` keeps 20 rows per person, so it answers a smaller question."""
 
 import sys
 
@@ -29,4 +29,4 @@ reader = from_df(frame, metadata=meta, privacy=Privacy(epsilon=0.5, delta=1e-6))
 query = "SELECT grp, COUNT(*) AS n, SUM(value) AS s FROM public.visits GROUP BY grp"
 with Meter() as meter:
     rows = reader.execute(query)
-meter.tell(groups=len(rows) - 1, note="rows per group not bounded")
+meter.tell(groups=len(rows) - 1, note="keeps 20 rows per person, not 20 groups")
