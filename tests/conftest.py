@@ -19,6 +19,15 @@ def pytest_configure(config):
         config.services = throwaway_postgres.prepare()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Run all tests that ask Spark in one worker, so that one JVM serves them all."""
+    for item in items:
+        groups = [mark.args[0] for mark in item.iter_markers("xdist_group")]
+        if not groups and ("spark" in item.name or "spark" in item.fixturenames):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 def pytest_unconfigure(config):
     if hasattr(config, "services"):
         throwaway_postgres.stop(config.services)

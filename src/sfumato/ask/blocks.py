@@ -99,9 +99,9 @@ def private_part(fingerprint: str) -> str:
 def add_blocks(ledger: Ledger, dataset: str, labels: Mapping[str, str]) -> None:
     """Register the blocks of a dataset, each under the label it had before.
 
-    ``labels`` maps fingerprints of private rows to labels. A label is the place in the list, so a table that
-    changes its place, or is given alone, would get the budget of another and its own rows a
-    fresh one; that is refused, and so is the same table twice.
+    ``labels`` maps fingerprints of private rows to labels. A label is the place in the list, so
+    a table that changes its place, or is given alone, would get the budget of another and its
+    own rows a fresh one; that is refused.
     """
     several = len(set(labels.values())) > 1
     if several or ledger.blocks(dataset) != {MAIN}:
