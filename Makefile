@@ -34,7 +34,7 @@ types: $(VENV)/dev
 
 # Tests of one group share a process, so that one JVM serves all tests with Spark.
 unit: $(VENV)/dev browser postgres java
-	$(BIN)/pytest -n 2 --dist loadgroup -q
+	$(BIN)/pytest -n 2 -q
 
 # Chromium opens the report in the tests; where it cannot be installed those tests say so and skip.
 browser:

@@ -6,9 +6,6 @@ import shutil
 
 import pytest
 
-GROUP = "spark"
-"""All tests with a session run in one process (pytest-xdist), so that one JVM serves them all."""
-
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):

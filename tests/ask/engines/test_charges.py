@@ -20,7 +20,6 @@ from test_sensitivity import SALT, VISITS, check, neighbourhood, questions
 from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.dp.neighbours import Row, Unit
 
-pytestmark = pytest.mark.xdist_group("spark")
 UNITS = (Unit("id", groups=2, rows_per_group=2), Unit("id", rows=3))
 
 

@@ -25,7 +25,6 @@ from sfumato.ask.engines.spark import SparkEngine
 from sfumato.testing.engine_tables import tables
 from sfumato.testing.engines import Bench, all_checks
 
-pytestmark = pytest.mark.xdist_group("spark")
 CHECKS = (
     "texts compare by their bytes", "functions of texts", "people named by text",
     "rows per person", "groups and rows per group", "public key values", "public joins",

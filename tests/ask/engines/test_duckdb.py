@@ -40,7 +40,6 @@ def maker(engine):
     return make
 
 
-pytestmark = pytest.mark.xdist_group("duckdb engine")
 BENCHES = {"plan": Bench(maker(PlanOnly), 40), "kernel": Bench(maker(DuckDBEngine), 40)}
 CHECKS = {
     (path, name): check for path, b in BENCHES.items() for name, check in all_checks(b).items()

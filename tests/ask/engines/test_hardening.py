@@ -32,7 +32,6 @@ from sfumato.dp.accounting.filters import fits, total
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import DataError, Refused, SfumatoError
 
-pytestmark = pytest.mark.xdist_group("spark")
 SALT = b"sixteen bytes of"
 SCHEMA = {
     "id": pl.Int64, "ward": pl.String, "x": pl.Float64, "n": pl.Int64, "ok": pl.Boolean,

@@ -20,9 +20,6 @@ from sfumato.testing.engine_random import random_cases
 from sfumato.testing.engines import Bench
 from sfumato.testing.reference_engine import ReferenceEngine
 
-pytestmark = pytest.mark.xdist_group("duckdb engine")
-
-
 EXCUSED = {
     "facts are those of the tables": "the reference does not look for rows that repeat",
     "what is not covered is refused": "the reference computes whatever it is asked",

@@ -18,7 +18,6 @@ from sfumato.ask.language import Scan
 from sfumato.ask.request import Request, RowsBound, Total
 from sfumato.dp.neighbours import Unit
 
-pytestmark = pytest.mark.xdist_group("spark")
 IDS = ["7", "07", " 7", "+7", "7.0", "-0", "0", "7"]
 
 

@@ -15,7 +15,6 @@ from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.testing.engines import Bench, all_checks
 
 psycopg = pytest.importorskip("psycopg")
-pytestmark = pytest.mark.xdist_group("postgres engine")
 
 TYPES = {
     "integer": "bigint",

@@ -18,8 +18,6 @@ from sfumato.ask.request import GroupsBound, Request, Total
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.testing.engines import Bench, all_checks
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 def frame(spark, table):
     """Make a frame of a table of the kit."""

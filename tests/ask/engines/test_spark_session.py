@@ -13,8 +13,6 @@ from small_tables import COUNT, session, visits
 
 import sfumato as sf
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 def test_a_session_on_spark_answers_keeps_and_charges(spark):
     facts = {"unit": sf.Unit("person", groups=2, rows_per_group=2), "budget": sf.PureDP(10**4)}

@@ -18,7 +18,6 @@ from sfumato.data.reading import read
 from sfumato.data.unquoted import nothing_quoted
 from sfumato.errors import DataError
 
-pytestmark = pytest.mark.xdist_group("spark")
 SECRET = "AB-Positive"
 
 
