@@ -200,4 +200,4 @@ def test_intervals_hold_as_often_as_they_say(budget):
             slack = 4.5 * math.sqrt(confidence * (1 - confidence) / len(runs))
             assert inside / len(runs) >= confidence - slack, (name, confidence)
             if name in "cs" and confidence > 0.5:  # of single numbers, not wastefully wide
-                assert inside / len(runs) <= confidence + 0.06, (name, confidence)
+                assert inside / len(runs) <= confidence + 0.085, (name, confidence)
