@@ -8,10 +8,15 @@ import uuid
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 
 import throwaway_postgres
+
+# How long an example takes says nothing about what is tested when other programs run beside it.
+settings.register_profile("sfumato", deadline=None)
+settings.load_profile("sfumato")
 
 
 def pytest_configure(config):
