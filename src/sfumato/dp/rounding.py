@@ -24,6 +24,7 @@ import decimal
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Integral
 from typing import TypeAlias
 
@@ -43,6 +44,8 @@ _OVERFLOW_AT = 710  # exp(710) is above the largest float
 
 def stated(value: Stated) -> Fraction:
     """Read a stated parameter exactly: 0.1 is one tenth."""
+    if type(value) is Fraction:  # no check that isinstance would make takes less than this one
+        return value
     if isinstance(value, str):
         try:
             return Fraction(value)
@@ -62,6 +65,12 @@ def stated(value: Stated) -> Fraction:
         ) from None
     if not math.isfinite(number):
         raise ParameterError(f"A finite number is needed here, and {number} was given.")
+    return _as_printed(number)
+
+
+@lru_cache(maxsize=4096)
+def _as_printed(number: float) -> Fraction:
+    """Read the decimal that a float prints as; the same few parameters are read all the time."""
     return Fraction(repr(number))
 
 

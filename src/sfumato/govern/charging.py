@@ -8,44 +8,31 @@ summed again, so a charge costs the same after a million questions.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
-from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.errors import GovernanceError, ParameterError, PositionMoved
 from sfumato.govern.appending import append, lock_head
 from sfumato.govern.chain import CHARGED, Entry, canonical, check_text
 from sfumato.govern.faults import reached
-from sfumato.govern.limits import check, names_of
+from sfumato.govern.limits import check
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
-from sfumato.govern.registering import MAIN, known_blocks, needed
+from sfumato.govern.registering import MAIN, known_blocks
+from sfumato.govern.situation import read
 from sfumato.govern.statements import Statement, batched
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from sfumato.govern.registering import Registration
+    from sfumato.dp.accounting.costs import Cost, Spent
+    from sfumato.govern.situation import Key, Situation
 
-__all__ = ["Charge", "PositionMoved", "Receipt", "charge", "position"]
+__all__ = ["Charge", "PositionMoved", "Receipt", "charge"]
 
-Key = tuple[str, str, str]
-"""A block, a scope and a name: what an account of a dataset is kept for."""
-
-_ACCOUNTS = Statement(
-    text(
-        "SELECT scope, name, spent FROM sfumato_accounts WHERE dataset = :dataset AND "
-        "block = :block AND scope IN ('dataset', 'analyst', 'purpose') AND "
-        "name IN ('', :analyst, :purpose)"
-    )
-)
-_POSITION = Statement(
-    text("SELECT charges FROM sfumato_positions WHERE dataset = :dataset AND analyst = :analyst")
-)
 _MOVE_ON = Statement(
     text(
         "INSERT INTO sfumato_positions (dataset, analyst, charges) VALUES (:dataset, :analyst, 1) "
@@ -95,9 +82,9 @@ class Receipt:
 def charge(connection: Connection, wanted: Charge) -> Receipt:
     """Check a charge against purpose, position and every limit, and write it down."""
     head = lock_head(connection)
-    registration = needed(connection, wanted.dataset)
-    _check_rules(connection, registration, wanted)
-    totals = _checked_totals(connection, registration, wanted)
+    now = read(connection, wanted.dataset, wanted.analyst, wanted.purpose, wanted.blocks)
+    _check_rules(connection, now, wanted)
+    totals = _checked_totals(now, wanted.cost)
     reached("charge-checked")
     with batched(connection):
         entry = append(connection, head, _entry(wanted))
@@ -108,41 +95,13 @@ def charge(connection: Connection, wanted: Charge) -> Receipt:
     return Receipt(entry.number, entry.hash, wanted)
 
 
-def read_accounts(
-    connection: Connection, dataset: str, blocks: tuple[str, ...], names: dict[str, str]
-) -> dict[Key, Spent]:
-    """Read the totals of all three scopes on some blocks; an account not yet used has none."""
-    who = {"analyst": names["analyst"], "purpose": names["purpose"]}
-    kept = {
-        (block, scope, name): spent_from(written)
-        for block in blocks
-        for scope, name, written in _ACCOUNTS.run(connection, dataset=dataset, block=block, **who)
-    }
-    return {
-        (block, scope, name): kept.get((block, scope, name), Spent())
-        for block in blocks
-        for scope, name in names.items()
-    }
-
-
-def position(connection: Connection, dataset: str, analyst: str) -> int:
-    """Count the charges of an analyst on a dataset."""
-    found = _POSITION.first(connection, dataset=dataset, analyst=analyst)
-    return 0 if found is None else int(found)
-
-
 def spent_text(spent: Spent) -> str:
     """Write totals in their one canonical form."""
     return canonical(spent.to_json())
 
 
-@lru_cache(maxsize=256)
-def spent_from(written: str) -> Spent:
-    """Read totals."""
-    return Spent.from_json(json.loads(written))
-
-
-def _check_rules(connection: Connection, registration: Registration, wanted: Charge) -> None:
+def _check_rules(connection: Connection, now: Situation, wanted: Charge) -> None:
+    registration = now.registration
     check_purpose(wanted.dataset, registration.purposes, wanted.purpose)
     if wanted.blocks != (MAIN,):
         unknown = set(wanted.blocks) - known_blocks(connection, wanted.dataset)
@@ -151,32 +110,23 @@ def _check_rules(connection: Connection, registration: Registration, wanted: Cha
                 f"The dataset {wanted.dataset!r} has no block {min(unknown)!r}; its owner adds "
                 "one with Ledger.add_block."
             )
-    if wanted.position is None:
-        if not isinstance(registration.policy, Free):
-            raise GovernanceError(
-                f"The policy of {wanted.dataset!r} ({registration.policy}) goes by the number of "
-                "earlier questions, so a charge states the position it was planned for."
-            )
-        return
-    now = position(connection, wanted.dataset, wanted.analyst)
-    if now != wanted.position:
+    if wanted.position is None and not isinstance(registration.policy, Free):
+        raise GovernanceError(
+            f"The policy of {wanted.dataset!r} ({registration.policy}) goes by the number of "
+            "earlier questions, so a charge states the position it was planned for."
+        )
+    if wanted.position not in {None, now.position}:
         raise PositionMoved(
-            f"This question was planned after {wanted.position} others, and {now} were charged "
-            "meanwhile; plan it again."
+            f"This question was planned after {wanted.position} others, and {now.position} were "
+            "charged meanwhile; plan it again."
         )
 
 
-def _checked_totals(
-    connection: Connection, registration: Registration, wanted: Charge
-) -> dict[Key, Spent]:
-    names = names_of(wanted.analyst, wanted.purpose or "")
-    before = read_accounts(connection, wanted.dataset, wanted.blocks, names)
-    after = {key: spent.plus(wanted.cost) for key, spent in before.items()}
-    for key, spent in before.items():
+def _checked_totals(now: Situation, cost: Cost) -> dict[Key, Spent]:
+    after = {key: spent.plus(cost) for key, spent in now.spent.items()}
+    for key, limit, spent in now.limits():
         block, scope, name = key
-        limit = registration.limits.of(scope, name)
-        if limit is not None:
-            check(limit, spent, after[key], scope=scope, name=name, block=block)
+        check(limit, spent, after[key], scope=scope, name=name, block=block)
     return after
 
 

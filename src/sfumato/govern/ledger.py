@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from sfumato.errors import ParameterError
-from sfumato.govern import charging, registering, storing
+from sfumato.govern import charging, registering, situation, storing
 from sfumato.govern.appending import (
     append,
     count_entries,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sfumato.govern.limits import Limits
     from sfumato.govern.policies import Policy
     from sfumato.govern.registering import Registration
+    from sfumato.govern.situation import Situation
     from sfumato.govern.verifying import Verification
 
 _SEVERAL = ("dataset", "analyst", "purpose", "fingerprint", "question", "guarantee")
@@ -150,9 +151,20 @@ class Ledger:
         scope = "dataset" if analyst is None else "analyst"
         scope = scope if purpose is None else "purpose"
         names = names_of(analyst or "", purpose or "")
+        return self.situation(dataset, analyst or "", purpose, (block,)).spent[
+            block, scope, names[scope]
+        ]
+
+    def situation(
+        self,
+        dataset: str,
+        analyst: str,
+        purpose: str | None = None,
+        blocks: tuple[str, ...] = (MAIN,),
+    ) -> Situation:
+        """Read what a charge would be judged by now: rules, position and totals."""
         with self._store.reading() as connection:
-            kept = charging.read_accounts(connection, dataset, (block,), names)
-        return kept[block, scope, names[scope]]
+            return situation.read(connection, dataset, analyst, purpose, blocks)
 
     def remaining(
         self,
@@ -172,8 +184,7 @@ class Ledger:
 
     def position(self, dataset: str, analyst: str) -> int:
         """Count the charges of an analyst on a dataset."""
-        with self._store.reading() as connection:
-            return charging.position(connection, dataset, analyst)
+        return self.situation(dataset, analyst).position
 
     def record(self, kind: str, details: Mapping[str, Any]) -> Entry:
         """Record something else that happened, such as a release."""

@@ -14,10 +14,10 @@ from sqlalchemy import select
 
 from sfumato.dp.accounting.filters import left
 from sfumato.dp.guarantees import Guarantee
-from sfumato.govern.charging import read_accounts, spent_from
-from sfumato.govern.limits import names_of, share_left
+from sfumato.govern.limits import share_left
 from sfumato.govern.policies import amount_of
 from sfumato.govern.registering import needed
+from sfumato.govern.situation import read, spent_from
 from sfumato.govern.tables import accounts
 
 if TYPE_CHECKING:
@@ -84,14 +84,9 @@ def remaining(
     blocks: tuple[str, ...],
 ) -> Remaining:
     """State what is left of every limit that applies."""
-    limits = needed(connection, dataset).limits
-    names = names_of(analyst, purpose or "")
     found = Remaining()
     shares: dict[str, Fraction] = {}
-    for (_, scope, name), spent in read_accounts(connection, dataset, blocks, names).items():
-        limit = limits.of(scope, name)
-        if limit is None:
-            continue
+    for (_, scope, _), limit, spent in read(connection, dataset, analyst, purpose, blocks).limits():
         rest = left(limit, spent)
         if scope not in found or amount_of(rest) < amount_of(found[scope]):
             found[scope], shares[scope] = rest, share_left(limit, rest)

@@ -70,8 +70,7 @@ class Ways:
         opening = self.spent.opening
         if opening is None:
             return self._available - self.spent.delta
-        late = self.spent.delta - opening.delta
-        return max(ZERO, self._rest) * _FAILURES - late
+        return self._allowance(opening).failures - (self.spent.delta - opening.delta)
 
     @cached_property
     def _whole(self) -> tuple[Fraction, Fraction]:
@@ -87,15 +86,10 @@ class Ways:
     def _set_aside(self) -> Fraction:
         return self._whole[1] * _CONCENTRATED if self.spent.began_pure else ZERO
 
-    @cached_property
-    def _rest(self) -> Fraction:
-        """What the opening leaves of δ; negative when it takes too much."""
-        opening = self.spent.opening or self.spent
-        epsilon = self._whole[0] - opening.epsilon
-        if epsilon < 0:
-            return Fraction(-1)
-        noise = _gaussian_delta(opening.mu_squared, epsilon)
-        return self._available - opening.delta - noise
+    def _allowance(self, opening: Spent) -> Allowance:
+        return _allowed(
+            self._whole[0] - opening.epsilon, self._available - opening.delta, opening.mu_squared
+        )
 
     def _each(self) -> Iterator[Way]:
         spent = self.spent
@@ -109,25 +103,70 @@ class Ways:
             yield Way(rho <= most, partial(_concentrated_epsilon, rho, share))
 
     def _after(self, opening: Spent) -> Iterator[Way]:
-        spent, rest = self.spent, self._rest
+        spent, allowed = self.spent, self._allowance(opening)
         late = spent.epsilon - opening.epsilon
         if spent.mu_squared == opening.mu_squared and not late:
-            share = self._available - opening.delta
+            share = allowed.delta
             yield Way(
-                rest >= 0,
+                allowed.rest >= 0,
                 lambda: opening.epsilon + _gaussian_epsilon(opening.mu_squared, share),
             )
-        epsilon = self._whole[0] - opening.epsilon
-        if rest <= 0:
+        if allowed.rest <= 0:
             return
         squares = spent.epsilon_squared - opening.epsilon_squared
-        folded = spent.mu_squared + HALF_PI * squares
-        yield _gaussian_way(opening.epsilon, folded, epsilon, rest * _GAUSSIAN)
-        for quarter in _QUARTERS:
-            pure = epsilon * quarter
+        folded = spent.mu_squared + HALF_PI * squares if squares else spent.mu_squared
+        yield _gaussian_way(opening.epsilon, folded, allowed.gaussian)
+        for pure, share_of_rest in allowed.mixed:
             if late <= pure:
-                share = rest * _MIXED
-                yield _gaussian_way(opening.epsilon + pure, spent.mu_squared, epsilon - pure, share)
+                yield _gaussian_way(opening.epsilon + pure, spent.mu_squared, share_of_rest)
+
+
+@dataclass(frozen=True)
+class _Share:
+    """A part of δ with the ε that Gaussian noise may come to within it."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @cached_property
+    def most(self) -> Fraction:
+        """The largest Σμ² that keeps to it."""
+        return most_mu_squared(self.epsilon, self.delta)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What an opening leaves: E′, D′, and the shares of what remains of D′ after its noise."""
+
+    epsilon: Fraction
+    delta: Fraction
+    rest: Fraction  # negative when the opening took too much
+
+    @cached_property
+    def failures(self) -> Fraction:
+        """How much δ failures after the opening may take."""
+        return max(ZERO, self.rest) * _FAILURES
+
+    @cached_property
+    def gaussian(self) -> _Share:
+        """The share of the Gaussian way."""
+        return _Share(self.epsilon, self.rest * _GAUSSIAN)
+
+    @cached_property
+    def mixed(self) -> tuple[tuple[Fraction, _Share], ...]:
+        """The pure ε of each mixed way, and the share of its Gaussians."""
+        share = self.rest * _MIXED
+        parts = [self.epsilon * quarter for quarter in _QUARTERS]
+        return tuple((pure, _Share(self.epsilon - pure, share)) for pure in parts)
+
+
+@lru_cache(maxsize=1024)
+def _allowed(epsilon: Fraction, delta: Fraction, mu_squared: Fraction) -> Allowance:
+    """Find what is left of E′ and D′ by an opening with this Gaussian noise."""
+    if epsilon < 0:
+        return Allowance(epsilon, delta, Fraction(-1))
+    noise = Fraction(gaussian_delta_up(root_up(mu_squared), epsilon))
+    return Allowance(epsilon, delta, delta - noise)
 
 
 def rho_of(spent: Spent) -> Fraction:
@@ -162,14 +201,8 @@ def _most_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(repr(_checked(_largest(good), good)))
 
 
-@lru_cache(maxsize=1024)
-def _gaussian_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
-    return Fraction(gaussian_delta_up(root_up(mu_squared), epsilon))
-
-
-def _gaussian_way(before: Fraction, square: Fraction, epsilon: Fraction, share: Fraction) -> Way:
-    holds = square <= most_mu_squared(epsilon, share)
-    return Way(holds, lambda: before + _gaussian_epsilon(square, share))
+def _gaussian_way(before: Fraction, square: Fraction, share: _Share) -> Way:
+    return Way(square <= share.most, lambda: before + _gaussian_epsilon(square, share.delta))
 
 
 def _gaussian_epsilon(mu_squared: Fraction, share: Fraction) -> Fraction:
