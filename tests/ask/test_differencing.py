@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -75,7 +76,9 @@ def test_two_averages_of_a_session_tell_no_more_than_their_epsilons_allow():
     for name, table in (("in", STAFF), ("out", without)):
         with session(table, budget=sf.PureDP(10**6)) as one:
             for run in range(runs):
-                one.analyst = f"attacker {run}"  # everybody gets noise of their own
+                one.desk = replace(
+                    one.desk, analyst=f"attacker {run}"
+                )  # everybody gets noise of their own
                 whole, rest = (one.sql(q, epsilon=epsilon).value for q in QUESTIONS)
                 guess = 0 if None in (whole, rest) else 12 * whole - 11 * rest
                 said[name] += guess > SECRET / 2

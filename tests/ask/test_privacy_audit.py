@@ -76,9 +76,9 @@ def asked(rows, name):
     )  # fmt: skip
     one.sql(text, epsilon=1)
     assert one.spent.epsilon <= 1.01
-    prepared = one._prepared(one._posed(text).question, epsilon=1, rho=None, delta=None)
+    prepared = one.desk.prepared(one._posed(text).question, one.desk.now(), epsilon=1)
     # the salt differs from session to session; a guarantee holds for every one of them
-    engine = Remembering(one._open.engine)
+    engine = Remembering(one.desk.opened.engine)
     return lambda: composed(numbers(prepared, engine, b"the same salt 16"))["rows"]
 
 

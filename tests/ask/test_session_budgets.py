@@ -279,8 +279,8 @@ def test_the_accuracy_of_a_mean_is_reached_nearly_always():
 
 def test_the_accuracy_of_a_count_is_reached_in_95_of_100():
     with session(visits(400, 1), budget=sf.PureDP(10**4)) as one:
-        prepared = one._prepared(one._posed(COUNT).question, epsilon=one.sql(
-            COUNT, accuracy=20).guarantee.epsilon, rho=None, delta=None)  # fmt: skip
+        epsilon = one.sql(COUNT, accuracy=20).guarantee.epsilon
+        prepared = one.desk.prepared(one._posed(COUNT).question, one.desk.now(), epsilon=epsilon)
     noise = prepared.strategy.noise(-1)
     draws = noise.draw(20_000)
     missed = float(np.mean(np.abs(draws.astype(float)) > 20))

@@ -178,8 +178,8 @@ def test_intervals_hold_as_often_as_they_say(budget):
     price = {"epsilon": 2, "rho": None} if budget.kind.startswith("pure") else {
         "rho": "0.5", "epsilon": None}  # fmt: skip
     with session(table, bare=True, bounds={"x": (0, 10)}, budget=budget) as one:
-        ready = one._prepared(one._posed(question).question, delta=None, **price)
-        engine = one._open.engine_of(("main",))
+        ready = one.desk.prepared(one._posed(question).question, one.desk.now(), **price)
+        engine = one.desk.opened.engine_of(("main",))
         cached = {}
 
         class Once:
@@ -190,7 +190,7 @@ def test_intervals_hold_as_often_as_they_say(budget):
                     cached[request] = engine.aggregate(request)
                 return cached[request]
 
-        runs = [noisy_columns(numbers(ready, Once(), one._open.salt)) for _ in range(2000)]
+        runs = [noisy_columns(numbers(ready, Once(), one.desk.opened.salt)) for _ in range(2000)]
     for confidence in (0.5, 0.9, 0.99):
         for name, value in truth.items():
             inside = 0

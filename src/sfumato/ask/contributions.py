@@ -13,6 +13,7 @@ total by at most the largest |z| of its grid.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sfumato.ask.language import Filter, PerPerson, Project
@@ -113,7 +114,13 @@ def rows_in_group(bound: Bound) -> int:
 
 def sensitivity_of(total: Total | None, bound: Bound) -> Sensitivity:
     """Derive how far one unit moves a total over all groups; None is the number of people."""
-    return sensitivity(_query(total), Neighbours("unbounded", _contributing(total, bound)))
+    return _derived(_query(total), _contributing(total, bound))
+
+
+@lru_cache(maxsize=1024)
+def _derived(query: Query, unit: PrivacyUnit) -> Sensitivity:
+    """Derive a sensitivity once; most totals of most questions have one of a few."""
+    return sensitivity(query, Neighbours("unbounded", unit))
 
 
 def _query(total: Total | None) -> Query:

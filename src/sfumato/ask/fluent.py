@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def begin(session: Any, name: str) -> Rows:
     """Begin a question of a session; ``Asking.ask(epsilon=…)`` then answers it there."""
-    return replace(table(session._open.facts, name), asker=session)  # noqa: SLF001 - its own facts
+    return replace(table(session.desk.opened.facts, name), asker=session)
 
 
 def table(facts: Mapping[str, TableFacts], name: str) -> Rows:

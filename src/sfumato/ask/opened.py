@@ -1,35 +1,29 @@
-"""A dataset that is open for questions: its engine, its public facts, its accounts.
+"""A dataset that is open for questions: its engine, its public facts, and what its owner fixed.
 
-Contract: reads what the ledger has registered, and the registration in force decides: an owner who
-amends limits, purposes or policy is obeyed by sessions that are open already.
+Contract: unit, bounds and public keys are those of the registration and never change while it is
+open. Limits, purposes and policy may; they are read from the ledger when a question is asked.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.blocks import Blocks, SomeBlocks
 from sfumato.ask.owner_rules import clashing, listed_values
-from sfumato.ask.standing import Standing, smallest
-from sfumato.dp.neighbours import Neighbours
 from sfumato.errors import GovernanceError, ParameterError
-from sfumato.govern.limits import names_of
 from sfumato.govern.purposes import check_purpose
 from sfumato.govern.registering import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sfumato.ask.engines.base import Engine
     from sfumato.ask.language import TableFacts
-    from sfumato.dp.accounting.costs import Spent
-    from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.govern.ledger import Ledger
-    from sfumato.govern.policies import Policy
     from sfumato.govern.registering import Registration
 
 
@@ -47,11 +41,6 @@ class Opened:
     salt: bytes
     facts: dict[str, TableFacts]
     owns_ledger: bool
-
-    @property
-    def policy(self) -> Policy:
-        """How the budget is dealt out."""
-        return self.current.policy
 
     @property
     def blocks(self) -> tuple[str, ...]:
@@ -100,49 +89,12 @@ class Opened:
             )
         return {name: tuple(listed_values(name, values)) for name, values in extra.items()}
 
-    # -- purposes and limits --------------------------------------------------------------
-
     def purpose_of(self, wanted: str | None) -> str | None:
         """Choose the purpose of a session; the dataset's only one when none is stated."""
         named = self.registration.purposes
         chosen = named[0] if wanted is None and len(named) == 1 else wanted
-        self.check_purpose(chosen)
+        check_purpose(self.dataset, named, chosen)
         return chosen
-
-    def check_purpose(self, purpose: str | None) -> None:
-        """Refuse a purpose that the dataset does not name."""
-        check_purpose(self.dataset, self.current.purposes, purpose)
-
-    @property
-    def current(self) -> Registration:
-        """The registration in force; its owner may have amended it meanwhile."""
-        return self.ledger.registration(self.dataset) or self.registration
-
-    def limits_of(
-        self, analyst: str, purpose: str | None, blocks: Sequence[str]
-    ) -> Iterator[tuple[Guarantee, Spent]]:
-        """List the limits that apply, with what was spent of each."""
-        limits = self.current.limits
-        for block in blocks:
-            for scope, name in names_of(analyst, purpose or "").items():
-                limit = limits.of(scope, name)
-                if limit is not None:
-                    whose = {} if scope == "dataset" else {scope: name}
-                    yield limit, self.ledger.spent(self.dataset, block=block, **whose)
-
-    def standing(
-        self, analyst: str, purpose: str | None, blocks: Sequence[str] | None = None
-    ) -> Standing:
-        """Take down what was spent of every limit that applies."""
-        accounts = tuple(self.limits_of(analyst, purpose, blocks or self.blocks))
-        return Standing(accounts, Neighbours("unbounded", self.unit))
-
-    def budget(self, analyst: str, purpose: str | None) -> Guarantee:
-        """Give the smallest limit that applies, whatever was spent of it."""
-        limits = self.current.limits
-        found = (limits.of(*one) for one in names_of(analyst, purpose or "").items())
-        chosen = smallest([limit for limit in found if limit is not None])
-        return replace(chosen, neighbours=Neighbours("unbounded", self.unit))
 
     def close(self) -> None:
         """Give back the engine and a ledger that was opened here."""

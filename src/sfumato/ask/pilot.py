@@ -8,11 +8,12 @@ price is found for a number of rows that is not smaller with 99.9 % probability.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.accuracy import least_amount, needs_size
+from sfumato.ask.language import Measure
 from sfumato.ask.preparing import prepare
-from sfumato.ask.together import row_count
 from sfumato.dp.guarantees import ZCDP
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.govern.policies import amount_of
@@ -20,24 +21,26 @@ from sfumato.govern.policies import amount_of
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from sfumato.ask.desk import Desk
     from sfumato.ask.posed import Posed
     from sfumato.ask.preparing import Prepared
-    from sfumato.ask.session import Session
     from sfumato.dp.rounding import Stated
+    from sfumato.govern.situation import Situation
 
 _PART = 50  # of what is left, spent on the number of rows
 _SURE = 0.999
 
 
 def amount_for(
-    session: Session, one: Posed, accuracy: float, delta: Stated | None
+    desk: Desk, now: Situation, one: Posed, accuracy: float, delta: Stated | None
 ) -> dict[str, Fraction]:
     """Find the least ε, or ρ in a session of that kind, at which every number is accurate."""
-    name = "rho" if isinstance(session.budget, ZCDP) else "epsilon"
+    budget = desk.budget(now)
+    name = "rho" if isinstance(budget, ZCDP) else "epsilon"
 
     def at(amount: Any) -> Prepared:
         price: dict[str, Any] = {"epsilon": None, "rho": None, name: amount}
-        return prepare(one.question, session.unit, session.budget, delta=delta, **price)
+        return prepare(one.question, desk.opened.unit, budget, delta=delta, **price)
 
     first = at(1)
     if first.searched or first.wanted.parts.quantiles:
@@ -45,11 +48,11 @@ def amount_for(
             "accuracy= is for counts, sums and means of terms with declared bounds; give "
             "epsilon= instead, or declare bounds."
         )
-    size = _rows_at_least(session, one, name) if needs_size(first) else None
+    size = _rows_at_least(desk, now, one, name) if needs_size(first) else None
     return {name: least_amount(at, accuracy, size=size)}
 
 
-def _rows_at_least(session: Session, one: Posed, name: str) -> float:
+def _rows_at_least(desk: Desk, now: Situation, one: Posed, name: str) -> float:
     """Spend a little on a number that the rows of a mean are hardly ever below."""
     if one.question.keys or any(
         m.aggregate in {"variance", "stddev"} for m in one.question.measures
@@ -58,14 +61,25 @@ def _rows_at_least(session: Session, one: Posed, name: str) -> float:
             "The error of means per group and of variances depends on how many rows there are in "
             "each; give epsilon= instead of accuracy=."
         )
-    amount = amount_of(session.remaining) / _PART
+    amount = amount_of(desk.standing(now).remaining) / _PART
     if amount <= 0:
         raise Unsatisfiable("Nothing is left of the budget to find out the number of rows.")
     price: dict[str, Any] = {name: amount}
-    found = session.ask(row_count(one), **price).intervals(_SURE).values()
+    found = desk.ask(_row_count(one), **price).intervals(_SURE).values()
     low = min(pair[0] for pairs in found for pair in pairs if pair is not None)
     if low < 1:
         raise Unsatisfiable(
             "There are too few rows to tell what the mean would cost; give epsilon= instead."
         )
     return float(low)
+
+
+def _row_count(one: Posed) -> Posed:
+    """Ask how many rows have a value for each mean of a question."""
+    counts = tuple(
+        Measure(f"rows_{i}", "count", m.term, m.where, spelling="COUNT")
+        for i, m in enumerate(one.question.measures)
+        if m.aggregate == "avg"
+    )
+    question = replace(one.question, measures=counts, outputs=(), having=None, order=(), limit=None)
+    return replace(one, question=question)

@@ -17,31 +17,19 @@ a session that states others is refused.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, Self
 
-from sfumato.ask.answer import Answer, Estimate
-from sfumato.ask.answer_tables import dumped, loaded
-from sfumato.ask.answering import numbers
-from sfumato.ask.composing import composed, outputs_of
+from sfumato.ask.desk import Desk
 from sfumato.ask.opening import opened
-from sfumato.ask.paid import paid
-from sfumato.ask.pilot import amount_for
 from sfumato.ask.posed import Posed, posed
-from sfumato.ask.preparing import prepare
-from sfumato.dp.guarantees import ZCDP
-from sfumato.dp.neighbours import Neighbours
-from sfumato.errors import DataError, ParameterError, PositionMoved
-from sfumato.govern.charging import Charge
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sfumato.ask.answer import Answer, Estimate
     from sfumato.ask.language import Question
-    from sfumato.ask.opened import Opened
-    from sfumato.ask.preparing import Prepared
     from sfumato.ask.standing import Standing
-    from sfumato.ask.strategy import Strategy
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
@@ -49,11 +37,12 @@ if TYPE_CHECKING:
     from sfumato.govern.limits import Limits
     from sfumato.govern.policies import Policy
 
-_TRIES = 20
-
 
 class Session:
-    """Questions of one analyst about one dataset, under a budget that the ledger keeps."""
+    """Questions of one analyst about one dataset, under a budget that the ledger keeps.
+
+    ``desk`` takes the steps of each question; nothing of it needs to be called.
+    """
 
     def __init__(
         self,
@@ -85,7 +74,7 @@ class Session:
         """
         if not isinstance(analyst, str) or not analyst:
             raise ParameterError("analyst= is the name of whoever asks, such as 'ann'.")
-        self._open: Opened = opened(
+        dataset = opened(
             source,
             unit=unit,
             budget=budget,
@@ -99,37 +88,45 @@ class Session:
             limits=limits,
             policy=policy,
         )
-        self.analyst = analyst
-        self.purpose = self._open.purpose_of(purpose)
-        self._lock = threading.RLock()
+        self.desk = Desk(dataset, analyst, dataset.purpose_of(purpose))
         self._closed = False
 
     # -- what it is ---------------------------------------------------------------------
 
     @property
+    def analyst(self) -> str:
+        """Whoever asks."""
+        return self.desk.analyst
+
+    @property
+    def purpose(self) -> str | None:
+        """What the answers are for."""
+        return self.desk.purpose
+
+    @property
     def dataset(self) -> str:
         """The name under which the ledger knows the dataset."""
-        return self._open.dataset
+        return self.desk.opened.dataset
 
     @property
     def ledger(self) -> Ledger:
         """Where charges and answers are kept."""
-        return self._open.ledger
+        return self.desk.opened.ledger
 
     @property
     def unit(self) -> PrivacyUnit:
         """Whose presence is hidden, with the bounds that are enforced."""
-        return self._open.unit
+        return self.desk.opened.unit
 
     @property
     def budget(self) -> Guarantee:
         """The smallest limit that applies to this analyst and purpose."""
-        return self._open.budget(self.analyst, self.purpose)
+        return self.desk.budget(self.desk.now())
 
     @property
     def standing(self) -> Standing:
         """Every limit that applies, with what was spent of it."""
-        return self._open.standing(self.analyst, self.purpose)
+        return self.desk.standing(self.desk.now())
 
     @property
     def remaining(self) -> Guarantee:
@@ -156,7 +153,7 @@ class Session:
         """Give back the engine and the ledger, where they are this session's own."""
         if not self._closed:
             self._closed = True
-            self._open.close()
+            self.desk.opened.close()
 
     # -- asking -------------------------------------------------------------------------
 
@@ -185,7 +182,7 @@ class Session:
         """Begin a question in Python about a table; the dataset's own when none is named."""
         from sfumato.ask.fluent import begin  # noqa: PLC0415 - loaded when used
 
-        return begin(self, name or self._open.table)
+        return begin(self, name or self.desk.opened.table)
 
     def ask(
         self,
@@ -198,20 +195,7 @@ class Session:
     ) -> Answer:
         """Answer a question that was written in Python."""
         one = self._posed(question)
-        text = one.text(self.purpose, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
-        with self._lock:
-            self._open.check_purpose(self.purpose)
-            found = self.ledger.stored(
-                self.dataset, self.analyst, self._open.fingerprint(one.blocks), text
-            )
-            if found is not None:
-                return self._again(found, one.question)
-            if accuracy is not None:
-                if epsilon is not None or rho is not None:
-                    raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
-                price = amount_for(self, one, accuracy, delta)
-                epsilon, rho = price.get("epsilon"), price.get("rho")
-            return self._charged(one, text, epsilon=epsilon, rho=rho, delta=delta)
+        return self.desk.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
 
     def together(
         self,
@@ -228,7 +212,8 @@ class Session:
         """
         from sfumato.ask.together import answered_together  # noqa: PLC0415 - loaded when used
 
-        return answered_together(self, questions, epsilon=epsilon, rho=rho, delta=delta)
+        asked = [self._posed(question) for question in questions]
+        return answered_together(self.desk, asked, epsilon=epsilon, rho=rho, delta=delta)
 
     def estimate(
         self,
@@ -245,8 +230,10 @@ class Session:
         from sfumato.ask.estimating import estimated  # noqa: PLC0415 - loaded when used
 
         one = self._posed(question, bounds, keys)
-        prepared = self._prepared(one.question, epsilon=epsilon, rho=rho, delta=delta)
-        return estimated(prepared, self._guarantee(prepared.strategy), self.standing, confidence)
+        desk, now = self.desk, self.desk.now()
+        prepared = desk.prepared(one.question, now, epsilon=epsilon, rho=rho, delta=delta)
+        promised = desk.guarantee(prepared.strategy, now)
+        return estimated(prepared, promised, desk.standing(now), confidence)
 
     def histogram(
         self,
@@ -270,8 +257,8 @@ class Session:
         from sfumato.ask.histograms import histogram_question  # noqa: PLC0415 - loaded when used
 
         asked = histogram_question(
-            self._open, columns, bins=bins, sums=sums, counts=counts, where=where, bounds=bounds,
-            missing=missing,
+            self.desk.opened, columns, bins=bins, sums=sums, counts=counts, where=where,
+            bounds=bounds, missing=missing,
         )  # fmt: skip
         return asked.noted(self.ask(asked.question, **price))
 
@@ -296,7 +283,7 @@ class Session:
         from sfumato.ask.histograms import map_question  # noqa: PLC0415 - loaded when used
 
         asked = map_question(
-            self._open, latitude=latitude, longitude=longitude, box=box, rows=rows,
+            self.desk.opened, latitude=latitude, longitude=longitude, box=box, rows=rows,
             columns=columns, sums=sums, counts=counts, where=where, bounds=bounds,
         )  # fmt: skip
         return asked.noted(self.ask(asked.question, **price))
@@ -312,77 +299,6 @@ class Session:
     ) -> Posed:
         if self._closed:
             raise ParameterError("This session is closed; open it again to ask.")
-        return posed(self._open, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks)
-
-    def _prepared(self, question: Question, **price: Any) -> Prepared:
-        budget, position = self.budget, self.ledger.position(self.dataset, self.analyst)
-        return self._prepared_at(question, budget, position, **price)
-
-    def _prepared_at(
-        self, question: Question, budget: Guarantee, position: int, **price: Any
-    ) -> Prepared:
-        """Prepare a question at the price that the policy gives it."""
-        kind = "rho" if isinstance(budget, ZCDP) and price["epsilon"] is None else "epsilon"
-        if price[kind] is not None or price["epsilon"] is price["rho"] is None:
-            price[kind] = self._open.policy.next(budget, position, price[kind])
-        return prepare(question, self.unit, budget, **price)
-
-    def _charged(self, one: Posed, text: str, **price: Any) -> Answer:
-        for _ in range(_TRIES):
-            position = self.ledger.position(self.dataset, self.analyst)
-            prepared = self._prepared_at(one.question, self.budget, position, **price)
-            try:
-                receipt = self.ledger.charge(self._charge(one, text, prepared, position))
-            except PositionMoved:
-                continue
-            return self._answered(one, prepared, receipt, text)
-        raise DataError("The ledger is too busy: other questions were charged first; ask again.")
-
-    def _charge(self, one: Posed, text: str, prepared: Prepared, position: int | None) -> Charge:
-        cost = prepared.strategy.cost
-        if cost.is_nothing:
-            raise ParameterError(
-                "This question asks for numbers that are 0 whatever the data are, because the "
-                "bounds of their terms leave nothing else; give wider bounds."
-            )
-        return Charge(
-            dataset=self.dataset,
-            blocks=one.blocks,
-            analyst=self.analyst,
-            purpose=self.purpose,
-            fingerprint=self._open.fingerprint(one.blocks),
-            question=text,
-            cost=cost,
-            guarantee=str(self._guarantee(prepared.strategy)),
-            position=position,
+        return posed(
+            self.desk.opened, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks
         )
-
-    def _answered(self, one: Posed, prepared: Prepared, receipt: Any, text: str) -> Answer:
-        """Ask the engine, now that the charge is durable."""
-
-        def work() -> Answer:
-            found = numbers(prepared, self._open.engine_of(one.blocks), self._open.salt)
-            return self._answer(text, composed(found), prepared.strategy)
-
-        answer = paid(self.ledger, receipt, work)
-        self.ledger.settle(receipt, dumped(answer))
-        return answer
-
-    def _answer(self, text: str, parts: dict[str, Any], strategy: Strategy) -> Answer:
-        return Answer(
-            question=text,
-            guarantee=self._guarantee(strategy),
-            cost=strategy.cost,
-            standing=self.standing,
-            kind=self._open.kind,
-            **parts,
-        )
-
-    def _again(self, stored: str, question: Question) -> Answer:
-        """Give a stored answer under the names that the question at hand uses."""
-        answer = loaded(stored, standing=self.standing, kind=self._open.kind)
-        return answer.renamed(tuple(output.name for output in outputs_of(question)))
-
-    def _guarantee(self, strategy: Strategy) -> Guarantee:
-        """State what one answer promises about one unit."""
-        return strategy.guarantee(Neighbours("unbounded", self.unit), self.budget)

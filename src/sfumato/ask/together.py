@@ -10,119 +10,81 @@ person with several rows, all costs add up. One charge is made for all before an
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answer_tables import dumped
-from sfumato.ask.answering import numbers
-from sfumato.ask.composing import composed
 from sfumato.ask.disjoint import disjoint
-from sfumato.ask.language import Filter, Logic, Measure, Scan
+from sfumato.ask.language import Filter, Logic, Scan
 from sfumato.ask.paid import paid
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
-from sfumato.dp.neighbours import Neighbours, Row
-from sfumato.errors import DataError, ParameterError, PositionMoved
-from sfumato.govern.charging import Charge
+from sfumato.dp.neighbours import Row
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sfumato.ask.answer import Answer
+    from sfumato.ask.desk import Desk
     from sfumato.ask.language import Expression, Question, Relation
     from sfumato.ask.posed import Posed
     from sfumato.ask.preparing import Prepared
-    from sfumato.ask.session import Session
     from sfumato.dp.guarantees import Guarantee
-    from sfumato.govern.charging import Receipt
+    from sfumato.govern.situation import Situation
 
 _MOST = 200
-_TRIES = 20
 
 
-def row_count(one: Posed) -> Posed:
-    """Ask how many rows have a value for each mean of a question."""
-    counts = tuple(
-        Measure(f"rows_{i}", "count", m.term, m.where, spelling="COUNT")
-        for i, m in enumerate(one.question.measures)
-        if m.aggregate == "avg"
-    )
-    question = replace(one.question, measures=counts, outputs=(), having=None, order=(), limit=None)
-    return replace(one, question=question)
-
-
-def answered_together(session: Session, questions: Sequence[Any], **price: Any) -> list[Answer]:
+def answered_together(desk: Desk, asked: Sequence[Posed], **price: Any) -> list[Answer]:
     """Charge several questions at once and answer them."""
-    if not questions or len(questions) > _MOST:
+    if not asked or len(asked) > _MOST:
         raise ParameterError(f"Ask between 1 and {_MOST} questions together.")
-    all_posed = [session._posed(question) for question in questions]  # noqa: SLF001 - same room
-    text = json.dumps([one.text(session.purpose, **price) for one in all_posed], ensure_ascii=False)
-    opened = session._open  # noqa: SLF001 - the same
-    blocks = tuple(dict.fromkeys(block for one in all_posed for block in one.blocks))
-    with session._lock:  # noqa: SLF001 - the same
-        opened.check_purpose(session.purpose)
-        fingerprint = opened.fingerprint(blocks)
-        stored = session.ledger.stored(session.dataset, session.analyst, fingerprint, text)
+    texts = [one.text(desk.purpose, **price) for one in asked]
+    text = json.dumps(texts, ensure_ascii=False)
+    blocks = tuple(dict.fromkeys(block for one in asked for block in one.blocks))
+    with desk.lock:
+        now = desk.now()
+        stored = desk.stored(blocks, text)
         if stored is not None:
-            return [
-                session._again(entry, one.question)  # noqa: SLF001
-                for entry, one in zip(json.loads(stored), all_posed, strict=True)
-            ]
-        asked = [one.question for one in all_posed]
-        facts = {"blocks": blocks, "fingerprint": fingerprint, "question": text}
-        prepared, receipt = _charged(session, asked, facts, price)
+            both = zip(json.loads(stored), asked, strict=True)
+            return [desk.again(entry, one.question) for entry, one in both]
+        ready, receipt = desk.charged(
+            now, partial(_planned, desk, asked, price), blocks=blocks, question=text
+        )
 
         def work() -> list[Answer]:
             return [
-                session._answer(  # noqa: SLF001
-                    one.text(session.purpose, **price),
-                    composed(numbers(ready, opened.engine_of(one.blocks), opened.salt)),
-                    ready.strategy,
-                )
-                for one, ready in zip(all_posed, prepared, strict=True)
+                desk.answered(one, name, prepared, promised)
+                for one, name, (prepared, promised) in zip(asked, texts, ready, strict=True)
             ]
 
-        answers = paid(session.ledger, receipt, work)
-        session.ledger.settle(receipt, json.dumps([dumped(answer) for answer in answers]))
+        answers = paid(desk.opened.ledger, receipt, work)
+        desk.opened.ledger.settle(receipt, json.dumps([dumped(answer) for answer in answers]))
     return answers
 
 
-def _charged(
-    session: Session, questions: list[Question], facts: dict[str, Any], price: dict[str, Any]
-) -> tuple[list[Prepared], Receipt]:
-    """Prepare all questions at the same place in the policy, and charge them as one."""
-    for _ in range(_TRIES):
-        budget = session.budget
-        position = session.ledger.position(session.dataset, session.analyst)
-        prepared = [
-            session._prepared_at(one, budget, position, **price)  # noqa: SLF001 - same room
-            for one in questions
-        ]
-        costs = [one.strategy.cost for one in prepared]
-        cost = joint_cost(questions, costs, by_row=isinstance(session.unit, Row))
-        charge = Charge(
-            dataset=session.dataset,
-            analyst=session.analyst,
-            purpose=session.purpose,
-            cost=cost,
-            guarantee=str(_stated(cost, session)),
-            position=position,
-            **facts,
-        )
-        try:
-            return prepared, session.ledger.charge(charge)
-        except PositionMoved:
-            continue
-    raise DataError("The ledger is too busy: other questions were charged first; ask again.")
+def _planned(
+    desk: Desk, asked: Sequence[Posed], price: dict[str, Any], now: Situation
+) -> tuple[list[tuple[Prepared, Guarantee]], dict[str, Any]]:
+    """Prepare all questions at the same place in the policy, to be charged as one."""
+    prepared = [desk.prepared(one.question, now, **price) for one in asked]
+    cost = joint_cost(
+        [one.question for one in asked],
+        [one.strategy.cost for one in prepared],
+        by_row=isinstance(desk.opened.unit, Row),
+    )
+    promised = [desk.guarantee(one.strategy, now) for one in prepared]
+    stated = str(_stated(cost, desk.budget(now)))
+    return list(zip(prepared, promised, strict=True)), {"cost": cost, "guarantee": stated}
 
 
-def _stated(cost: Cost, session: Session) -> Guarantee:
+def _stated(cost: Cost, budget: Guarantee) -> Guarantee:
     """State what all the answers promise together."""
-    budget = session.budget
     delta = (
         budget.delta if isinstance(budget, ApproxDP) and (cost.mu_squared or cost.delta) else None
     )
-    return cost.guarantee(Neighbours("unbounded", session.unit), delta=delta or None)
+    return cost.guarantee(budget.neighbours, delta=delta or None)
 
 
 def joint_cost(questions: Sequence[Question], costs: Sequence[Cost], *, by_row: bool) -> Cost:

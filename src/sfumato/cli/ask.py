@@ -124,7 +124,7 @@ def ask(
 
 def kinds_of(session: Session) -> dict[str, str]:
     """Give the kind of every column of the tables that can be asked about; these are public."""
-    tables = session._open.facts.values()  # noqa: SLF001 - public facts
+    tables = session.desk.opened.facts.values()
     return {column.name.lower(): column.kind for table in tables for column in table.columns}
 
 

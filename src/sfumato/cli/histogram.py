@@ -157,7 +157,7 @@ def _bins(
     if not columns:
         raise ParameterError("Name a column to cut into bins, or ask for a map with --map LAT,LON.")
     specs = _specs(session, columns, bins or ())
-    return histogram_question(session._open, columns, bins=specs, **wanted)  # noqa: SLF001 - the same house
+    return histogram_question(session.desk.opened, columns, bins=specs, **wanted)
 
 
 def _specs(session: Session, columns: Sequence[str], given: Sequence[str]) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def _map(
     if len(cells) != 2 or not all(cell.isdecimal() for cell in cells):
         raise ParameterError("--grid wants ROWSxCOLUMNS, as in --grid 20x30.")
     return map_question(
-        session._open,  # noqa: SLF001 - the same house
+        session.desk.opened,
         latitude=names[0],
         longitude=names[1],
         box=(ends[0], ends[1], ends[2], ends[3]),

@@ -101,7 +101,5 @@ def _reading(count: int) -> Statement:
     """Write the statement that reads the accounts of so many blocks, and the rest."""
     listed = ", ".join(f":block{i}" for i in range(count))
     return Statement(
-        text(
-            f"{_RULES} UNION ALL {_POSITION} UNION ALL {_ACCOUNTS} AND block IN ({listed})"
-        )
+        text(f"{_RULES} UNION ALL {_POSITION} UNION ALL {_ACCOUNTS} AND block IN ({listed})")
     )

@@ -278,7 +278,7 @@ def test_a_session_refuses_the_delta_that_is_not_there(open_on):
     with session(engine, budget=sf.ApproxDP(10**4, 0.01)) as one:
         answered = 0
         while one.estimate(_keyed(answered), epsilon=1, delta="0.001").fits and answered < 20:
-            one.ledger.charge(one._charge(*_charged(one, _keyed(answered))))
+            _charge(one, _keyed(answered))
             answered += 1
         with pytest.raises(sf.BudgetExceeded):
             one.sql(_keyed(answered), epsilon=1, delta="0.001")
@@ -290,10 +290,15 @@ def _keyed(place):
     return f"SELECT ward, COUNT(*) FROM t WHERE n <> {place} GROUP BY ward"
 
 
-def _charged(one, text):
+def _charge(one, text):
+    """Charge a question without answering it."""
     posed = one._posed(text)
-    prepared = one._prepared(posed.question, epsilon=1, rho=None, delta="0.001")
-    return posed, text, prepared, None
+
+    def plan(now):
+        prepared = one.desk.prepared(posed.question, now, epsilon=1, delta="0.001")
+        return None, {"cost": prepared.strategy.cost, "guarantee": "as priced"}
+
+    one.desk.charged(one.desk.now(), plan, blocks=posed.blocks, question=text)
 
 
 VOLATILE = re.compile(

@@ -1,0 +1,171 @@
+"""The desk of one analyst at one dataset: the steps that every question takes, in their order.
+
+Contract: a question is priced from public facts, charged durably, and only then put to the engine;
+:meth:`Desk.charged` is the one place where a charge is made, and nothing here asks the engine
+before it. What the ledger says is read at one moment before the charge (rules, position, totals)
+and checked again by the charge itself, which refuses if somebody else came first.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sfumato.ask.answer import Answer
+from sfumato.ask.answer_tables import dumped, loaded
+from sfumato.ask.answering import numbers
+from sfumato.ask.composing import composed, outputs_of
+from sfumato.ask.paid import paid
+from sfumato.ask.pilot import amount_for
+from sfumato.ask.preparing import prepare
+from sfumato.ask.standing import Standing, smallest
+from sfumato.dp.guarantees import ZCDP
+from sfumato.dp.neighbours import Neighbours
+from sfumato.errors import DataError, ParameterError, PositionMoved
+from sfumato.govern.charging import Charge
+from sfumato.govern.purposes import check_purpose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sfumato.ask.language import Question
+    from sfumato.ask.opened import Opened
+    from sfumato.ask.posed import Posed
+    from sfumato.ask.preparing import Prepared
+    from sfumato.ask.strategy import Strategy
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.govern.charging import Receipt
+    from sfumato.govern.situation import Situation
+
+_TRIES = 20
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where one analyst asks about one dataset for one purpose."""
+
+    opened: Opened
+    analyst: str
+    purpose: str | None
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    # -- what the ledger says -------------------------------------------------------------
+
+    def now(self) -> Situation:
+        """Read the rules in force, the place in the policy and the totals; check the purpose."""
+        opened = self.opened
+        found = opened.ledger.situation(opened.dataset, self.analyst, self.purpose, opened.blocks)
+        check_purpose(opened.dataset, found.registration.purposes, self.purpose)
+        return found
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What a guarantee of this dataset is about: one unit added or removed."""
+        return Neighbours("unbounded", self.opened.unit)
+
+    def budget(self, now: Situation) -> Guarantee:
+        """Give the smallest limit that applies, whatever was spent of it."""
+        chosen = smallest([limit for _, limit, _ in now.limits()])
+        return replace(chosen, neighbours=self.neighbours)
+
+    def standing(self, now: Situation) -> Standing:
+        """Take down what was spent of every limit that applies."""
+        accounts = tuple((limit, spent) for _, limit, spent in now.limits())
+        return Standing(accounts, self.neighbours)
+
+    # -- the steps ------------------------------------------------------------------------
+
+    def ask(self, one: Posed, **price: Any) -> Answer:
+        """Answer a question: again for nothing if it was asked before, or for its price."""
+        text = one.text(self.purpose, **price)
+        with self.lock:
+            now = self.now()
+            found = self.stored(one.blocks, text)
+            if found is not None:
+                return self.again(found, one.question)
+            accuracy = price.pop("accuracy", None)
+            if accuracy is not None:
+                if price.get("epsilon") is not None or price.get("rho") is not None:
+                    raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
+                price.update(amount_for(self, now, one, accuracy, price.get("delta")))
+                now = self.now()  # a pilot question may have moved the totals on
+            return self._charged_alone(now, one, text, price)
+
+    def prepared(self, question: Question, now: Situation, **price: Any) -> Prepared:
+        """Prepare a question at the price that the policy gives it."""
+        budget = self.budget(now)
+        asked = {name: price.get(name) for name in ("epsilon", "rho", "delta")}
+        kind = "rho" if isinstance(budget, ZCDP) and asked["epsilon"] is None else "epsilon"
+        if asked[kind] is not None or asked["epsilon"] is asked["rho"] is None:
+            asked[kind] = now.registration.policy.next(budget, now.position, asked[kind])
+        return prepare(question, self.opened.unit, budget, **asked)
+
+    def guarantee(self, strategy: Strategy, now: Situation) -> Guarantee:
+        """State what one answer promises about one unit."""
+        return strategy.guarantee(self.neighbours, self.budget(now))
+
+    def stored(self, blocks: Sequence[str], text: str) -> str | None:
+        """Find the answer that this analyst has had to the same question on unchanged data."""
+        opened = self.opened
+        fingerprint = opened.fingerprint(blocks)
+        return opened.ledger.stored(opened.dataset, self.analyst, fingerprint, text)
+
+    def charged(
+        self,
+        now: Situation,
+        plan: Callable[[Situation], tuple[T, dict[str, Any]]],
+        **facts: Any,
+    ) -> tuple[T, Receipt]:
+        """Charge what is planned for this moment, and plan again if somebody came first.
+
+        ``plan`` gives what it planned, with the cost and the guarantee of the charge.
+        """
+        for _ in range(_TRIES):
+            planned, price = plan(now)
+            charge = Charge(
+                dataset=self.opened.dataset,
+                analyst=self.analyst,
+                purpose=self.purpose,
+                fingerprint=self.opened.fingerprint(facts["blocks"]),
+                position=now.position,
+                **facts,
+                **price,
+            )
+            try:
+                return planned, self.opened.ledger.charge(charge)
+            except PositionMoved:
+                now = self.now()
+        raise DataError("The ledger is too busy: other questions were charged first; ask again.")
+
+    def answered(self, one: Posed, text: str, prepared: Prepared, guarantee: Guarantee) -> Answer:
+        """Ask the engine, now that the charge is durable."""
+        found = numbers(prepared, self.opened.engine_of(one.blocks), self.opened.salt)
+        return Answer(
+            question=text,
+            guarantee=guarantee,
+            cost=prepared.strategy.cost,
+            standing=self.standing(self.now()),
+            kind=self.opened.kind,
+            **composed(found),
+        )
+
+    def again(self, stored: str, question: Question) -> Answer:
+        """Give a stored answer under the names that the question at hand uses."""
+        answer = loaded(stored, standing=self.standing(self.now()), kind=self.opened.kind)
+        return answer.renamed(tuple(output.name for output in outputs_of(question)))
+
+    def _charged_alone(
+        self, now: Situation, one: Posed, text: str, price: dict[str, Any]
+    ) -> Answer:
+        def plan(now: Situation) -> tuple[tuple[Prepared, Guarantee], dict[str, Any]]:
+            ready = self.prepared(one.question, now, **price)
+            promised = self.guarantee(ready.strategy, now)
+            return (ready, promised), {"cost": ready.strategy.cost, "guarantee": str(promised)}
+
+        (ready, promised), receipt = self.charged(now, plan, blocks=one.blocks, question=text)
+        ledger = self.opened.ledger
+        answer = paid(ledger, receipt, lambda: self.answered(one, text, ready, promised))
+        ledger.settle(receipt, dumped(answer))
+        return answer
