@@ -82,7 +82,7 @@ class Desk:
         text = one.text(self.purpose, **price)
         with self.lock:
             now = self.now()
-            found = self.stored(one.blocks, text)
+            found = self.repeated(one.blocks, text)
             if found is not None:
                 return self.again(found, one.question)
             accuracy = price.pop("accuracy", None)
@@ -106,11 +106,14 @@ class Desk:
         """State what one answer promises about one unit."""
         return strategy.guarantee(self.neighbours, self.budget(now))
 
-    def stored(self, blocks: Sequence[str], text: str) -> str | None:
-        """Find the answer that this analyst has had to the same question on unchanged data."""
+    def repeated(self, blocks: Sequence[str], text: str) -> str | None:
+        """Find the answer that this analyst has had to the same question on unchanged data.
+
+        It is given again then, which the ledger records before it happens.
+        """
         opened = self.opened
         fingerprint = opened.fingerprint(blocks)
-        return opened.ledger.stored(opened.dataset, self.analyst, fingerprint, text)
+        return opened.ledger.repeat(opened.dataset, self.analyst, fingerprint, text)
 
     def charged(
         self,

@@ -45,7 +45,7 @@ def answered_together(desk: Desk, asked: Sequence[Posed], **price: Any) -> list[
     blocks = tuple(dict.fromkeys(block for one in asked for block in one.blocks))
     with desk.lock:
         now = desk.now()
-        stored = desk.stored(blocks, text)
+        stored = desk.repeated(blocks, text)
         if stored is not None:
             both = zip(json.loads(stored), asked, strict=True)
             return [desk.again(entry, one.question) for entry, one in both]

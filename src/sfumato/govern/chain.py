@@ -21,12 +21,12 @@ from sfumato.errors import ParameterError
 GENESIS = "0" * 64
 """What stands for the hash before the first entry."""
 
-CHARGED, ANSWERED, FAILED = "charged", "answered", "failed"
+CHARGED, ANSWERED, FAILED, REPEATED = "charged", "answered", "failed", "repeated"
 REGISTERED, AMENDED, BLOCK_ADDED = "registered", "amended", "block-added"
 _ENCODER = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
 )
-RESERVED = frozenset({CHARGED, ANSWERED, FAILED, REGISTERED, AMENDED, BLOCK_ADDED})
+RESERVED = frozenset({CHARGED, ANSWERED, FAILED, REPEATED, REGISTERED, AMENDED, BLOCK_ADDED})
 """Kinds that only the ledger itself writes."""
 
 

@@ -12,9 +12,9 @@ import signal
 
 POINTS = tuple(
     f"{operation}-{step}"
-    for operation in ("charge", "settle", "fail", "register")
+    for operation in ("charge", "settle", "fail", "repeat", "register")
     for step in ("begun", "checked", "appended", "counted", "committed")
-    if (operation, step) != ("fail", "counted")  # a failure moves no totals
+    if step != "counted" or operation not in {"fail", "repeat"}  # which move no totals
 )
 """All points: before anything, after the checks, the entry, the totals, and the commit."""
 

@@ -138,6 +138,13 @@ class Ledger:
         with self._store.reading() as connection:
             return storing.stored(connection, dataset, analyst, fingerprint, question)
 
+    def repeat(self, dataset: str, analyst: str, fingerprint: str, question: str) -> str | None:
+        """Give the stored answer again, for nothing, once that is recorded; None without one."""
+        if self.stored(dataset, analyst, fingerprint, question) is None:
+            return None  # the usual case, for which no other writer has to wait
+        with self._writing("repeat") as connection:
+            return storing.repeat(connection, dataset, analyst, fingerprint, question)
+
     def spent(
         self,
         dataset: str,

@@ -2,13 +2,15 @@
 
 Contract: a charge is settled once, by an answer or by a failure; either way it stays paid. The
 answer's hash goes into the chain. :func:`stored` finds the answer to the same canonical question by
-the same analyst about unchanged data. A failure has a code from a fixed vocabulary and never
+the same analyst about unchanged data; :func:`repeat` records that it is given again, which costs
+nothing and is an entry all the same. A failure has a code from a fixed vocabulary and never
 a message.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ from sqlalchemy import insert, text
 
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.appending import append, lock_head
-from sfumato.govern.chain import ANSWERED, FAILED, Entry, check_text, key_of
+from sfumato.govern.chain import ANSWERED, FAILED, REPEATED, Entry, check_text, key_of
 from sfumato.govern.faults import reached
 from sfumato.govern.statements import Statement
 from sfumato.govern.tables import answers
@@ -27,14 +29,20 @@ if TYPE_CHECKING:
     from sfumato.govern.charging import Receipt
 
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_OUTCOME = Statement(text("SELECT kind FROM sfumato_entries WHERE refers = :charge"))
+_OUTCOME = Statement(
+    text(
+        "SELECT kind FROM sfumato_entries WHERE refers = :charge AND kind IN "
+        f"('{ANSWERED}', '{FAILED}')"
+    )
+)
 _CHARGE = Statement(text("SELECT hash FROM sfumato_entries WHERE number = :charge"))
 _STORED = Statement(
     text(
-        "SELECT answer FROM sfumato_answers WHERE dataset = :dataset AND analyst = :analyst AND "
+        "SELECT answer, charge FROM sfumato_answers WHERE dataset = :dataset AND analyst = :analyst AND "
         "fingerprint = :fingerprint AND question_key = :key ORDER BY charge DESC LIMIT 1"
     )
 )
+_CHARGED = Statement(text("SELECT blocks, purpose FROM sfumato_entries WHERE number = :charge"))
 _STORE = Statement(insert(answers))
 
 
@@ -80,11 +88,46 @@ def stored(
     connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
 ) -> str | None:
     """Find the latest answer to a question, if this analyst has one on unchanged data."""
-    key = key_of(question)
-    found = _STORED.first(
-        connection, dataset=dataset, analyst=analyst, fingerprint=fingerprint, key=key
+    found = _found(connection, dataset, analyst, fingerprint, question)
+    return None if found is None else found[0]
+
+
+def repeat(
+    connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
+) -> str:
+    """Record that an answer is given again, and give it."""
+    head = lock_head(connection)
+    found = _found(connection, dataset, analyst, fingerprint, question)
+    if found is None:
+        raise GovernanceError("There is no answer to this question that could be given again.")
+    answer, charge = found
+    ((blocks, purpose),) = _CHARGED.run(connection, charge=charge)
+    reached("repeat-checked")
+    entry = Entry(
+        REPEATED,
+        dataset=dataset,
+        blocks=tuple(json.loads(blocks)),
+        analyst=analyst,
+        purpose=purpose,
+        refers=charge,
     )
-    return None if found is None else str(found)
+    append(connection, head, entry)
+    reached("repeat-appended")
+    return answer
+
+
+def _found(
+    connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
+) -> tuple[str, int] | None:
+    """Find the latest answer to a question, and the number of its charge."""
+    rows = _STORED.run(
+        connection,
+        dataset=dataset,
+        analyst=analyst,
+        fingerprint=fingerprint,
+        key=key_of(question),
+    )
+    return (str(rows[0][0]), int(rows[0][1])) if rows else None
 
 
 def answer_hash(answer: str) -> str:

@@ -96,6 +96,8 @@ class _Replay:
             self._charge(entry)
         elif entry.kind in {chain.ANSWERED, chain.FAILED}:
             self._outcome(entry)
+        elif entry.kind == chain.REPEATED:
+            self._repeated(entry)
 
     def _rules(self, entry: Entry) -> None:
         dataset = str(entry.dataset)
@@ -137,11 +139,20 @@ class _Replay:
         if number is None or number not in self.charges or number in self.settled:
             raise _Broken("it settles no charge, or one that is settled", entry.number)
         charge = self.charges[number]
-        if (entry.dataset, entry.blocks, entry.analyst, entry.purpose) != charge[:4]:
-            raise _Broken("it names other people or data than its charge", entry.number)
+        _same_facts(entry, charge)
         self.settled.add(number)
         if entry.kind == chain.ANSWERED:
             self.answers[number] = str(entry.details.get("answer_sha256"))
+
+    def _repeated(self, entry: Entry) -> None:
+        if entry.refers not in self.answers or entry.cost is not None:
+            raise _Broken("it repeats no answer, or has a cost of its own", entry.number)
+        _same_facts(entry, self.charges[entry.refers])
+
+
+def _same_facts(entry: Entry, charge: _Charged) -> None:
+    if (entry.dataset, entry.blocks, entry.analyst, entry.purpose) != charge[:4]:
+        raise _Broken("it names other people or data than its charge", entry.number)
 
 
 def verify(connection: Connection, noted: str | None = None) -> Verification:
