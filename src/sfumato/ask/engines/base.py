@@ -27,4 +27,8 @@ class Engine(Protocol):
         """Compute exact, bounded totals."""
 
     def fingerprint(self) -> str:
-        """Give a text that changes when a row of a table changes, of a public one too."""
+        """Give a text that changes when a row of a table changes.
+
+        It has one part about all private tables and, each after a full stop, one about every
+        public table, in the order of `tables`.
+        """
