@@ -274,7 +274,9 @@ def test_concentrated_prices_are_spent_to_the_last():
     unit = Unit("p", groups=4, rows_per_group=2)
     ready = prepare(question(COUNT, median, keys=(ward(),)), unit, ZCDP(1), rho=F(1, 10))
     cost = ready.strategy.cost
-    spent = (cost.mu_squared + cost.epsilon**2) / 2
+    picked = ready.strategy.quantile_epsilon
+    spent = (cost.mu_squared + touched(ready.bound) * picked**2) / 2
+    assert spent == cost.rho
     assert spent <= F(1, 10)
     assert spent >= F(1, 10) * (1 - F(1, 2**20))
     assert ready.strategy.quantile_epsilon * touched(ready.bound) == cost.epsilon

@@ -22,8 +22,9 @@ from sfumato.ask.preparing import prepare
 from sfumato.ask.standing import Standing, smallest
 from sfumato.dp.guarantees import ZCDP
 from sfumato.dp.neighbours import Neighbours
-from sfumato.errors import DataError, ParameterError, PositionMoved
+from sfumato.errors import DataError, GovernanceError, ParameterError, PositionMoved
 from sfumato.govern.charging import Charge
+from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from sfumato.govern.charging import Receipt
     from sfumato.govern.situation import Situation
 
-_TRIES = 20
+_TRIES = 100
 T = TypeVar("T")
 
 
@@ -70,9 +71,13 @@ class Desk:
         chosen = smallest([limit for _, limit, _ in now.limits()])
         return replace(chosen, neighbours=self.neighbours)
 
-    def standing(self, now: Situation) -> Standing:
-        """Take down what was spent of every limit that applies."""
-        accounts = tuple((limit, spent) for _, limit, spent in now.limits())
+    def standing(self, now: Situation, blocks: Sequence[str] | None = None) -> Standing:
+        """Take down what was spent of every limit that applies, on some blocks or all."""
+        accounts = tuple(
+            (limit, spent)
+            for (block, _, _), limit, spent in now.limits()
+            if blocks is None or block in blocks
+        )
         return Standing(accounts, self.neighbours)
 
     # -- the steps ------------------------------------------------------------------------
@@ -93,14 +98,26 @@ class Desk:
                 now = self.now()  # a pilot question may have moved the totals on
             return self._charged_alone(now, one, text, price)
 
-    def prepared(self, question: Question, now: Situation, **price: Any) -> Prepared:
+    def prepared(self, one: Posed, now: Situation, **price: Any) -> Prepared:
         """Prepare a question at the price that the policy gives it."""
-        budget = self.budget(now)
+        budget, policy = self.budget(now), now.registration.policy
         asked = {name: price.get(name) for name in ("epsilon", "rho", "delta")}
         kind = "rho" if isinstance(budget, ZCDP) and asked["epsilon"] is None else "epsilon"
+        if kind == "epsilon" and isinstance(budget, ZCDP) and not isinstance(policy, Free):
+            raise GovernanceError(
+                f"The policy of this dataset ({policy}) deals out ρ, and an ε was wanted; leave "
+                "the amount out to take what the policy gives."
+            )
         if asked[kind] is not None or asked["epsilon"] is asked["rho"] is None:
-            asked[kind] = now.registration.policy.next(budget, now.position, asked[kind])
-        return prepare(question, self.opened.unit, budget, **asked)
+            position = now.position(self._deciding_scope(now), one.blocks)
+            asked[kind] = policy.next(budget, position, asked[kind])
+        standing = self.standing(now, one.blocks)
+        return prepare(one.question, self.opened.unit, budget, standing=standing, **asked)
+
+    def _deciding_scope(self, now: Situation) -> str:
+        """Name the scope whose limit a policy deals out: that of the smallest."""
+        chosen = smallest([limit for _, limit, _ in now.limits()])
+        return next(scope for (_, scope, _), limit, _ in now.limits() if limit == chosen)
 
     def guarantee(self, strategy: Strategy, now: Situation) -> Guarantee:
         """State what one answer promises about one unit."""
@@ -132,7 +149,7 @@ class Desk:
                 analyst=self.analyst,
                 purpose=self.purpose,
                 fingerprint=self.opened.fingerprint(facts["blocks"]),
-                position=now.position,
+                **self._position(now, facts["blocks"]),
                 **facts,
                 **price,
             )
@@ -141,6 +158,13 @@ class Desk:
             except PositionMoved:
                 now = self.now()
         raise DataError("The ledger is too busy: other questions were charged first; ask again.")
+
+    def _position(self, now: Situation, blocks: tuple[str, ...]) -> dict[str, Any]:
+        """State for which place in the policy a charge was planned, where that matters."""
+        if isinstance(now.registration.policy, Free):
+            return {}
+        scope = self._deciding_scope(now)
+        return {"scope": scope, "position": now.position(scope, blocks)}
 
     def answered(self, one: Posed, text: str, prepared: Prepared, guarantee: Guarantee) -> Answer:
         """Ask the engine, now that the charge is durable."""
@@ -163,7 +187,7 @@ class Desk:
         self, now: Situation, one: Posed, text: str, price: dict[str, Any]
     ) -> Answer:
         def plan(now: Situation) -> tuple[tuple[Prepared, Guarantee], dict[str, Any]]:
-            ready = self.prepared(one.question, now, **price)
+            ready = self.prepared(one, now, **price)
             promised = self.guarantee(ready.strategy, now)
             return (ready, promised), {"cost": ready.strategy.cost, "guarantee": str(promised)}
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from sfumato.ask.accuracy import errors, needs_size
 from sfumato.ask.answer import Estimate, check_confidence
 from sfumato.ask.composing import bounding_notes
-from sfumato.dp.accounting.filters import fits
 
 if TYPE_CHECKING:
     from sfumato.ask.preparing import Prepared
@@ -37,7 +36,7 @@ def estimated(
         cost,
         guarantee,
         standing.remaining,
-        all(fits(limit, spent.plus(cost)) for limit, spent in standing.accounts),
+        standing.covers(cost),
         {} if prepared.searched else errors(prepared, confidence),
         confidence,
         prepared.strategy.price.kind,

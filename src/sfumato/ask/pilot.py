@@ -35,12 +35,14 @@ def amount_for(
     desk: Desk, now: Situation, one: Posed, accuracy: float, delta: Stated | None
 ) -> dict[str, Fraction]:
     """Find the least ε, or ρ in a session of that kind, at which every number is accurate."""
-    budget = desk.budget(now)
+    budget, standing = desk.budget(now), desk.standing(now, one.blocks)
     name = "rho" if isinstance(budget, ZCDP) else "epsilon"
 
     def at(amount: Any) -> Prepared:
         price: dict[str, Any] = {"epsilon": None, "rho": None, name: amount}
-        return prepare(one.question, desk.opened.unit, budget, delta=delta, **price)
+        return prepare(
+            one.question, desk.opened.unit, budget, delta=delta, standing=standing, **price
+        )
 
     first = at(1)
     if first.searched or first.wanted.parts.quantiles:
@@ -48,7 +50,10 @@ def amount_for(
             "accuracy= is for counts, sums and means of terms with declared bounds; give "
             "epsilon= instead, or declare bounds."
         )
-    size = _rows_at_least(desk, now, one, name) if needs_size(first) else None
+    size = None
+    if needs_size(first):
+        size = _rows_at_least(desk, now, one, name)
+        standing = desk.standing(desk.now(), one.blocks)  # less is left now
     return {name: least_amount(at, accuracy, size=size)}
 
 

@@ -31,12 +31,17 @@ class Posed:
     question: Question
     blocks: tuple[str, ...]
 
+    @property
+    def _finds_keys(self) -> bool:
+        """Whether groups have to be found, which is all that a stated δ is for."""
+        return any(key.values is None for key in self.question.keys)
+
     def text(self, purpose: str | None = None, **price: Any) -> str:
         """Give the canonical text of the question at a price, for a purpose."""
         named = {
-            name: str(stated(value)) if name != "accuracy" else str(value)
+            name: str(stated(value))
             for name, value in price.items()
-            if value is not None
+            if value is not None and (name != "delta" or self._finds_keys)
         }
         whole = {"question": canonical(self.question), "price": named, "blocks": self.blocks}
         if purpose is not None:

@@ -1,8 +1,8 @@
 """Everything about a question that is decided before data are touched.
 
 Contract: :func:`prepare` chooses the bound, the noise and the cost of a question from the question,
-the unit, the budget and the price. What it returns, and whether it refuses, is the same for
-every data set.
+the unit, the budget, what was spent of it, and the price. What it returns, and whether it refuses,
+is the same for every data set.
 
 Bounds that have to be found are unknown at this point. The *shares* of the price are not, and
 noise is scaled to bounds afterwards, so the cost is what it will be; :meth:`Prepared.bounded`
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.ask.measuring import Breakdown
     from sfumato.ask.pricing import Price
     from sfumato.ask.request import Bound
+    from sfumato.ask.standing import Standing
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
@@ -75,7 +76,11 @@ class Prepared:
         wanted = replace(self.wanted, parts=_parts(question, self.bound))
         scaled = strategy(wanted, self.strategy.price)
         paid, charged = scaled.cost, self.strategy.cost
-        if paid.epsilon > charged.epsilon or paid.mu_squared > charged.mu_squared:
+        if (
+            paid.epsilon > charged.epsilon
+            or paid.epsilon_squared > charged.epsilon_squared
+            or paid.mu_squared > charged.mu_squared
+        ):
             raise AssertionError("noise for found bounds costs more than was charged")
         return replace(self, question=question, wanted=wanted, strategy=scaled)
 
@@ -88,13 +93,22 @@ def prepare(
     epsilon: Stated | None = None,
     rho: Stated | None = None,
     delta: Stated | None = None,
+    standing: Standing | None = None,
 ) -> Prepared:
-    """Choose the cheapest noise that answers a question at a price."""
+    """Choose the least noise that answers a question at a price and fits what is left.
+
+    Where none fits it is the least noise of all, which the ledger then refuses.
+    """
     if any(m.aggregate == "people" and m.where is not None for m in question.measures):
         raise refuse("unsupported", what="FILTER of COUNT(DISTINCT person), where WHERE serves,")
     finds_keys = any(key.values is None for key in question.keys)
-    prices = offers(budget, epsilon=epsilon, rho=rho, delta=delta, finds_keys=finds_keys)
-    chosen = _quietest([prepare_at(question, unit, price) for price in prices])
+    available = None if standing is None else standing.first_delta
+    prices = offers(
+        budget, epsilon=epsilon, rho=rho, delta=delta, finds_keys=finds_keys, available=available
+    )
+    found = [prepare_at(question, unit, price) for price in prices]
+    fitting = [one for one in found if standing is None or standing.covers(one.strategy.cost)]
+    chosen = _quietest(fitting or found)
     if chosen.strategy.cost.is_nothing:
         raise ParameterError(
             "All that is asked for is 0 whatever the data are, since bounds leave no other value; "

@@ -5,7 +5,7 @@ prices at which the session could answer. A :class:`Price` is pure (ε, for geom
 Gaussian (for normal noise), and carries the failure δ that finding keys privately takes.
 
 * A ``PureDP`` budget allows pure prices and no δ.
-* A ``ZCDP`` budget allows Gaussian prices (``rho=``) and pure ones (``epsilon=``, charged ε²/2).
+* A ``ZCDP`` budget allows Gaussian prices (``rho=``) and pure ones (``epsilon=``, charged Σεᵢ²/2).
 * An ``ApproxDP(E, D)`` budget allows both: ε with Gaussian noise means the noise that is
   (ε, D − δ)-private by itself; the account folds Gaussians into one and is smaller than the sum.
 """
@@ -59,14 +59,14 @@ class Price:
     def pure_epsilon(self, share: Fraction, parts: int) -> Fraction:
         """Give the ε of each of ``parts`` pure mechanisms that ``share`` of the price buys.
 
-        In a price of ρ they are charged (Σε)²/2 together, so Σε = √(2ρ·share), rounded down.
+        In a price of ρ each is charged ε²/2, so ε = √(2ρ·share/parts), rounded down.
         """
         if self.rho is None:
             assert self.epsilon is not None
             return self.epsilon * share / parts
-        square = 2 * self.rho * share
+        square = 2 * self.rho * share / parts
         root = math.isqrt(square.numerator * _FINE * _FINE // square.denominator)
-        return Fraction(root, _FINE) / parts
+        return Fraction(root, _FINE)
 
 
 @lru_cache(maxsize=256)
@@ -81,8 +81,13 @@ def offers(
     rho: Stated | None,
     delta: Stated | None,
     finds_keys: bool,
+    available: Fraction | None = None,
 ) -> Sequence[Price]:
-    """List the prices at which a session could answer; the one with the least noise is taken."""
+    """List the prices at which a session could answer; the one with the least noise is taken.
+
+    ``available`` is the δ that the account has for a first Gaussian answer, where that is less
+    than all of the budget's.
+    """
     if (epsilon is None) == (rho is None):
         raise ParameterError("Say what the answer may cost: epsilon=0.1, rho=0.01 or accuracy=….")
     amount = _positive(epsilon, "ε (epsilon)") if rho is None else _positive(rho, "ρ (rho)")
@@ -97,7 +102,8 @@ def offers(
     pure = Price("pure", epsilon=amount, delta=failure)
     if not isinstance(budget, ApproxDP) or not budget.delta:
         return (pure,)
-    calibration = budget.exact_delta - failure
+    whole = budget.exact_delta if not available else min(available, budget.exact_delta)
+    calibration = whole - failure
     if calibration <= 0:
         raise ParameterError(
             "delta= is smaller than the δ of the session's budget; the noise needs some of it."

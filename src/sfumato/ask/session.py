@@ -231,7 +231,7 @@ class Session:
 
         one = self._posed(question, bounds, keys)
         desk, now = self.desk, self.desk.now()
-        prepared = desk.prepared(one.question, now, epsilon=epsilon, rho=rho, delta=delta)
+        prepared = desk.prepared(one, now, epsilon=epsilon, rho=rho, delta=delta)
         promised = desk.guarantee(prepared.strategy, now)
         return estimated(prepared, promised, desk.standing(now), confidence)
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sfumato.dp.accounting.filters import left, total
-from sfumato.dp.guarantees import ZCDP, PureDP
+from sfumato.dp.accounting.filters import first_delta, fits, left, total
+from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.govern.limits import share_left
 from sfumato.govern.policies import amount_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from fractions import Fraction
 
-    from sfumato.dp.accounting.costs import Spent
+    from sfumato.dp.accounting.costs import Cost, Spent
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import Neighbours
 
@@ -28,6 +29,20 @@ class Standing:
 
     accounts: tuple[tuple[Guarantee, Spent], ...]
     neighbours: Neighbours
+
+    def covers(self, cost: Cost) -> bool:
+        """Tell whether one more charge keeps every limit."""
+        return all(fits(limit, spent.plus(cost)) for limit, spent in self.accounts)
+
+    @property
+    def first_delta(self) -> Fraction | None:
+        """The δ that a first Gaussian answer may take by every limit with one; None after it."""
+        found = [
+            first_delta(limit, spent)
+            for limit, spent in self.accounts
+            if isinstance(limit, ApproxDP) and spent.opening is None
+        ]
+        return min(found, default=None)
 
     @property
     def tightest(self) -> tuple[Guarantee, Spent]:
@@ -58,6 +73,8 @@ class Standing:
 
 def smallest(limits: Sequence[Guarantee]) -> Guarantee:
     """Give the smallest of the limits that apply, which decides what a question may cost.
+
+    Of equal ones it is the first.
 
     Of limits of several kinds, one of the strictest kind decides: noise that a pure limit allows
     has a place in all of them, and ρ has one in those that allow a δ.

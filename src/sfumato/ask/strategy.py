@@ -64,8 +64,7 @@ class Strategy:
         """State what the answer alone promises: what its price says, since it costs no more."""
         price = self.price
         if isinstance(budget, ZCDP):
-            rho = (self.cost.mu_squared + self.cost.epsilon**2) / 2
-            return ZCDP(stated_up(rho), neighbours=neighbours)
+            return ZCDP(stated_up(self.cost.rho), neighbours=neighbours)
         assert price.epsilon is not None
         delta = price.delta + (price.calibration or 0)
         if not delta:
@@ -107,7 +106,7 @@ def strategy(wanted: Wanted, price: Price) -> Strategy:
     epsilon = price.pure_epsilon(shares.picks, picks) if picks else None
     noises, people, search, cost = _additive(wanted, price, shares)
     if epsilon is not None:
-        cost += Cost(epsilon=epsilon * picks)
+        cost += Cost.of_equal(epsilon, picks)
     if price.delta:
         cost += Cost(delta=price.delta)
     return Strategy(price, noises, people, epsilon, search, cost)

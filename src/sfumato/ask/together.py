@@ -9,11 +9,11 @@ person with several rows, all costs add up. One charge is made for all before an
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answer_tables import dumped
+from sfumato.ask.composing import outputs_of
 from sfumato.ask.disjoint import disjoint
 from sfumato.ask.language import Filter, Logic, Scan
 from sfumato.ask.paid import paid
@@ -21,6 +21,7 @@ from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.neighbours import Row
 from sfumato.errors import ParameterError
+from sfumato.govern.chain import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,38 +38,53 @@ _MOST = 200
 
 
 def answered_together(desk: Desk, asked: Sequence[Posed], **price: Any) -> list[Answer]:
-    """Charge several questions at once and answer them."""
+    """Charge the questions that were not answered before at once, and answer them all."""
     if not asked or len(asked) > _MOST:
         raise ParameterError(f"Ask between 1 and {_MOST} questions together.")
     texts = [one.text(desk.purpose, **price) for one in asked]
-    text = json.dumps(texts, ensure_ascii=False)
-    blocks = tuple(dict.fromkeys(block for one in asked for block in one.blocks))
     with desk.lock:
         now = desk.now()
-        stored = desk.repeated(blocks, text)
-        if stored is not None:
-            both = zip(json.loads(stored), asked, strict=True)
-            return [desk.again(entry, one.question) for entry, one in both]
-        ready, receipt = desk.charged(
-            now, partial(_planned, desk, asked, price), blocks=blocks, question=text
-        )
+        found: dict[str, Answer] = {}
+        for one, text in zip(asked, texts, strict=True):
+            known = desk.repeated(one.blocks, text) if text not in found else None
+            if known is not None:
+                found[text] = desk.again(known, one.question)
+        new = {text: one for one, text in zip(asked, texts, strict=True) if text not in found}
+        if new:
+            found |= _charged(desk, now, new, price)
+    names = (tuple(output.name for output in outputs_of(one.question)) for one in asked)
+    return [found[text].renamed(name) for text, name in zip(texts, names, strict=True)]
 
-        def work() -> list[Answer]:
-            return [
-                desk.answered(one, name, prepared, promised)
-                for one, name, (prepared, promised) in zip(asked, texts, ready, strict=True)
-            ]
 
-        answers = paid(desk.opened.ledger, receipt, work)
-        desk.opened.ledger.settle(receipt, json.dumps([dumped(answer) for answer in answers]))
-    return answers
+def _charged(
+    desk: Desk, now: Situation, new: dict[str, Posed], price: dict[str, Any]
+) -> dict[str, Answer]:
+    """Charge questions as one, and answer each."""
+    texts, asked = tuple(new), list(new.values())
+    blocks = tuple(dict.fromkeys(block for one in asked for block in one.blocks))
+    joint = (
+        {"question": joined(texts), "parts": texts} if len(texts) > 1 else {"question": texts[0]}
+    )
+    ready, receipt = desk.charged(
+        now, partial(_planned, desk, asked, price), blocks=blocks, **joint
+    )
+
+    def work() -> list[Answer]:
+        return [
+            desk.answered(one, text, prepared, promised)
+            for text, one, (prepared, promised) in zip(texts, asked, ready, strict=True)
+        ]
+
+    answers = paid(desk.opened.ledger, receipt, work)
+    desk.opened.ledger.settle(receipt, *(dumped(answer) for answer in answers))
+    return dict(zip(texts, answers, strict=True))
 
 
 def _planned(
     desk: Desk, asked: Sequence[Posed], price: dict[str, Any], now: Situation
 ) -> tuple[list[tuple[Prepared, Guarantee]], dict[str, Any]]:
     """Prepare all questions at the same place in the policy, to be charged as one."""
-    prepared = [desk.prepared(one.question, now, **price) for one in asked]
+    prepared = [desk.prepared(one, now, **price) for one in asked]
     cost = joint_cost(
         [one.question for one in asked],
         [one.strategy.cost for one in prepared],
@@ -97,6 +113,7 @@ def joint_cost(questions: Sequence[Question], costs: Sequence[Cost], *, by_row: 
         max(one.epsilon for one in sums),
         max(one.mu_squared for one in sums),
         max(one.delta for one in sums),
+        epsilon_squared=max(one.epsilon_squared for one in sums),
     )
 
 

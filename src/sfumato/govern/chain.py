@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 GENESIS = "0" * 64
 """What stands for the hash before the first entry."""
 
 CHARGED, ANSWERED, FAILED, REPEATED = "charged", "answered", "failed", "repeated"
 REGISTERED, AMENDED, BLOCK_ADDED = "registered", "amended", "block-added"
+_HALF = re.compile("[\ud800-\udfff]")
 _ENCODER = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
 )
@@ -76,9 +81,21 @@ def key_of(question: str) -> str:
     return hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def joined(questions: Sequence[str]) -> str:
+    """Write several questions that are charged together as one text."""
+    return canonical(list(questions))
+
+
+def parts_of(question: str, count: int) -> tuple[str, ...]:
+    """Read the questions of a charge that has so many answers."""
+    if count == 1:
+        return (question,)
+    return tuple(json.loads(question))
+
+
 def check_text(text: str) -> None:
     """Refuse a text that a database cannot keep."""
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if "\0" in text or (not text.isascii() and _HALF.search(text)):
         raise ParameterError(
             "A text for the ledger holds a character that cannot be kept: a NUL or half of a "
             "surrogate pair."

@@ -1,8 +1,8 @@
 """A charge: checked against every limit and on disk before the data is touched.
 
 Contract: :func:`charge` runs inside one writing transaction. It sees the totals that all
-charges before it left, refuses what does not fit, and appends the entry, moves the totals and
-the position on; all of that is there after the commit, or none of it. Totals are kept, never
+charges before it left, refuses what does not fit, and appends the entry and moves the totals
+on; all of that is there after the commit, or none of it. Totals are kept, never
 summed again, so a charge costs the same after a million questions.
 """
 
@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from sfumato.errors import GovernanceError, ParameterError, PositionMoved
 from sfumato.govern.appending import append, lock_head
-from sfumato.govern.chain import CHARGED, Entry, canonical, check_text
+from sfumato.govern.chain import CHARGED, Entry, canonical, check_text, joined
 from sfumato.govern.faults import reached
 from sfumato.govern.limits import check
 from sfumato.govern.policies import Free
@@ -33,17 +33,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Charge", "PositionMoved", "Receipt", "charge"]
 
-_MOVE_ON = Statement(
-    text(
-        "INSERT INTO sfumato_positions (dataset, analyst, charges) VALUES (:dataset, :analyst, 1) "
-        "ON CONFLICT (dataset, analyst) DO UPDATE SET charges = sfumato_positions.charges + 1"
-    )
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """A question about to be answered, and what its answer will cost."""
+    """A question about to be answered, and what its answer will cost.
+
+    ``position`` is the number of earlier charges in ``scope`` for which it was planned, or None
+    where the policy does not go by it. Questions that are charged together are ``parts``, and
+    ``question`` is :func:`~sfumato.govern.chain.joined` of them.
+    """
 
     dataset: str
     analyst: str
@@ -54,12 +52,16 @@ class Charge:
     purpose: str | None = None
     blocks: tuple[str, ...] = (MAIN,)
     position: int | None = None
+    scope: str = "analyst"
+    parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         given: object = self.blocks
         if isinstance(given, str) or not self.blocks:
             raise ParameterError("A charge names the blocks it reads, as in blocks=('main',).")
         object.__setattr__(self, "blocks", tuple(sorted(set(self.blocks))))
+        if self.parts and self.question != joined(self.parts):
+            raise ParameterError("The question of a joint charge names its parts.")
         if not self.analyst:
             raise ParameterError("A charge names its analyst.")
         for value in (self.dataset, self.analyst, self.purpose, self.question, self.guarantee):
@@ -90,7 +92,6 @@ def charge(connection: Connection, wanted: Charge) -> Receipt:
         entry = append(connection, head, _entry(wanted))
         reached("charge-appended")
         _keep(connection, wanted.dataset, totals)
-        _MOVE_ON.run(connection, dataset=wanted.dataset, analyst=wanted.analyst)
     reached("charge-counted")
     return Receipt(entry.number, entry.hash, wanted)
 
@@ -115,10 +116,10 @@ def _check_rules(connection: Connection, now: Situation, wanted: Charge) -> None
             f"The policy of {wanted.dataset!r} ({registration.policy}) goes by the number of "
             "earlier questions, so a charge states the position it was planned for."
         )
-    if wanted.position not in {None, now.position}:
+    if wanted.position not in {None, now.position(wanted.scope)}:
         raise PositionMoved(
-            f"This question was planned after {wanted.position} others, and {now.position} were "
-            "charged meanwhile; plan it again."
+            f"This question was planned after {wanted.position} others, and others were charged "
+            "meanwhile; plan it again."
         )
 
 

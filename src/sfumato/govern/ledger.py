@@ -36,7 +36,7 @@ from sfumato.govern.remaining import Account, Remaining, accounts_of, remaining
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -77,10 +77,20 @@ class Ledger:
         """Close the connection; a ledger in memory is gone then."""
         self._store.close()
 
-    def register(self, registration: Registration) -> None:
-        """Register a dataset; the same registration again changes nothing, another is refused."""
+    def register(
+        self,
+        registration: Registration,
+        *,
+        salt: bytes | None = None,
+        fingerprint: str | None = None,
+    ) -> None:
+        """Register a dataset; the same registration again changes nothing, another is refused.
+
+        ``salt`` is the secret with which fingerprints are keyed, whose hash the rules hold, and
+        ``fingerprint`` that of the rows it is registered with.
+        """
         with self._writing("register") as connection:
-            registering.register(connection, registration)
+            registering.register(connection, registration, salt, fingerprint)
 
     def amend(
         self,
@@ -89,15 +99,29 @@ class Ledger:
         limits: Limits | None = None,
         purposes: tuple[str, ...] | None = None,
         policy: Policy | None = None,
+        public: Sequence[str] | None = None,
         reason: str | None = None,
     ) -> Registration:
-        """Change what an owner may change, and record it; give the registration now in force."""
+        """Change what an owner may change, and record it; give the registration now in force.
+
+        ``public`` names public tables that are new or have changed: the next session that names
+        one registers its rows.
+        """
         given = {"limits": limits, "purposes": purposes, "policy": policy}
-        changes = {name: value for name, value in given.items() if value is not None}
+        changes: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
+        if isinstance(public, str) or not all(public or ()):
+            raise ParameterError("Public tables are a list of names, such as public=['wards'].")
+        if public:
+            changes["public"] = dict.fromkeys(public)
         if not changes:
-            raise ParameterError("An amendment changes limits=, purposes= or policy=.")
+            raise ParameterError("An amendment changes limits=, purposes=, policy= or public=.")
         with self._store.writing() as connection:
             return registering.amend(connection, dataset, changes, reason)
+
+    def add_public(self, dataset: str, tables: Mapping[str, Any]) -> Registration:
+        """Describe public tables that an amendment has named; others are refused."""
+        with self._store.writing() as connection:
+            return registering.add_public(connection, dataset, tables)
 
     def add_block(self, dataset: str, block: str, *, fingerprint: str | None = None) -> None:
         """Add a block of new rows with totals of its own; only where the unit is a row."""
@@ -114,6 +138,11 @@ class Ledger:
         with self._store.reading() as connection:
             return registering.find(connection, dataset)
 
+    def salt(self, dataset: str) -> bytes | None:
+        """Read the secret with which the fingerprints of a dataset are keyed."""
+        with self._store.reading() as connection:
+            return registering.find_salt(connection, dataset)
+
     def charge(self, charge: Charge) -> Receipt:
         """Charge for a question before it is answered; on disk when this returns.
 
@@ -123,10 +152,10 @@ class Ledger:
         with self._writing("charge") as connection:
             return charging.charge(connection, charge)
 
-    def settle(self, receipt: Receipt, answer_json: str) -> None:
-        """Record the answer to a charge, and keep it for when the question is asked again."""
+    def settle(self, receipt: Receipt, *answers: str) -> None:
+        """Record the answer, as JSON, to each question of a charge, for when it is asked again."""
         with self._writing("settle") as connection:
-            storing.settle(connection, receipt, answer_json)
+            storing.settle(connection, receipt, *answers)
 
     def fail(self, receipt: Receipt, reason_code: str) -> None:
         """Record that a charge could not be answered; it stays paid."""
@@ -190,8 +219,8 @@ class Ledger:
             return accounts_of(connection, dataset)
 
     def position(self, dataset: str, analyst: str) -> int:
-        """Count the charges of an analyst on a dataset."""
-        return self.situation(dataset, analyst).position
+        """Count the charges of an analyst on the rows that a dataset was registered with."""
+        return self.situation(dataset, analyst).position("analyst")
 
     def record(self, kind: str, details: Mapping[str, Any]) -> Entry:
         """Record something else that happened, such as a release."""

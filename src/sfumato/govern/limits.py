@@ -109,8 +109,10 @@ def check(
             _no_place(which, limit, "Gaussian noise"), limit=scope, remaining=left(limit, spent)
         )
     requested, remaining, difference = _side_by_side(limit, spent, after)
+    mixed = isinstance(limit, ApproxDP) and spent.opening is not None
+    why = " (beside answers with normal noise ε does not simply add up)" if mixed else ""
     raise BudgetExceeded(
-        f"This question does not fit into {which}: requested {in_short(requested)}, remaining "
+        f"This question does not fit into {which}: requested {in_short(requested)}{why}, remaining "
         f"{in_short(remaining)}, difference {in_short(difference)}.",
         limit=scope,
         requested=requested,

@@ -1,11 +1,14 @@
 """What the owner fixed about a dataset: unit, rules, purposes, limits, policy, blocks.
 
 Contract: the first registration of a dataset holds. The same one later changes nothing; another
-one is refused and told what differs. The owner changes limits, purposes and policy by an
-amendment, which is an entry of the ledger; unit and rules (bounds, public keys: any JSON) never
-change, because what was answered rests on them. A limit that is raised because of what the
+one is refused and told what differs. The owner changes limits, purposes, policy and public tables
+by an amendment, which is an entry of the ledger; unit and rules (bounds, public keys: any JSON)
+never change, because what was answered rests on them. A limit that is raised because of what the
 answers said is the owner's decision and outside the theorem of the filter, which knows limits
 that were fixed before.
+
+A dataset may have a salt, a secret with which its fingerprints are keyed. It is kept beside the
+chain, is in no entry and no export; the rules hold its SHA-256.
 
 A block is a set of rows that were added later, with totals of its own under the same limits. That
 is sound only if no person has rows in two blocks, so only where the unit is a row.
@@ -13,6 +16,7 @@ is sound only if no person has rows in two blocks, so only where the unit is a r
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -34,16 +38,26 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from sfumato.govern.appending import Head
+
 MAIN = "main"
 """The block of the rows that a dataset was registered with."""
 
+SALT_HASH = "salt_sha256"
+"""The rule that holds the hash of the salt."""
+
 _BODY = Statement(text("SELECT body FROM sfumato_registrations WHERE dataset = :dataset"))
+_SALT = Statement(text("SELECT salt FROM sfumato_registrations WHERE dataset = :dataset"))
 _BLOCKS = Statement(text("SELECT block FROM sfumato_blocks WHERE dataset = :dataset"))
 
 
 @dataclass(frozen=True)
 class Registration:
-    """What the owner of a dataset fixed before anybody asked."""
+    """What the owner of a dataset fixed before anybody asked.
+
+    ``public`` describes the public tables by name; None stands for one whose rows are registered
+    by the next session that names it.
+    """
 
     dataset: str
     limits: Limits
@@ -51,6 +65,7 @@ class Registration:
     rules: Mapping[str, Any] = field(default_factory=dict)
     purposes: tuple[str, ...] = ()
     policy: Policy = field(default_factory=Free)
+    public: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.dataset or not isinstance(self.dataset, str):
@@ -66,8 +81,9 @@ class Registration:
             )
         try:
             object.__setattr__(self, "rules", json.loads(canonical(dict(self.rules))))
+            object.__setattr__(self, "public", json.loads(canonical(dict(self.public))))
         except (TypeError, ValueError):
-            raise ParameterError("The rules of a dataset are plain JSON.") from None
+            raise ParameterError("The rules and public tables of a dataset are plain JSON.") from None
 
     def to_json(self) -> dict[str, Any]:
         """Give the registration as plain JSON."""
@@ -78,6 +94,7 @@ class Registration:
             "purposes": list(self.purposes),
             "limits": self.limits.to_json(),
             "policy": self.policy.to_json(),
+            "public": self.public,
         }
 
 
@@ -92,6 +109,7 @@ def registration_from(body: str) -> Registration:
         purposes=tuple(entry["purposes"]),
         limits=Limits.from_json(entry["limits"]),
         policy=policy_from_json(entry["policy"]),
+        public=entry["public"],
     )
 
 
@@ -109,19 +127,44 @@ def needed(connection: Connection, dataset: str) -> Registration:
     return found
 
 
-def register(connection: Connection, wanted: Registration) -> None:
-    """Register a dataset, or see that it is registered just so."""
+def salt_hash(salt: bytes) -> str:
+    """Hash a salt, which is drawn from too many to be found by trying."""
+    return hashlib.sha256(salt).hexdigest()
+
+
+def find_salt(connection: Connection, dataset: str) -> bytes | None:
+    """Read the secret with which the fingerprints of a dataset are keyed."""
+    kept = _SALT.first(connection, dataset=dataset)
+    return None if kept is None else bytes.fromhex(kept)
+
+
+def register(
+    connection: Connection,
+    wanted: Registration,
+    salt: bytes | None = None,
+    fingerprint: str | None = None,
+) -> None:
+    """Register a dataset and the rows it has, or see that it is registered just so."""
+    if salt is not None and wanted.rules.get(SALT_HASH) != salt_hash(salt):
+        raise ParameterError(f"The rule {SALT_HASH!r} is the SHA-256 of the salt.")
     head = lock_head(connection)
     found = find(connection, wanted.dataset)
     if found is not None:
         _same(found, wanted)
         return
     reached("register-checked")
-    entry = Entry(REGISTERED, dataset=wanted.dataset, details={"registration": wanted.to_json()})
+    entry = Entry(
+        REGISTERED,
+        dataset=wanted.dataset,
+        blocks=(MAIN,),
+        fingerprint=fingerprint,
+        details={"registration": wanted.to_json()},
+    )
     append(connection, head, entry)
     reached("register-appended")
     body = canonical(wanted.to_json())
-    connection.execute(insert(registrations).values(dataset=wanted.dataset, body=body))
+    kept = None if salt is None else salt.hex()
+    connection.execute(insert(registrations).values(dataset=wanted.dataset, body=body, salt=kept))
     connection.execute(insert(blocks).values(dataset=wanted.dataset, block=MAIN))
     reached("register-counted")
 
@@ -129,16 +172,37 @@ def register(connection: Connection, wanted: Registration) -> None:
 def amend(
     connection: Connection, dataset: str, changes: Mapping[str, Any], reason: str | None
 ) -> Registration:
-    """Change limits, purposes or policy, and record it."""
+    """Change limits, purposes, policy or public tables, and record it."""
     head = lock_head(connection)
-    new = replace(needed(connection, dataset), **changes)
+    old = needed(connection, dataset)
+    public = {**old.public, **changes.get("public", {})}
+    return _amended(connection, head, replace(old, **{**changes, "public": public}), reason)
+
+
+def add_public(connection: Connection, dataset: str, tables: Mapping[str, Any]) -> Registration:
+    """Describe public tables that an amendment has named; what is described stays so."""
+    head = lock_head(connection)
+    old = needed(connection, dataset)
+    for name, table in tables.items():
+        if name not in old.public or old.public[name] not in (None, table):
+            raise GovernanceError(
+                f"The public table {name!r} of {dataset!r} is not registered, or with other rows; "
+                "its owner changes that by Ledger.amend."
+            )
+    new = replace(old, public={**old.public, **tables})
+    return old if new == old else _amended(connection, head, new, None)
+
+
+def _amended(
+    connection: Connection, head: Head, new: Registration, reason: str | None
+) -> Registration:
     details: dict[str, Any] = {"registration": new.to_json()}
     if reason is not None:
         details["reason"] = reason
-    append(connection, head, Entry(AMENDED, dataset=dataset, details=details))
+    append(connection, head, Entry(AMENDED, dataset=new.dataset, details=details))
     connection.execute(
         update(registrations)
-        .where(registrations.c.dataset == dataset)
+        .where(registrations.c.dataset == new.dataset)
         .values(body=canonical(new.to_json()))
     )
     return new
@@ -173,6 +237,6 @@ def _same(found: Registration, wanted: Registration) -> None:
     if different:
         raise GovernanceError(
             f"The dataset {found.dataset!r} is registered with other {' and '.join(different)}; "
-            "what its owner fixed is changed by Ledger.amend (limits, purposes, policy) or not at "
-            "all (unit, rules)."
+            "what its owner fixed is changed by Ledger.amend (limits, purposes, policy, public) or "
+            "not at all (unit, rules)."
         )

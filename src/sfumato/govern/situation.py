@@ -1,7 +1,7 @@
 """What a charge is judged by, as it stands at one moment, read in one statement.
 
-Contract: :func:`read` gives the registration of a dataset, the number of charges an analyst has
-made, and the totals of all three scopes on the blocks asked for: all of one state of the ledger.
+Contract: :func:`read` gives the registration of a dataset and the totals of all three scopes on
+the blocks asked for, with the number of charges in each: all of one state of the ledger.
 Inside a writing transaction it comes after the lock on the head, never together with it: a
 statement that waits for a lock may go on with what it saw before it waited.
 """
@@ -36,10 +36,6 @@ _RULES = (
     "SELECT 'rules' AS part, '' AS block, '' AS scope, '' AS name, body AS value "
     "FROM sfumato_registrations WHERE dataset = :dataset"
 )
-_POSITION = (
-    "SELECT 'position', '', '', '', CAST(charges AS TEXT) "
-    "FROM sfumato_positions WHERE dataset = :dataset AND analyst = :analyst"
-)
 _ACCOUNTS = (
     "SELECT 'spent', block, scope, name, spent FROM sfumato_accounts WHERE dataset = :dataset "
     "AND scope IN ('dataset', 'analyst', 'purpose') AND name IN ('', :analyst, :purpose)"
@@ -48,11 +44,18 @@ _ACCOUNTS = (
 
 @dataclass(frozen=True)
 class Situation:
-    """The rules in force, the place in the policy, and what was spent so far."""
+    """The rules in force, and what was spent so far and by how many charges."""
 
     registration: Registration
-    position: int
     spent: Mapping[Key, Spent]
+
+    def position(self, scope: str, blocks: tuple[str, ...] | None = None) -> int:
+        """Count the charges in a scope, on the block that has most; where a policy goes on."""
+        return max(
+            one.charges
+            for (block, its, _), one in self.spent.items()
+            if its == scope and (blocks is None or block in blocks)
+        )
 
     def limits(self) -> Iterator[tuple[Key, Guarantee, Spent]]:
         """List the limits that apply, with what was spent of each."""
@@ -75,19 +78,17 @@ def read(
     rows = _reading(len(blocks)).run(
         connection, dataset=dataset, analyst=analyst, purpose=purpose or "", **values
     )
-    registration, position, kept = None, 0, {}
+    registration, kept = None, {}
     for part, block, scope, name, value in rows:
         if part == "rules":
             registration = registration_from(value)
-        elif part == "position":
-            position = int(value)
         else:
             kept[block, scope, name] = spent_from(value)
     if registration is None:
         raise GovernanceError(f"The dataset {dataset!r} is not registered in this ledger.")
     names = names_of(analyst, purpose or "")
     keys = [(block, scope, name) for block in blocks for scope, name in names.items()]
-    return Situation(registration, position, {key: kept.get(key, Spent()) for key in keys})
+    return Situation(registration, {key: kept.get(key, Spent()) for key in keys})
 
 
 @lru_cache(maxsize=256)
@@ -100,6 +101,4 @@ def spent_from(written: str) -> Spent:
 def _reading(count: int) -> Statement:
     """Write the statement that reads the accounts of so many blocks, and the rest."""
     listed = ", ".join(f":block{i}" for i in range(count))
-    return Statement(
-        text(f"{_RULES} UNION ALL {_POSITION} UNION ALL {_ACCOUNTS} AND block IN ({listed})")
-    )
+    return Statement(text(f"{_RULES} UNION ALL {_ACCOUNTS} AND block IN ({listed})"))

@@ -18,12 +18,14 @@ from sqlalchemy import insert, text
 
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.appending import append, lock_head
-from sfumato.govern.chain import ANSWERED, FAILED, REPEATED, Entry, check_text, key_of
+from sfumato.govern.chain import ANSWERED, FAILED, REPEATED, Entry, check_text, joined, key_of
 from sfumato.govern.faults import reached
 from sfumato.govern.statements import Statement
-from sfumato.govern.tables import answers
+from sfumato.govern.tables import answers as kept
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from sfumato.govern.charging import Receipt
@@ -43,30 +45,34 @@ _STORED = Statement(
     )
 )
 _CHARGED = Statement(text("SELECT blocks, purpose FROM sfumato_entries WHERE number = :charge"))
-_STORE = Statement(insert(answers))
+_STORE = Statement(insert(kept))
 
 
-def settle(connection: Connection, receipt: Receipt, answer: str) -> None:
-    """Record that a charge was answered, and keep the answer."""
-    if not isinstance(answer, str):
-        raise ParameterError("An answer is kept as JSON text.")
-    check_text(answer)
+def settle(connection: Connection, receipt: Receipt, *answers: str) -> None:
+    """Record that a charge was answered, and keep the answer to each of its questions."""
+    questions = receipt.charge.parts or (receipt.charge.question,)
+    if not all(isinstance(answer, str) for answer in answers) or len(answers) != len(questions):
+        raise ParameterError("The answer to every question of a charge is kept as JSON text.")
+    for answer in answers:
+        check_text(answer)
     head = lock_head(connection)
     _unsettled(connection, receipt)
     reached("settle-checked")
-    details = {"answer_sha256": answer_hash(answer)}
+    details = {"answer_sha256": answers_hash(answers)}
     append(connection, head, _outcome(ANSWERED, receipt, details))
     reached("settle-appended")
     charge = receipt.charge
-    _STORE.run(
-        connection,
-        charge=receipt.number,
-        dataset=charge.dataset,
-        analyst=charge.analyst,
-        fingerprint=charge.fingerprint,
-        question_key=key_of(charge.question),
-        answer=answer,
-    )
+    for part, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+        _STORE.run(
+            connection,
+            charge=receipt.number,
+            part=part,
+            dataset=charge.dataset,
+            analyst=charge.analyst,
+            fingerprint=charge.fingerprint,
+            question_key=key_of(question),
+            answer=answer,
+        )
     reached("settle-counted")
 
 
@@ -130,9 +136,10 @@ def _found(
     return (str(rows[0][0]), int(rows[0][1])) if rows else None
 
 
-def answer_hash(answer: str) -> str:
-    """Hash an answer for the chain."""
-    return hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+def answers_hash(answers: Sequence[str]) -> str:
+    """Hash the answers of a charge for the chain."""
+    whole = answers[0] if len(answers) == 1 else joined(answers)
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _unsettled(connection: Connection, receipt: Receipt) -> None:

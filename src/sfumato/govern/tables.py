@@ -3,9 +3,10 @@
 Contract: ``entries`` is the ledger; triggers refuse to change or delete a line of it. All other
 tables could be made again from it, and ``verify`` does: ``head`` holds the number of entries and
 the last hash (and is the row that writers lock), ``accounts`` the totals per dataset, block and
-scope, ``positions`` how many questions an analyst was charged for, ``registrations`` and
-``blocks`` the owner's rules in force. ``answers`` keeps what was answered; its hash is in the
-chain. Numbers that decide privacy are rationals in text.
+scope with the number of charges, ``registrations`` and ``blocks`` the owner's rules in force.
+``answers`` keeps what was answered, one line per question of a charge; the hash of all is in the
+chain, and so is that of each ``salt``, which is secret and in no entry. Numbers that decide
+privacy are rationals in text.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sfumato.govern.chain import GENESIS
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-VERSION = 1
+VERSION = 2
 METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
@@ -73,19 +74,12 @@ accounts = Table(
     PrimaryKeyConstraint("dataset", "block", "scope", "name"),
 )
 
-positions = Table(
-    "sfumato_positions",
-    METADATA,
-    *_needed("dataset", "analyst"),
-    Column("charges", _NUMBER, nullable=False),
-    PrimaryKeyConstraint("dataset", "analyst"),
-)
-
 registrations = Table(
     "sfumato_registrations",
     METADATA,
     Column("dataset", Text, primary_key=True),
     *_needed("body"),
+    *_texts("salt"),
 )
 
 blocks = Table(
@@ -98,8 +92,10 @@ blocks = Table(
 answers = Table(
     "sfumato_answers",
     METADATA,
-    Column("charge", _NUMBER, primary_key=True, autoincrement=False),
+    Column("charge", _NUMBER, nullable=False),
+    Column("part", _NUMBER, nullable=False),
     *_needed("dataset", "analyst", "fingerprint", "question_key", "answer"),
+    PrimaryKeyConstraint("charge", "part"),
 )
 Index(
     "sfumato_answers_question",

@@ -3,7 +3,7 @@
 Contract: :func:`verify` shares no state with charging. It walks the entries in order, checks
 number, link and hash of each, replays registrations, amendments and charges, and checks that each
 charge named a purpose and blocks that existed and passed no limit then in force. At the end the
-kept totals, positions, registrations, blocks, answers and head must be what the replay gives. The
+kept totals, registrations, blocks, answers and head must be what the replay gives. The
 first thing that is wrong is told. A tail that was cut off together with the head leaves no trace in
 the database; a hash noted elsewhere finds it (``head=``).
 """
@@ -11,6 +11,8 @@ the database; a hash noted elsewhere finds it (``head=``).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import select
@@ -23,9 +25,15 @@ from sfumato.govern.appending import Head, read_entries, read_head
 from sfumato.govern.charging import spent_text
 from sfumato.govern.limits import names_of
 from sfumato.govern.purposes import check_purpose
-from sfumato.govern.registering import MAIN, Registration, registration_from
-from sfumato.govern.storing import answer_hash
-from sfumato.govern.tables import accounts, answers, blocks, positions, registrations
+from sfumato.govern.registering import (
+    MAIN,
+    SALT_HASH,
+    Registration,
+    registration_from,
+    salt_hash,
+)
+from sfumato.govern.storing import answers_hash
+from sfumato.govern.tables import accounts, answers, blocks, registrations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +65,7 @@ class _Charged(NamedTuple):
     analyst: str
     purpose: str | None
     fingerprint: str | None
-    question_key: str
+    question: str
 
 
 class _Broken(Exception):  # noqa: N818 - caught in this module
@@ -74,7 +82,6 @@ class _Replay:
     rules: dict[str, Registration] = field(default_factory=dict)
     blocks: dict[str, set[str]] = field(default_factory=dict)
     spent: dict[tuple[str, str, str, str], Spent] = field(default_factory=dict)
-    positions: dict[tuple[str, str], int] = field(default_factory=dict)
     charges: dict[int, _Charged] = field(default_factory=dict)
     settled: set[int] = field(default_factory=set)
     answers: dict[int, str] = field(default_factory=dict)
@@ -124,14 +131,13 @@ class _Replay:
                 limit = rules.limits.of(scope, name)
                 if limit is not None and not fits(limit, self.spent[key]):
                     raise _Broken(f"it passes the limit of the {scope}", entry.number)
-        self.positions[dataset, analyst] = self.positions.get((dataset, analyst), 0) + 1
         self.charges[entry.number] = _Charged(
             dataset,
             entry.blocks,
             analyst,
             entry.purpose,
             entry.fingerprint,
-            chain.key_of(entry.question or ""),
+            entry.question or "",
         )
 
     def _outcome(self, entry: Entry) -> None:
@@ -197,9 +203,11 @@ def _compare(connection: Connection, replay: _Replay) -> None:
         )
     expected: dict[str, dict[Any, Any]] = {
         "totals": {key: spent_text(spent) for key, spent in replay.spent.items()},
-        "positions": dict(replay.positions),
         "registrations": {
             name: chain.canonical(one.to_json()) for name, one in replay.rules.items()
+        },
+        "salts": {
+            name: one.rules[SALT_HASH] for name, one in replay.rules.items() if SALT_HASH in one.rules
         },
         "blocks": {(name, block): None for name, many in replay.blocks.items() for block in many},
         "answers": replay.answers,
@@ -213,20 +221,34 @@ def _compare(connection: Connection, replay: _Replay) -> None:
 def _kept(connection: Connection) -> dict[str, dict[Any, Any]]:
     return {
         "totals": {tuple(row[:4]): row[4] for row in connection.execute(select(accounts))},
-        "positions": {tuple(row[:2]): row[2] for row in connection.execute(select(positions))},
         "registrations": {row[0]: row[1] for row in connection.execute(select(registrations))},
+        "salts": {
+            row.dataset: salt_hash(bytes.fromhex(row.salt))
+            for row in connection.execute(select(registrations))
+            if row.salt is not None
+        },
         "blocks": {tuple(row): None for row in connection.execute(select(blocks))},
         "answers": {
-            row[0]: answer_hash(row[1])
-            for row in connection.execute(select(answers.c.charge, answers.c.answer))
+            charge: answers_hash([row.answer for row in rows])
+            for charge, rows in _answers(connection)
         },
     }
 
 
+def _answers(connection: Connection) -> Iterator[tuple[int, list[Any]]]:
+    """List the kept answers charge by charge."""
+    rows = connection.execute(select(answers).order_by(answers.c.charge, answers.c.part))
+    for charge, kept in groupby(rows, key=attrgetter("charge")):
+        yield charge, list(kept)
+
+
 def _compare_keys(connection: Connection, replay: _Replay) -> None:
     """Check that every answer is kept under the question, data and analyst of its charge."""
-    for row in connection.execute(select(answers)):
-        charge = replay.charges[row.charge]
-        found = (row.dataset, row.analyst, row.fingerprint, row.question_key)
-        if found != (charge.dataset, charge.analyst, charge.fingerprint, charge.question_key):
-            raise _Broken("an answer is kept under another question than its charge", row.charge)
+    for number, rows in _answers(connection):
+        charge = replay.charges[number]
+        keys = [chain.key_of(one) for one in chain.parts_of(charge.question, len(rows))]
+        about = {(row.dataset, row.analyst, row.fingerprint) for row in rows}
+        if [row.question_key for row in rows] != keys or about != {
+            (charge.dataset, charge.analyst, charge.fingerprint)
+        }:
+            raise _Broken("an answer is kept under another question than its charge", number)

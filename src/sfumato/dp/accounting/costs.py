@@ -1,9 +1,11 @@
 """What one answer adds to an account, and what an account has added up.
 
-Contract: a :class:`Cost` is three exact numbers. An answer with the cost (ε, μ², δ) is made by a
-mechanism that, for neighbours and whatever was answered before, is a post-processing of three
-independent things: an ε-private one (Laplace and geometric noise, the exponential mechanism), a
-Gaussian one with μ = sensitivity / σ, and an event of probability δ that may give everything away.
+Contract: a :class:`Cost` is exact. An answer with the cost (ε, μ², δ) is made by a mechanism that,
+for neighbours and whatever was answered before, is a post-processing of independent things: pure
+ones (Laplace and geometric noise, the exponential mechanism) whose εᵢ add up to ε and their squares
+to ``epsilon_squared``, a Gaussian one with μ = sensitivity / σ, and an event of probability δ that
+may give everything away. Concentrated and Gaussian accounts go by Σεᵢ², which for several pure
+parts is less than (Σεᵢ)².
 :class:`Spent` holds the totals from which :mod:`sfumato.dp.accounting.filters` decides whether a
 budget still holds. All sums are exact; only a total with a denominator beyond 10⁶⁰, which
 no decimal parameter makes, is rounded, and then upwards.
@@ -36,12 +38,37 @@ class Cost:
     epsilon: Fraction = ZERO
     mu_squared: Fraction = ZERO
     delta: Fraction = ZERO
+    epsilon_squared: Fraction = ZERO
 
-    def __init__(self, epsilon: Stated = 0, mu_squared: Stated = 0, delta: Stated = 0) -> None:
+    def __init__(
+        self,
+        epsilon: Stated = 0,
+        mu_squared: Stated = 0,
+        delta: Stated = 0,
+        *,
+        epsilon_squared: Stated | None = None,
+    ) -> None:
         for name, value in (("epsilon", epsilon), ("mu_squared", mu_squared), ("delta", delta)):
             object.__setattr__(self, name, _at_least_zero(value, name))
+        whole = self.epsilon**2  # as of one mechanism, unless the squares of several are told
+        squares = whole if epsilon_squared is None else stated(epsilon_squared)
+        object.__setattr__(self, "epsilon_squared", squares)
         if self.delta > 1:
             raise ParameterError("The δ of a cost is a probability, at most 1.")
+        if squares > whole or squares < 0 or (not squares and whole):
+            raise ParameterError(
+                "The squares of several ε add up to at most the square of their sum."
+            )
+
+    @classmethod
+    def of_equal(cls, epsilon: Fraction, count: int) -> Cost:
+        """Give the cost of so many pure mechanisms of ε each."""
+        return cls(epsilon * count, epsilon_squared=epsilon**2 * count)
+
+    @property
+    def rho(self) -> Fraction:
+        """The ρ of zero-concentrated privacy of the answer, its δ aside."""
+        return (self.mu_squared + self.epsilon_squared) / 2
 
     @property
     def is_nothing(self) -> bool:
@@ -60,6 +87,7 @@ class Cost:
             self.epsilon + other.epsilon,
             self.mu_squared + other.mu_squared,
             min(Fraction(1), self.delta + other.delta),
+            epsilon_squared=self.epsilon_squared + other.epsilon_squared,
         )
 
     def guarantee(
@@ -81,7 +109,7 @@ class Cost:
                 "delta=."
             )
         if self.epsilon:
-            return ZCDP(stated_up((self.mu_squared + self.epsilon**2) / 2), neighbours=of)
+            return ZCDP(stated_up(self.rho), neighbours=of)
         return GDP(stated_up(self.mu), neighbours=of)
 
     def _approximately(self, delta: Fraction, neighbours: Neighbours) -> ApproxDP:
@@ -102,7 +130,7 @@ class Cost:
     @classmethod
     def from_json(cls, entry: Mapping[str, str]) -> Cost:
         """Read what :meth:`to_json` gave."""
-        return cls(**{name: Fraction(entry[name]) for name in ("epsilon", "mu_squared", "delta")})
+        return cls(**{one.name: Fraction(entry[one.name]) for one in fields(cls)})
 
     def __str__(self) -> str:
         parts = [
@@ -118,7 +146,8 @@ class Spent:
     """Totals of costs, and the two things about their order that the filters need.
 
     ``opening`` is the totals right after the first charge with Gaussian noise, while nobody had
-    seen any; ``began_pure`` tells that the first charge of all had an ε alone.
+    seen any; ``began_pure`` tells that the first charge of all had an ε alone. ``charges`` is how
+    many there were, by which a policy deals out.
     """
 
     epsilon: Fraction = ZERO
@@ -127,6 +156,7 @@ class Spent:
     delta: Fraction = ZERO
     opening: Spent | None = None
     began_pure: bool = False
+    charges: int = 0
 
     @property
     def is_nothing(self) -> bool:
@@ -137,7 +167,7 @@ class Spent:
         """Add one charge."""
         totals = (
             _sum(self.epsilon, cost.epsilon),
-            _sum(self.epsilon_squared, cost.epsilon**2),
+            _sum(self.epsilon_squared, cost.epsilon_squared),
             _sum(self.mu_squared, cost.mu_squared),
             _sum(self.delta, cost.delta),
         )
@@ -147,6 +177,7 @@ class Spent:
             *totals,
             opening=Spent(*totals) if opens else self.opening,
             began_pure=pure if self.is_nothing else self.began_pure,
+            charges=self.charges + 1,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -156,6 +187,7 @@ class Spent:
             entry["opening"] = {name: str(getattr(self.opening, name)) for name in _TOTALS}
         if self.began_pure:
             entry["began_pure"] = True
+        entry["charges"] = self.charges
         return entry
 
     @classmethod
@@ -166,6 +198,7 @@ class Spent:
             **{name: Fraction(entry[name]) for name in _TOTALS},
             opening=None if opening is None else cls.from_json(opening),
             began_pure=bool(entry.get("began_pure", False)),
+            charges=int(entry.get("charges", 0)),
         )
 
 

@@ -56,7 +56,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Cost", "Spent", "fits", "gaussian_cost", "left", "total"]
+__all__ = ["Cost", "Spent", "first_delta", "fits", "gaussian_cost", "left", "total"]
 
 Accountant: TypeAlias = Literal["filter", "pld"]
 G = TypeVar("G", bound=Guarantee)
@@ -125,6 +125,11 @@ def left(budget: G, spent: Spent) -> G:
         "G",
         ApproxDP(stated_down(rest), stated_down(failures), neighbours=exact.neighbours),
     )
+
+
+def first_delta(budget: ApproxDP, spent: Spent) -> Fraction:
+    """Give the δ of the whole budget that the first answer with Gaussian noise may take."""
+    return max(ZERO, Ways(budget, spent).failures_left)
 
 
 def gaussian_cost(*, epsilon: Stated, delta: Stated) -> Cost:
