@@ -129,3 +129,25 @@ def test_pure_answers_together_cost_no_more_rho_than_one_by_one():
             other.sql(question.replace("FROM t", "FROM u"), epsilon=0.1)
         assert one.spent == other.spent
         assert one.spent.rho == pytest.approx(4 * 0.1**2 / 2)
+
+
+def test_what_is_left_is_told_of_the_limit_with_least_before_anything_was_asked():
+    limits = Limits(dataset=sf.PureDP(3), analyst=sf.PureDP(1), analysts={"ann": sf.PureDP(0.5)})
+    with opened(limits=limits, analyst="ann") as one:
+        assert one.remaining.epsilon == one.budget.epsilon == 0.5
+        one.sql("SELECT COUNT(*) FROM t", epsilon=0.1)
+        assert one.remaining.epsilon == 0.4
+
+
+def test_people_counted_by_a_number_of_their_own_are_in_one_group_each():
+    each = "SELECT person, COUNT(*) AS n FROM t GROUP BY person"
+    with people(budget=sf.PureDP(10)) as one:
+        grouped = one.estimate(
+            f"SELECT n, COUNT(*) AS c FROM ({each}) AS p GROUP BY n", epsilon=1, keys={"n": [3, 4]}
+        )
+        whole = one.estimate(f"SELECT COUNT(*) AS c FROM ({each}) AS p", epsilon=1)
+        assert grouped.errors["c"] == whole.errors["c"]
+        asked = one.sql(
+            f"SELECT n, COUNT(*) AS c FROM ({each}) AS p GROUP BY n", epsilon=5, keys={"n": [3, 4]}
+        )
+        assert asked.table["c"][1] == pytest.approx(500, abs=10)

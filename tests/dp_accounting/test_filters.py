@@ -57,7 +57,16 @@ def test_costs_are_the_decimals_they_were_stated_as():
         Fraction(1, 10**9),
     )
     assert Cost.from_json(json.loads(json.dumps(cost.to_json()))) == cost
-    assert cost + cost == Cost("1/5", "2/3", "2e-9")
+    both = Cost("1/5", "2/3", "2e-9", epsilon_squared="2/100")  # two answers, not one of 2/10
+    assert cost + cost == both == Cost.from_json(both.to_json())
+    assert both.rho == (Fraction(2, 3) + Fraction(2, 100)) / 2
+    assert Cost.of_equal(Fraction(1, 10), 2) == Cost("1/5", epsilon_squared="2/100")
+
+
+@pytest.mark.parametrize("squares", ["1/20", 0, -1])
+def test_squares_that_no_parts_have_are_refused(squares):
+    with pytest.raises(ParameterError, match="squares"):
+        Cost("1/5", epsilon_squared=squares)
 
 
 def test_a_cost_states_its_guarantee():

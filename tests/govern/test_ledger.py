@@ -76,7 +76,8 @@ def test_a_charge_moves_every_account(ledger, registration, charge):
     assert ledger.position("patients", "nobody") == 0
     entry = ledger.entries()[1]
     assert (entry.number, entry.hash, entry.kind) == (receipt.number, receipt.hash, "charged")
-    assert entry.cost == {"epsilon": "1/10", "mu_squared": "0", "delta": "0"}
+    pure = {"epsilon": "1/10", "epsilon_squared": "1/100"}
+    assert entry.cost == {**pure, "mu_squared": "0", "delta": "0"}
     assert (entry.analyst, entry.purpose, entry.question) == ("ann", "care", "SELECT COUNT(*)")
     assert entry.time.endswith("+00:00")
     assert ledger.verify().ok
@@ -274,7 +275,8 @@ def test_blocks_have_totals_of_their_own_under_the_same_limits(ledger, registrat
     assert ledger.spent("patients", analyst="ann").epsilon == Fraction(1, 2)
     rest = ledger.remaining("patients", "bob", "care", ("main", "new"))
     assert rest["dataset"] == PureDP(2.5)
-    assert ledger.position("patients", "ann") == 3
+    assert ledger.position("patients", "ann") == 2  # on the old block; the new one starts anew
+    assert ledger.situation("patients", "ann", blocks=("new",)).position("dataset") == 1
     assert ledger.verify().ok
 
 

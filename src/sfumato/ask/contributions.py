@@ -45,8 +45,9 @@ def bound_for(unit: PrivacyUnit, question: Question) -> Bound:
             f"The bounds of {unit} are larger than {_MOST:,}, which no noise would hide; declare "
             "how many rows or groups of one person really should count."
         )
+    if _one_row_each(question.relation):
+        return GroupsBound(1, 1)
     once = all(measure.aggregate == "people" for measure in question.measures)
-    once = once or (not question.keys and _one_row_each(question.relation))
     return _grouped(unit, once=once) if question.keys else _whole(unit, once=once)
 
 

@@ -46,10 +46,14 @@ class Standing:
 
     @property
     def tightest(self) -> tuple[Guarantee, Spent]:
-        """The limit of which the smallest part is left."""
+        """The limit of which least is left; of limits of several kinds, the smallest part."""
         if len(self.accounts) == 1:
             return self.accounts[0]
-        return min(self.accounts, key=lambda pair: share_left(pair[0], left(*pair)))
+        alike = len({type(limit) for limit, _ in self.accounts}) == 1
+        rest = [(pair, left(*pair)) for pair in self.accounts]
+        return min(
+            rest, key=lambda one: amount_of(one[1]) if alike else share_left(one[0][0], one[1])
+        )[0]
 
     @property
     def limit(self) -> Guarantee:

@@ -116,10 +116,11 @@ def _check_rules(connection: Connection, now: Situation, wanted: Charge) -> None
             f"The policy of {wanted.dataset!r} ({registration.policy}) goes by the number of "
             "earlier questions, so a charge states the position it was planned for."
         )
-    if wanted.position not in {None, now.position(wanted.scope)}:
+    position = now.position(wanted.scope)
+    if wanted.position not in {None, position}:
         raise PositionMoved(
-            f"This question was planned after {wanted.position} others, and others were charged "
-            "meanwhile; plan it again."
+            f"This question was planned after {wanted.position} others, and {position} were "
+            "charged meanwhile; plan it again."
         )
 
 
