@@ -52,11 +52,11 @@ def _width(recipe: Recipe, half: list[float], size: float | None) -> float | Non
         return half[0]
     step = float(recipe.grid.step)
     if recipe.aggregate == "sum":
-        return half[0] * step
+        return half[0] * step + recipe.rounded
     if recipe.aggregate != "avg" or size is None or size - half[1] < 1:
         return None
     # |S/N − s/n| ≤ (|S − s| + |s/n|·|N − n|)/N with |s/n| at most the reach of the grid.
-    return (half[0] + recipe.grid.most * half[1]) / (size - half[1]) * step
+    return (half[0] + recipe.grid.most * half[1]) / (size - half[1]) * step + recipe.rounded
 
 
 def least_amount(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sfumato.ask.deriving import DerivedColumn
     from sfumato.ask.measuring import Interval, Recipe
     from sfumato.ask.noise import Noise
     from sfumato.ask.standing import Standing
@@ -60,7 +61,8 @@ class Answer:
     """The answer to a question.
 
     ``rows`` are the cells under ``columns``; ``measures`` holds what intervals need, by column,
-    and ``ranges`` the bounds of quantiles. ``stored`` says that it was given before, for free.
+    ``derived`` the same for columns computed from several numbers, and ``ranges`` the bounds of
+    quantiles. ``stored`` says that it was given before, for free.
     """
 
     question: str
@@ -72,6 +74,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     measures: Mapping[str, NoisyColumn] = field(default_factory=dict, repr=False)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+    derived: Mapping[str, DerivedColumn] = field(default_factory=dict, repr=False)
     places: tuple[int, ...] = field(default=(), repr=False)  # row of the noisy columns, per row
     keys: tuple[str, ...] = ()
     stored: bool = False
@@ -108,10 +111,12 @@ class Answer:
         return [row[self.columns.index(name)] for row in self.rows]
 
     def intervals(self, confidence: float = 0.95) -> dict[str, list[Interval | None]]:
-        """Give the interval of every number, by column; None where it was computed from several.
+        """Give the interval of every number, by column; None where nothing is known.
 
-        The interval of a quantile is the range in which it was looked for: its error is one of
-        ranks, which the notes state, and says nothing about values without the data.
+        That of a column computed from several numbers holds when all of them lie in their own
+        intervals at once; there is none where a divisor may be 0. The interval of a quantile is
+        the range in which it was looked for: its error is one of ranks, which the notes state, and
+        says nothing about values without the data.
         """
         check_confidence(confidence)
         found: dict[str, list[Interval | None]] = {}
@@ -121,6 +126,9 @@ class Answer:
                 found[name] = [measure.interval(place, confidence) for place in self.places]
             elif name in self.ranges:
                 found[name] = [self.ranges[name]] * len(self.rows)
+            elif name in self.derived:
+                column = self.derived[name]
+                found[name] = [column.interval(place, confidence) for place in self.places]
             elif name not in self.keys:
                 found[name] = [None] * len(self.rows)
         return found
@@ -176,6 +184,7 @@ class Answer:
             keys=tuple(new[key] for key in self.keys),
             measures={new[name]: one for name, one in self.measures.items()},
             ranges={new[name]: one for name, one in self.ranges.items()},
+            derived={new[name]: one for name, one in self.derived.items()},
         )
 
     def save(self, path: str | Path) -> Path:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answer import Answer, NoisyColumn
+from sfumato.ask.deriving import DerivedColumn
 from sfumato.ask.measuring import Recipe
 from sfumato.ask.noise import Noise
 from sfumato.ask.request import Grid
@@ -94,6 +95,7 @@ def dumped(answer: Answer) -> str:
         "places": answer.places,
         "ranges": answer.ranges,
         "measures": {name: _column(one) for name, one in answer.measures.items()},
+        "derived": {name: _derived(one) for name, one in answer.derived.items()},
         "cost": answer.cost.to_json(),
         "guarantee": guarantee_to_json(answer.guarantee),
     })  # fmt: skip
@@ -120,6 +122,24 @@ def _column(column: NoisyColumn) -> dict[str, Any]:
     }
 
 
+def _derived(column: DerivedColumn) -> dict[str, Any]:
+    return {
+        "formula": column.formula,
+        "numbers": {name: _column(one) for name, one in column.numbers.items()},
+        "ranges": column.ranges,
+        "keys": {name: [_plain(cell) for cell in cells] for name, cells in column.keys.items()},
+    }
+
+
+def _derived_read(entry: dict[str, Any]) -> DerivedColumn:
+    return DerivedColumn(
+        entry["formula"],
+        {name: _column_read(one) for name, one in entry["numbers"].items()},
+        {name: (pair[0], pair[1]) for name, pair in entry["ranges"].items()},
+        {name: [_read(cell) for cell in cells] for name, cells in entry["keys"].items()},
+    )
+
+
 def loaded(text: str, *, standing: Standing | None, kind: str) -> Answer:
     """Read what :func:`dumped` wrote, as an answer that costs nothing more."""
     entry = json.loads(text)
@@ -132,6 +152,7 @@ def loaded(text: str, *, standing: Standing | None, kind: str) -> Answer:
         places=tuple(entry["places"]),
         ranges={name: (pair[0], pair[1]) for name, pair in entry["ranges"].items()},
         measures={name: _column_read(one) for name, one in entry["measures"].items()},
+        derived={name: _derived_read(one) for name, one in entry.get("derived", {}).items()},
         guarantee=guarantee_from_json(entry["guarantee"]),
         cost=Cost.from_json(entry["cost"]),
         standing=standing,

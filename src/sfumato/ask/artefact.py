@@ -75,7 +75,8 @@ def total(
     noise = column.noises[0]
     half = 0.0 if noise is None or not rows else summed_half_width(noise, len(rows), confidence)
     step = 1.0 if column.recipe.grid is None else float(column.recipe.grid.step)
-    return value, (value - half * step, value + half * step)
+    off = half * step + column.recipe.rounded  # which holds for all rows together
+    return value, (value - off, value + off)
 
 
 def _wanted(answer: Answer, row: tuple[Any, ...], where: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.ask.analysis import kind_of
 from sfumato.ask.answer import NoisyColumn
 from sfumato.ask.answering import sort_key
+from sfumato.ask.deriving import DerivedColumn, formula_of, names_in
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import Column, Output
 from sfumato.ask.picking import mechanism
@@ -46,7 +47,7 @@ def composed(found: Numbers) -> dict[str, Any]:
     kept = kept[: question.limit] if question.limit is not None else kept
     outputs = outputs_of(question)
     shown = [(o.name, o.expression.name) for o in outputs if isinstance(o.expression, Column)]
-    picked = {m.name: m for m in found.prepared.wanted.parts.quantiles}
+    ranges = {m.name: _range(m) for m in found.prepared.wanted.parts.quantiles}
     keyed = {key.name for key in question.keys}
     return {
         "columns": tuple(output.name for output in outputs),
@@ -57,9 +58,32 @@ def composed(found: Numbers) -> dict[str, Any]:
         "keys": tuple(name for name, inner in shown if inner in keyed),
         "places": tuple(kept),
         "measures": {name: columns[inner] for name, inner in shown if inner in columns},
-        "ranges": {name: _range(picked[inner]) for name, inner in shown if inner in picked},
+        "ranges": {name: ranges[inner] for name, inner in shown if inner in ranges},
+        "derived": _derived(outputs, columns, ranges, found),
         "notes": (*bounding_notes(found.prepared), *_bounds_notes(found)),
     }
+
+
+def _derived(
+    outputs: tuple[Output, ...],
+    columns: dict[str, NoisyColumn],
+    ranges: dict[str, tuple[float, float]],
+    found: Numbers,
+) -> dict[str, DerivedColumn]:
+    """Keep what the intervals of computed columns need; what keys alone give is exact."""
+    derived = {}
+    names = [key.name for key in found.prepared.question.keys]
+    for output in outputs:
+        formula = None if isinstance(output.expression, Column) else formula_of(output.expression)
+        used = set() if formula is None else names_in(formula)
+        if formula is not None and not used <= {*names}:
+            derived[output.name] = DerivedColumn(
+                formula,
+                {name: column for name, column in columns.items() if name in used},
+                {name: pair for name, pair in ranges.items() if name in used},
+                {n: [key[i] for key in found.keys] for i, n in enumerate(names) if n in used},
+            )
+    return derived
 
 
 def _range(measure: Measure) -> tuple[float, float]:
@@ -135,7 +159,8 @@ def _quantile_notes(prepared: Prepared) -> list[str]:
         )
         notes.append(
             f"{measure.name} is the quantile of order {float(measure.order or 0):g}{extreme}; with "
-            f"95 % confidence it is at most {reach:.3g} ranks away"
+            f"95 % confidence it is at most {reach:.3g} ranks away; how far that is in values "
+            "depends on the data, so its interval is the range in which it was looked for"
         )
     return notes
 

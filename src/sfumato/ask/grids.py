@@ -1,8 +1,16 @@
 """Which grid values are summed on: whole numbers, fine enough not to be seen beside the noise.
 
-Contract: chosen from public bounds and the kind of the term alone. Whole numbers keep step 1 as
-long as their range allows, so that sums of them are exact. Other values are rounded to one part in
-2²⁰ of the reach of their bounds, far below the noise of any sum.
+Contract: chosen from public bounds and the kind of the term alone. Whole numbers within whole
+bounds keep step 1 as long as their range allows, so that sums of them are exact. Other values are
+rounded to one part in 2⁴⁵ of the reach of their bounds, and to one in 2³⁰ where they are squared.
+
+Bits. A number of a sum is below 2⁴⁶ and there are at most ``MOST_ROWS`` = 2³³ rows, so sums stay
+below 2⁷⁹: 127 bits (DuckDB), 38 digits (Spark) and DECIMAL (Postgres) hold them, and so do the two
+halves of the compiled kernel. Squares are below 2⁶², which is what the kernel multiplies in, and
+their sums below 2⁹⁵. The doubles on the way are whole up to 2⁵², also after ½ was added.
+
+All rows may round the same way. :func:`rounding` says how far one value can be off, and the
+intervals of answers count it.
 
 Means and variances are taken about the centre of the bounds: a value then moves a sum by half its
 range instead of by its whole size, which halves the noise, and the centre is added back afterwards.
@@ -20,11 +28,15 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from sfumato.ask.language import Bounds, Kind
 
-_FINE = 20
-_FINE_SQUARED = 12  # squares of numbers up to 2¹² leave room for 2³⁹ rows in 64 bits
+MOST_ROWS = 2**33
+"""The rows for which totals fit the engines' numbers, and intervals hold."""
+
+_FINE = 45
+_FINE_SQUARED = 30
 _FINEST = -120  # powers of two below which no engine needs to divide
-_MOST_WHOLE = 1 << 30
-_MOST_WHOLE_SQUARED = 1 << 16
+_MOST_WHOLE = 1 << 46
+_MOST_WHOLE_SQUARED = 1 << 31
+_OFF = 0.52  # steps: ½, and what subtracting the centre and adding ½ in doubles may round
 
 
 def grid_for(bounds: Bounds, kind: Kind, *, centred: bool, squared: bool = False) -> Grid:
@@ -36,11 +48,26 @@ def grid_for(bounds: Bounds, kind: Kind, *, centred: bool, squared: bool = False
     centre = Fraction(float(centre))
     reach = max(abs(low - centre), abs(high - centre))
     most = _MOST_WHOLE_SQUARED if squared else _MOST_WHOLE
-    if kind == "integer" and reach <= most:
+    if kind == "integer" and reach <= most and _whole(low, high):
         return Grid((low, high), Fraction(1), centre)
     digits = _FINE_SQUARED if squared else _FINE
-    power = math.floor(math.log2(reach)) if reach else 0
-    return Grid((low, high), Fraction(2) ** max(power - digits, _FINEST), centre)
+    power = (math.floor(math.log2(reach)) if reach else 0) - digits
+    fine = max(power or -1, _FINEST)  # step 1 says that values are whole
+    return Grid((low, high), Fraction(2) ** fine, centre)
+
+
+def rounding(grid: Grid) -> float:
+    """Give the farthest that a clamped value can be from the point it is rounded to.
+
+    Step 1 is for whole numbers only, which are their own points. Otherwise the value less the
+    centre is below 2⁴⁷ steps, so that its double is off by at most 2⁻⁷ of a step, and by as much
+    again once ½ is added.
+    """
+    return 0.0 if grid.step == 1 else _OFF * float(grid.step)
+
+
+def _whole(*numbers: Fraction) -> bool:
+    return all(number.denominator == 1 for number in numbers)
 
 
 def point_grid(bounds: Bounds, kind: Kind, points: int = 1024) -> Grid:

@@ -7,6 +7,11 @@ which is post-processing, and the half-widths of their intervals into an interva
 Means divide a noisy sum by a noisy count, variances take noisy sums of squares. Their intervals
 hold when all the numbers they use lie in their own intervals at once, so each of j numbers is asked
 for confidence 1 − (1 − γ)/j (Bonferroni); no distribution is assumed.
+
+They also hold what rounding values to their grid may have done, all rows in the same direction. If
+every value is off by at most e, a sum of n is off by n·e, for which the most rows there can be are
+taken; a mean by e; a standard deviation by e, because it is the length of the centred values
+over √n, and by √2·e where it is divided by n − 1 ≥ n/2.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfumato.ask.analysis import kind_of
-from sfumato.ask.grids import grid_for
+from sfumato.ask.grids import MOST_ROWS, grid_for, rounding
 from sfumato.ask.request import Grid, Total
 from sfumato.errors import ParameterError
 
@@ -81,6 +86,13 @@ class Recipe:
         low, high = (float(end) for end in self.grid.bounds)
         return (high - low) ** 2 / 2  # of two values, divided by n − 1
 
+    @property
+    def rounded(self) -> float:
+        """How far rounding values to the grid can have moved a sum or a mean."""
+        if self.grid is None:
+            return 0.0
+        return rounding(self.grid) * (MOST_ROWS if self.aggregate == "sum" else 1)
+
     def interval(self, noisy: Sequence[float], half: Sequence[float]) -> Interval:
         """Enclose the measure of the kept rows when each number is off by at most its half-width.
 
@@ -93,7 +105,8 @@ class Recipe:
         assert self.grid is not None
         step = float(self.grid.step)
         if form == "sum":
-            return (noisy[0] - half[0]) * step, (noisy[0] + half[0]) * step
+            off = self.rounded
+            return (noisy[0] - half[0]) * step - off, (noisy[0] + half[0]) * step + off
         return (
             self._mean_interval(noisy, half)
             if form == "avg"
@@ -111,7 +124,8 @@ class Recipe:
             for sign in (-1, 1)
             for count in (least, noisy[1] + half[1])
         ]
-        return self._clip(centre + min(ends) * step), self._clip(centre + max(ends) * step)
+        low, high = centre + min(ends) * step, centre + max(ends) * step
+        return self._clip(low - self.rounded), self._clip(high + self.rounded)
 
     def _spread_interval(self, noisy: Sequence[float], half: Sequence[float]) -> Interval:
         assert self.grid is not None
@@ -125,7 +139,12 @@ class Recipe:
         least_mean = 0.0 if min(means) <= 0 <= max(means) else min(abs(m) for m in means)
         low = (min(squares) - max(m * m for m in means)) * step**2
         high = (max(squares) - least_mean**2) * step**2 * least / (least - 1)
-        return self._finish(low), self._finish(high)
+        return self._finish(self._off(low, -1)), self._finish(self._off(high, 1))
+
+    def _off(self, variance: float, sign: int) -> float:
+        """Move a variance by what rounding can have done to the standard deviation."""
+        deviation = math.sqrt(max(variance, 0.0)) + sign * math.sqrt(2) * self.rounded
+        return max(deviation, 0.0) ** 2
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def _footer(answer: Answer, confidence: float) -> list[str]:
     lines = []
     if len(answer.rows) > MOST_BARS and len(answer.keys) != 2:
         lines.append(f"The first {MOST_BARS} of {len(answer.rows):,} rows.")
-    if any(name in answer.measures for name in _numbers(answer)):
+    if any(name in answer.measures or name in answer.derived for name in _numbers(answer)):
         lines.append(
             f"Each interval holds what the counted rows give with {100 * confidence:.4g} % "
             "confidence; noise may take a number below 0."
