@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import sqlite3
+
 import pytest
 
 import sfumato as sf
+from sfumato.ask.blocks import private_part
 from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.ask.language import Column, Compare, Constant, Filter, Key, Measure, Question, Scan
 from sfumato.ask.posed import Posed
@@ -39,6 +44,37 @@ def test_a_block_that_is_given_alone_keeps_its_own_account(tmp_path):
         session(second, ledger=ledger)
     with session(first, ledger=ledger) as alone:
         assert alone.remaining == sf.PureDP(10)
+
+
+def test_rows_that_were_charged_with_others_get_no_second_budget(tmp_path):
+    ledger = tmp_path / "l.sqlite"
+    first, second, third = (table({"k": ["a"] * n, "x": [1.0] * n}) for n in (100, 7, 5))
+    with session([first, second], ledger=ledger) as both:
+        both.sql("SELECT COUNT(*) FROM t", epsilon=10)
+    with pytest.raises(GovernanceError, match="'block 3' is known as 'main'"):
+        session([third, second, first], ledger=ledger)
+
+
+def test_rows_that_changed_and_were_charged_with_others_are_known(tmp_path):
+    ledger = tmp_path / "l.sqlite"
+    many = [table({"k": ["a"] * n, "x": [1.0] * n}) for n in range(1, 12)]
+    with session(many, ledger=ledger):
+        pass
+    grown = [table({"k": ["a"] * (n + 50), "x": [1.0] * (n + 50)}) for n in range(1, 12)]
+    with session(grown, ledger=ledger) as later:
+        later.sql("SELECT COUNT(*) FROM t", epsilon=10)
+    swapped = [grown[0], grown[9], *grown[2:9], grown[1], grown[10]]  # names sort as 10 before 2
+    with pytest.raises(GovernanceError, match="'block 2' is known as 'block 10'"):
+        session(swapped, ledger=ledger)
+
+
+def test_a_registered_main_block_is_known_before_any_charge(tmp_path):
+    ledger = tmp_path / "l.sqlite"
+    first, second = table(), table({"k": ["a"] * 7, "x": [5.0] * 7})
+    with session(first, ledger=ledger):
+        pass
+    with pytest.raises(GovernanceError, match="'block 2' is known as 'main'"):
+        session([second, first], ledger=ledger)
 
 
 def test_a_private_table_with_a_budget_of_its_own_is_refused_elsewhere(tmp_path):
@@ -159,6 +195,44 @@ def test_fingerprints_in_the_ledger_are_keyed():
             one.sql("SELECT COUNT(*) FROM t", epsilon=1)
             charged += [e.fingerprint for e in one.ledger.entries() if e.kind == "charged"]
     assert len(set(charged)) == 2
+
+
+def test_the_salt_is_kept_out_of_entries_and_exports(tmp_path):
+    ledger = sf.Ledger(tmp_path / "l.sqlite")
+    with session(ledger=ledger, public={"p": {"k": ["a"], "y": [1]}}) as one:
+        one.sql("SELECT COUNT(*) FROM t", epsilon=1)
+    salt = ledger.salt("t")
+    assert len(salt) == 16
+    for form in ("json", "csv"):
+        ledger.export(tmp_path / form, form)
+        assert salt.hex() not in (tmp_path / form).read_text()
+    raw = DuckDBEngine.open(table()).fingerprint()
+    charged = next(e.fingerprint for e in ledger.entries() if e.kind == "charged")
+    assert private_part(charged) == hmac.new(salt, raw.encode(), "sha256").hexdigest()
+    assert ledger.entries()[0].fingerprint == private_part(charged)
+    told = ledger.entries()[0].details["registration"]["rules"]["salt_sha256"]
+    assert told == hashlib.sha256(salt.hex().encode()).hexdigest()
+    assert ledger.verify().ok
+
+
+def test_a_salt_that_was_exchanged_is_found(tmp_path):
+    place = tmp_path / "l.sqlite"
+    with session(ledger=place):
+        pass
+    for changed in ("'00'", "'no salt'", "NULL"):
+        with sqlite3.connect(place) as connection:
+            connection.execute(f"UPDATE sfumato_registrations SET salt = {changed}")
+        connection.close()
+        with sf.Ledger(place) as ledger:
+            assert "kept salts" in ledger.verify().why
+
+
+def test_a_dataset_that_was_registered_by_hand_is_refused_in_words(tmp_path):
+    place = tmp_path / "l.sqlite"
+    with sf.Ledger(place) as ledger:
+        ledger.register(Registration("t", Limits(dataset=sf.PureDP(10))))
+    with pytest.raises(GovernanceError, match="registered by hand"):
+        session(ledger=place)
 
 
 def test_a_number_that_is_always_zero_is_refused_before_the_charge():

@@ -15,7 +15,6 @@ import numpy as np
 
 from sfumato.ask.request import Aggregates, Request, RowBound
 from sfumato.errors import GovernanceError, ParameterError
-from sfumato.govern.chain import BLOCK_ADDED, CHARGED
 from sfumato.govern.registering import MAIN
 
 if TYPE_CHECKING:
@@ -101,18 +100,20 @@ def add_blocks(ledger: Ledger, dataset: str, labels: Mapping[str, str]) -> None:
 
     ``labels`` maps fingerprints of private rows to labels. A label is the place in the list, so
     a table that changes its place, or is given alone, would get the budget of another and its
-    own rows a fresh one; that is refused.
+    own rows a fresh one; that is refused. Rows are known from when their block was registered and
+    from every charge, which has the fingerprint of each block it read.
     """
     several = len(set(labels.values())) > 1
     if several or ledger.blocks(dataset) != {MAIN}:
         for entry in ledger.entries(dataset):
-            alone = entry.kind == BLOCK_ADDED or (entry.kind == CHARGED and len(entry.blocks) == 1)
-            label = labels.get(private_part(entry.fingerprint or ""))
-            if alone and label not in {None, *entry.blocks}:
-                raise GovernanceError(
-                    f"What is given as the block {label!r} is known as {entry.blocks[0]!r}; list "
-                    "the blocks in the order in which they were added."
-                )
+            parts = (entry.fingerprint or "").split("+")
+            for block, part in zip(entry.blocks, parts, strict=False):
+                label = labels.get(private_part(part))
+                if label not in {None, block}:
+                    raise GovernanceError(
+                        f"What is given as the block {label!r} is known as {block!r}; list the "
+                        "blocks in the order in which they were added."
+                    )
     for fingerprint, label in labels.items():
         if label != MAIN:
             ledger.add_block(dataset, label, fingerprint=fingerprint)

@@ -6,12 +6,11 @@ open. Limits, purposes and policy may; they are read from the ledger when a ques
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.blocks import Blocks, SomeBlocks
+from sfumato.ask.keying import keyed
 from sfumato.ask.owner_rules import clashing, listed_values
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.purposes import check_purpose
@@ -66,8 +65,13 @@ class Opened:
         return self.engine
 
     def fingerprint(self, blocks: Sequence[str]) -> str:
-        """Give a text that changes when a row of these blocks does, and that tells no rows."""
-        return keyed(self.salt, self.engine_of(blocks).fingerprint())
+        """Give a text that changes when a row of these blocks does, and that tells no rows.
+
+        Blocks are in the order of their names, as in the entry of a charge, joined by plus signs.
+        """
+        engines = self.engine.engines if isinstance(self.engine, Blocks) else {MAIN: self.engine}
+        parts = [keyed(self.salt, engines[label].fingerprint()) for label in sorted(set(blocks))]
+        return "+".join(parts)
 
     def own_bounds(self, extra: Mapping[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
         """Add the bounds of a question to the owner's, which stay as they are."""
@@ -103,12 +107,3 @@ class Opened:
             close()
         if self.owns_ledger:
             self.ledger.close()
-
-
-def keyed(salt: bytes, fingerprint: str) -> str:
-    """Key a fingerprint, so that who reads the ledger cannot try out rows against it.
-
-    Its parts, private rows before the dot and public ones behind it, are keyed one by one.
-    """
-    parts = fingerprint.split(".")
-    return ".".join(hmac.new(salt, one.encode(), hashlib.sha256).hexdigest() for one in parts)

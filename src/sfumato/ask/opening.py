@@ -2,9 +2,10 @@
 
 Contract: what the ledger has registered decides. The first session registers unit, bounds, public
 keys, private tables with the kinds of their columns, purposes, limits and policy; later ones may
-leave them out, and are refused if they state others. An analyst's bounds and keys for one question
-add to the owner's and never replace them. That a table given as public is public, and that one
-table is not registered under two names, is the operator's duty.
+leave them out, and are refused if they state others. Public tables are registered, too
+(:mod:`sfumato.ask.public_tables`). An analyst's bounds and keys for one question add to the owner's
+and never replace them. That what is first registered as public is public, and that one table is
+not registered under two names, is the operator's duty.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.blocks import Blocks, add_blocks, private_part
-from sfumato.ask.opened import Opened, keyed
+from sfumato.ask.keying import keyed, new_salt
+from sfumato.ask.opened import Opened
 from sfumato.ask.owner_rules import (
     check_tables,
     limits_for,
@@ -21,6 +23,7 @@ from sfumato.ask.owner_rules import (
     rules_for,
     unit_for,
 )
+from sfumato.ask.public_tables import check_places, check_public, check_rows, public_tables
 from sfumato.ask.sources import Source, source_of
 from sfumato.data.wording import did_you_mean
 from sfumato.dp.neighbours import Row, Unit
@@ -29,13 +32,14 @@ from sfumato.govern.chain import REGISTERED
 from sfumato.govern.ledger import Ledger
 from sfumato.govern.places import default_place
 from sfumato.govern.policies import Free
-from sfumato.govern.registering import MAIN, Registration
+from sfumato.govern.registering import MAIN, SALT_HASH, Registration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from sfumato.ask.language import TableFacts
+    from sfumato.dp.neighbours import PrivacyUnit
 
 
 def opened(source: Any, **stated_facts: Any) -> Opened:
@@ -65,19 +69,13 @@ def _opened(
     owned: bool,
     given: dict[str, Any],
 ) -> Opened:
-    known = ledger.registration(first.name)
+    known = _known(ledger, first.name)
     unit = unit_for(given["unit"], first, known)
-    if len(sources) > 1 and not isinstance(unit, Row):
-        raise ParameterError(
-            "Blocks with budgets of their own are for unit='row': a person may have rows in "
-            "several blocks, so that their budgets would add up for her. Give one table."
-        )
-    if len(sources) > 1 and given["private"]:
-        raise ParameterError(
-            "A dataset of several blocks has no further private tables: their rows would count "
-            "once per block. Give one table."
-        )
-    rules = rules_for(unit, first, given, known)
+    if len(sources) > 1:
+        _check_blocks(unit, given["private"])
+    check_places(sources.values(), given)
+    salt = ledger.salt(first.name) or new_salt()
+    rules = rules_for(unit, first, given, known, salt)
     person = unit.name if isinstance(unit, Unit) else None
     facts = {
         "person": person,
@@ -96,6 +94,9 @@ def _opened(
     if known is not None:
         check_tables(private, known)
     _check_others(ledger, first.name, private, is_new=known is None)
+    public = public_tables(engines.values(), salt)
+    waiting = public if known is None else check_public(public, known)
+    check_rows(engines.values(), waiting)
     registration = Registration(
         dataset=first.name,
         unit="row" if isinstance(unit, Row) else str(unit),
@@ -103,20 +104,48 @@ def _opened(
         purposes=first.purposes if known is None else known.purposes,
         limits=limits_for(given, known),
         policy=given["policy"] or (Free() if known is None else known.policy),
+        public=public if known is None else known.public,
     )
-    salt = bytes.fromhex(rules["salt"])
     labels = {private_part(keyed(salt, e.fingerprint())): b for b, e in engines.items()}
     if len(labels) < len(engines):
         raise ParameterError(
             "Two blocks hold the same rows, which would count twice; give each block once."
         )
-    ledger.register(registration)
+    main = next(fingerprint for fingerprint, label in labels.items() if label == MAIN)
+    ledger.register(registration, salt=salt, fingerprint=main)
     add_blocks(ledger, first.name, labels)
+    if known is not None and waiting:
+        registration = ledger.add_public(first.name, waiting)
     tables.setdefault("data", tables[first.name])
     return Opened(
         first.name, first.name, first.kind, unit, engine, ledger, registration,
         salt, tables, owned,
     )  # fmt: skip
+
+
+def _known(ledger: Ledger, dataset: str) -> Registration | None:
+    """Read the registration of a dataset; a session needs one that a session has made."""
+    known = ledger.registration(dataset)
+    if known is not None and SALT_HASH not in known.rules:
+        raise GovernanceError(
+            f"The dataset {dataset!r} was registered by hand, without the rules that a session "
+            "needs. Let the first session register it: sf.Session(…, name=…, limits=…)."
+        )
+    return known
+
+
+def _check_blocks(unit: PrivacyUnit, private: Mapping[str, Any]) -> None:
+    """Refuse what several blocks of a dataset cannot have."""
+    if not isinstance(unit, Row):
+        raise ParameterError(
+            "Blocks with budgets of their own are for unit='row': a person may have rows in "
+            "several blocks, so that their budgets would add up for her. Give one table."
+        )
+    if private:
+        raise ParameterError(
+            "A dataset of several blocks has no further private tables: their rows would count "
+            "once per block. Give one table."
+        )
 
 
 def _check_columns(tables: Mapping[str, TableFacts], main: str, rules: dict[str, Any]) -> None:

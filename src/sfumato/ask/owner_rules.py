@@ -7,7 +7,6 @@ what it states differently is refused by the ledger.
 from __future__ import annotations
 
 import datetime as dt
-import secrets
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from sfumato.dp.neighbours import PrivacyUnit, Row, Unit, unit_of
 from sfumato.dp.rounding import stated
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.limits import Limits
+from sfumato.govern.registering import SALT_HASH, salt_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,18 +57,24 @@ def _unit_to(unit: PrivacyUnit) -> Any:
 
 
 def rules_for(
-    unit: PrivacyUnit, first: Source, given: dict[str, Any], known: Registration | None
+    unit: PrivacyUnit, first: Source, given: dict[str, Any], known: Registration | None, salt: bytes
 ) -> dict[str, Any]:
-    """Give what the owner fixes; what is not stated stays as registered."""
+    """Give what the owner fixes; what is not stated stays as registered.
+
+    Of the salt, which is secret, rules hold the hash.
+    """
     if known is not None:
         bounds = _texts(given["bounds"]) if given["bounds"] else known.rules["bounds"]
         keys = _listed(given["keys"]) if given["keys"] else known.rules["keys"]
-        salt = known.rules["salt"]
     else:
         bounds = {**_texts(first.bounds), **_texts(given["bounds"])}
         keys = {**_listed(first.domains), **_listed(given["keys"])}
-        salt = secrets.token_hex(16)
-    return {"unit": _unit_to(unit), "bounds": bounds, "keys": keys, "salt": salt}
+    return {
+        "unit": _unit_to(unit),
+        "bounds": bounds,
+        "keys": keys,
+        SALT_HASH: salt_hash(salt),
+    }
 
 
 def _texts(bounds: Mapping[str, tuple[Any, Any]]) -> dict[str, list[str]]:
@@ -132,13 +138,15 @@ def limits_for(given: dict[str, Any], known: Registration | None) -> Limits:
 def private_tables(tables: Iterable[TableFacts]) -> dict[str, Any]:
     """Describe the private tables as they are registered: who the person is, and every kind."""
     return {
-        table.name: {
-            "person": table.person,
-            "kinds": {column.name: column.kind for column in table.columns},
-        }
+        table.name: {"person": table.person, "kinds": kinds_of(table)}
         for table in tables
         if table.private
     }
+
+
+def kinds_of(table: TableFacts) -> dict[str, str]:
+    """Give the kinds of a table's columns."""
+    return {column.name: column.kind for column in table.columns}
 
 
 def check_tables(tables: Mapping[str, Any], known: Registration) -> None:

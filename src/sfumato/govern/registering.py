@@ -16,7 +16,6 @@ is sound only if no person has rows in two blocks, so only where the unit is a r
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -26,7 +25,7 @@ from sqlalchemy import insert, text, update
 
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.appending import append, lock_head
-from sfumato.govern.chain import AMENDED, BLOCK_ADDED, REGISTERED, Entry, canonical
+from sfumato.govern.chain import AMENDED, BLOCK_ADDED, REGISTERED, Entry, canonical, key_of
 from sfumato.govern.faults import reached
 from sfumato.govern.limits import Limits
 from sfumato.govern.policies import Free, Policy, policy_from_json
@@ -83,7 +82,9 @@ class Registration:
             object.__setattr__(self, "rules", json.loads(canonical(dict(self.rules))))
             object.__setattr__(self, "public", json.loads(canonical(dict(self.public))))
         except (TypeError, ValueError):
-            raise ParameterError("The rules and public tables of a dataset are plain JSON.") from None
+            raise ParameterError(
+                "The rules and public tables of a dataset are plain JSON."
+            ) from None
 
     def to_json(self) -> dict[str, Any]:
         """Give the registration as plain JSON."""
@@ -128,8 +129,8 @@ def needed(connection: Connection, dataset: str) -> Registration:
 
 
 def salt_hash(salt: bytes) -> str:
-    """Hash a salt, which is drawn from too many to be found by trying."""
-    return hashlib.sha256(salt).hexdigest()
+    """Hash a salt as it is kept, in hexadecimal; it is one of too many to be found by trying."""
+    return key_of(salt.hex())
 
 
 def find_salt(connection: Connection, dataset: str) -> bytes | None:

@@ -25,13 +25,7 @@ from sfumato.govern.appending import Head, read_entries, read_head
 from sfumato.govern.charging import spent_text
 from sfumato.govern.limits import names_of
 from sfumato.govern.purposes import check_purpose
-from sfumato.govern.registering import (
-    MAIN,
-    SALT_HASH,
-    Registration,
-    registration_from,
-    salt_hash,
-)
+from sfumato.govern.registering import MAIN, SALT_HASH, Registration, registration_from
 from sfumato.govern.storing import answers_hash
 from sfumato.govern.tables import accounts, answers, blocks, registrations
 
@@ -207,7 +201,9 @@ def _compare(connection: Connection, replay: _Replay) -> None:
             name: chain.canonical(one.to_json()) for name, one in replay.rules.items()
         },
         "salts": {
-            name: one.rules[SALT_HASH] for name, one in replay.rules.items() if SALT_HASH in one.rules
+            name: one.rules[SALT_HASH]
+            for name, one in replay.rules.items()
+            if SALT_HASH in one.rules
         },
         "blocks": {(name, block): None for name, many in replay.blocks.items() for block in many},
         "answers": replay.answers,
@@ -223,7 +219,7 @@ def _kept(connection: Connection) -> dict[str, dict[Any, Any]]:
         "totals": {tuple(row[:4]): row[4] for row in connection.execute(select(accounts))},
         "registrations": {row[0]: row[1] for row in connection.execute(select(registrations))},
         "salts": {
-            row.dataset: salt_hash(bytes.fromhex(row.salt))
+            row.dataset: chain.key_of(row.salt)
             for row in connection.execute(select(registrations))
             if row.salt is not None
         },
