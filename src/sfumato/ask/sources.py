@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sfumato.ask.engines.base import Engine
 
-_DATABASES = {".duckdb", ".ddb"}
+_DATABASES = {".duckdb", ".ddb", ".db"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 
 from sfumato.data.cell_types import sql_types
@@ -219,7 +220,7 @@ class _Stream:
 def _read_frame(engine: DuckDB, source: Any, title: str) -> Table:
     kind = _kind(source)
     if kind == "columns":
-        frame: Any = {name: _array(column) for name, column in source.items()}
+        frame: Any = {name: _array(name, column) for name, column in source.items()}
         _check_lengths(frame)
         _check_names(list(frame), "The table given")
     else:
@@ -229,11 +230,21 @@ def _read_frame(engine: DuckDB, source: Any, title: str) -> Table:
         _check_names([str(name) for name in names], "The table given")
         frame = source if kind == "pandas" else _Stream(source)
     with translated("the table given"):
-        scan = engine.register(frame)
+        scan = _registered(engine, frame)
         if kind == "arrow" and not hasattr(source, "num_rows"):
             scan = _copied(engine, scan)
         types = engine.types(scan)
     return _checked(Table(engine, title, "the table given", kind, scan, types))
+
+
+def _registered(engine: DuckDB, frame: Any) -> str:
+    """Register a frame; of one that is stored backwards, which the engine cannot read, a copy."""
+    try:
+        return engine.register(frame)
+    except duckdb.Error:
+        if not hasattr(frame, "iloc"):
+            raise
+    return engine.register(frame.copy())
 
 
 def _copied(engine: DuckDB, scan: str) -> str:
@@ -261,8 +272,14 @@ def _kind(source: Any) -> Kind:
     )
 
 
-def _array(column: Any) -> Any:
+def _array(name: str, column: Any) -> Any:
     array = np.asarray(column)
+    if array.ndim != 1:
+        raise DataError(
+            f"The column {name!r} of the table given is no list of cells; a mapping has a list for "
+            "every column. Records, one mapping each, become a table by pandas.DataFrame(records)."
+        )
+    array = np.ascontiguousarray(array)  # the engine reads no array that is stored backwards
     return array.astype(object) if array.dtype.kind in "US" else array
 
 
