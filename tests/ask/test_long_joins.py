@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import polars as pl
 import pytest
 
@@ -9,7 +11,7 @@ import sfumato as sf
 from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.ask.language import Column, JoinPerson, JoinPublic, PerPerson, Scan, TableFacts
 from sfumato.ask.multiplying import MOST_JOINED, MOST_REPEATED, multiplied, repetition, single
-from sfumato.ask.request import Request, RowsBound, Total
+from sfumato.ask.request import Grid, Request, RowsBound, Total
 from sfumato.dp.neighbours import Unit
 from sfumato.errors import Refused
 
@@ -60,7 +62,7 @@ def test_the_refusal_does_not_depend_on_private_rows():
 
 
 @pytest.mark.parametrize("rows", [MOST_JOINED - 1, MOST_JOINED, MOST_JOINED + 1])
-def test_the_first_thousand_rows_of_each_side_are_joined(rows):
+def test_a_thousand_rows_of_each_side_are_joined(rows):
     frame = pl.DataFrame({"id": [7] * rows, "n": list(range(rows, 0, -1))})
     engine = DuckDBEngine.open(frame, person="id", name="t")
     n = Column("n", "integer")
@@ -68,6 +70,23 @@ def test_the_first_thousand_rows_of_each_side_are_joined(rows):
     request = Request(pairs, (), (Total("rows"),), RowsBound(10**7), b"salt")
     for found in (engine.aggregate(request), engine.aggregate_by_plan(request)):
         assert found.totals[0].tolist() == [min(rows, MOST_JOINED)]
+
+
+def test_the_rows_that_are_joined_are_drawn_by_the_keyed_hash():
+    """Not the smallest: of 0 … 9999 a thousand are kept whose mean is about 5000, σ = 91."""
+    frame = pl.DataFrame({"id": [7] * 10_000, "n": list(range(10_000))})
+    engine = DuckDBEngine.open(frame, person="id", name="t")
+    n = Column("n", "integer", (Fraction(0), Fraction(9999)))
+    pairs = JoinPerson(Scan("t", (n,)), Scan("t", (n,)), ((n, n),), (("m", n),))
+    total = Total("sum", n, Grid((Fraction(0), Fraction(9999)), Fraction(1), Fraction(0)))
+    sums = set()
+    for salt in (b"a", b"b", b"c"):
+        request = Request(pairs, (), (Total("rows"), total), RowsBound(10**7), salt)
+        count, summed = (int(one[0]) for one in engine.aggregate_by_plan(request).totals)
+        assert count == MOST_JOINED
+        assert abs(summed / count - 5000) < 6 * 91
+        sums.add(summed)
+    assert len(sums) == 3
 
 
 def test_what_multiplies_is_told_from_what_does_not():

@@ -17,7 +17,9 @@ group k have the numbers u and g. The rank of a group for a person joins two qua
 t² + a·t of t = (b·g + c), all mod P, whose coefficients are the person's: 62 bits. The number of a
 row is such a hash, 31 bits, of the numbers it contributes, folded by Lehmer's multiplier 48271.
 Equal ranks are told apart by the keys, equal row numbers by keys and contributions, in order; rows
-that agree on all of them are interchangeable. So nothing depends on how rows are stored.
+that agree on all of them are interchangeable. So nothing depends on how rows are stored. Where a
+join multiplies rows, those of a person that are joined at all (:mod:`sfumato.ask.multiplying`) have
+the smallest first number of the text of the person and all cells.
 """
 
 from __future__ import annotations
@@ -78,6 +80,11 @@ def group_numbers(salt: bytes, keys: Iterable[Value]) -> Numbers:
     return numbers(salt, "g" + SEPARATOR.join(value_text(key) for key in keys))
 
 
+def drawn(salt: bytes, cells: Iterable[Value]) -> int:
+    """Give the number by which a row is kept before a join; ``cells`` begin with its person."""
+    return numbers(salt, "r" + SEPARATOR.join(value_text(cell) for cell in cells))[0]
+
+
 def rank(person: Numbers, group: Numbers) -> int:
     """Give the rank of a group for a person, below 2⁶²; her smallest ranks are kept."""
     high = _mixed((person[0] * group[0] + person[1]) % P, person[2])
@@ -111,11 +118,17 @@ def sql_person_digest(salt: bytes, person: exp.Column, kind: Kind) -> SQL:
 
 def sql_group_digest(salt: bytes, keys: Sequence[tuple[exp.Column, Kind]]) -> SQL:
     """Hash the keys of a group."""
-    texts: list[SQL] = []
-    for key, kind in keys:
-        missing = exp.Chr(expressions=[whole(ord(MISSING))])
-        texts.append(exp.Coalesce(this=_sql_text(key, kind), expressions=[missing]))
-    return _digest(salt, "g", texts)
+    return _digest(salt, "g", [_sql_cell(key, kind) for key, kind in keys])
+
+
+def sql_drawn(salt: bytes, cells: Sequence[tuple[exp.Column, Kind]]) -> SQL:
+    """Give the number by which a row is kept before a join; ``cells`` begin with its person."""
+    return sql_number(_digest(salt, "r", [_sql_cell(cell, kind) for cell, kind in cells]), 0)
+
+
+def _sql_cell(cell: exp.Column, kind: Kind) -> SQL:
+    missing = exp.Chr(expressions=[whole(ord(MISSING))])
+    return exp.Coalesce(this=_sql_text(cell, kind), expressions=[missing])
 
 
 def _digest(salt: bytes, sort: str, texts: Sequence[SQL]) -> SQL:
@@ -137,7 +150,7 @@ def _sql_text(value: exp.Column, kind: Kind) -> SQL:
     return cast(value.copy(), exp.DType.TEXT)
 
 
-def sql_number(digest: exp.Column, place: int) -> SQL:
+def sql_number(digest: SQL, place: int) -> SQL:
     """Give one of the four numbers of a hashed text."""
     digits = exp.Substring(this=digest.copy(), start=whole(8 * place + 1), length=whole(8))
     return plus(modulo(HexInteger(this=digits), whole(P - 1)), whole(1))

@@ -202,9 +202,10 @@ class JoinPublic(Relation):
     """Each row with the rows of a public table whose ``on`` columns equal its expressions.
 
     Columns of the public table appear under ``named`` (new name, public column). ``unique``
-    states that the public columns name at most one public row, checked when it was registered;
-    without it, one private row may become several, which only a unit with a person column allows.
-    Rows that a join has multiplied before are cut first (:mod:`sfumato.ask.multiplying`).
+    states that the public columns name at most one public row, checked when it was registered and
+    enforced in every plan; without it, one private row may become several, which only a unit with
+    a person column allows. Rows that a join has multiplied before are cut first
+    (:mod:`sfumato.ask.multiplying`).
     """
 
     source: Relation
@@ -220,7 +221,7 @@ class JoinPerson(Relation):
     """Pairs of rows of the same person from two relations, which may agree on further columns.
 
     Columns of the right side appear under ``named`` (new name, right column). Where both sides may
-    have several rows of a person, her first ``MOST_JOINED`` of each are joined
+    have several rows of a person, ``MOST_JOINED`` of hers on each side are joined
     (:mod:`sfumato.ask.multiplying`).
     """
 

@@ -5,16 +5,18 @@ of hers that is stored; so nobody can write a question that is
 answered while one person is absent and takes all memory, and fails, once she is present.
 
 * A public table may be joined where at most :data:`MOST_REPEATED` of its rows agree on the columns
-  joined on. That is a public fact; others are refused.
+  joined on. That is a public fact, found when the table is opened; others are refused. Where rows
+  were added since, no more than were found are joined.
 * Rows of a person that a join has multiplied already, and both sides of a join on the person, are
-  cut to her first :data:`MOST_JOINED` rows before they are joined, in the order of all their
-  columns. The choice is made among her own rows, so the relation stays per person.
+  cut to :data:`MOST_JOINED` of her rows before they are joined: those with the smallest keyed hash
+  of all their columns. The choice is made among her own rows, so the relation stays per person.
 
 A side that has one row per person multiplies nothing and is left as it is.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfumato.ask.analysis import kind_of
@@ -28,6 +30,7 @@ from sfumato.ask.language import (
     Relation,
     Scan,
 )
+from sfumato.ask.request import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,6 +42,12 @@ MOST_JOINED = 1000
 
 MOST_REPEATED = 1000
 """How many rows of a public table may agree on the columns it is joined on."""
+
+DRAWN: Mapping[Kind, Grid] = {
+    "integer": Grid((Fraction(-(2**53)), Fraction(2**53)), Fraction(1), Fraction(0)),
+    "real": Grid((Fraction(-(2**31)), Fraction(2**31)), Fraction(1, 2**30), Fraction(0)),
+}
+"""The whole numbers as which numbers are hashed; what differs by less is told apart by value."""
 
 
 def repetition(facts: TableFacts, names: Iterable[str]) -> int | None:

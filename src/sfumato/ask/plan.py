@@ -88,7 +88,7 @@ def contributions(request: Request, facts: Mapping[str, TableFacts]) -> tuple[ex
     """Give the SELECT of what every row contributes, before bounding, and its columns."""
     checked(request)
     by_person = not isinstance(request.bound, RowBound)
-    relations = Relations(facts, Names(), by_person=by_person)
+    relations = Relations(facts, Names(), by_person=by_person, salt=request.salt)
     rows = relations.rows(request.relation)
     scope = relations.scope(rows)
     outputs = [] if rows.person is None else [aliased(column(rows.person), "person")]

@@ -4,7 +4,8 @@ Contract: :meth:`Relations.rows` gives a sub-query whose rows for one person dep
 rows and on public tables only, and that carries her id; rows without one are left out where a
 table is scanned. What the guarantee rests on is checked here again, against the facts the owner
 declared, and not taken from the question: which tables are private, who the person is, that nothing
-multiplies rows where the unit is the row.
+multiplies rows where the unit is the row. How many rows of a public table agree was counted when it
+was opened, and rows may have been added since: the statement itself joins no more than were found.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sfumato.ask.analysis import LARGEST_LEAF, clamp_of, kind_of
+from sfumato.ask.choosing import sql_drawn
 from sfumato.ask.engines.dialects import Bytewise, Floor, StoredTable
 from sfumato.ask.language import (
     Column,
@@ -32,6 +34,7 @@ from sfumato.ask.language import (
     TableFacts,
 )
 from sfumato.ask.multiplying import (
+    DRAWN,
     MOST_JOINED,
     MOST_REPEATED,
     kinds,
@@ -66,7 +69,7 @@ from sfumato.ask.plan_sql import (
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sfumato.ask.language import Bounds, Expression, Kind
 
@@ -97,10 +100,18 @@ def step_for(bounds: Bounds | None, term: Expression) -> Fraction:
 class Relations:
     """Builds the sub-queries of one plan."""
 
-    def __init__(self, facts: Mapping[str, TableFacts], names: Names, *, by_person: bool) -> None:
+    def __init__(
+        self,
+        facts: Mapping[str, TableFacts],
+        names: Names,
+        *,
+        by_person: bool,
+        salt: bytes = b"",
+    ) -> None:
         self._facts = facts
         self._names = names
         self._by_person = by_person
+        self._salt = salt
 
     def scope(self, rows: Rows) -> Scope:
         """Open a sub-query for expressions."""
@@ -251,7 +262,18 @@ class Relations:
             )
         if several != 1 and multiplied(relation.source, self._facts):
             rows = self._cut(rows, relation.source)
-        return self._joined(rows, self.public(facts), relation, people=False)
+        public = self._at_most(several or MOST_REPEATED, self.public(facts), relation)
+        return self._joined(rows, public, relation, people=False)
+
+    def _at_most(self, most: int, public: Rows, relation: JoinPublic) -> Rows:
+        """Let no more public rows agree than the facts say, though rows were added meanwhile."""
+        scope = self.scope(public)
+        on = [
+            scope.keep(("on", i), scope.identity(other), "on")
+            for i, (_, other) in enumerate(relation.on)
+        ]
+        shown = self._order(scope, {one.name: one.kind for _, one in relation.named})
+        return self._first(most, public, scope, on, shown or on)
 
     def _join_person(self, relation: JoinPerson) -> Rows:
         left, right = self.rows(relation.left), self.rows(relation.right)
@@ -265,18 +287,38 @@ class Relations:
         return self._joined(left, right, relation, people=True)
 
     def _cut(self, rows: Rows, relation: Relation) -> Rows:
-        """Keep a person's first rows in the order of all columns; those that tie are alike."""
+        """Keep a person's rows with the smallest hashes; those alike in all columns may tie."""
         assert rows.person is not None
-        scope, place = self.scope(rows), self._names.fresh("place")
-        order = [
+        assert rows.person_kind is not None
+        scope, known = self.scope(rows), kinds(relation)
+        drawn: list[tuple[exp.Column, Kind]] = [(column(rows.person), rows.person_kind)]
+        for name, kind in known.items():
+            one, grid = Column(name, kind), DRAWN.get(kind)
+            cell = scope.raw(name) if grid is None else scope.grid_number(one, grid)
+            drawn.append((cell, kind if grid is None else "integer"))
+        order = [sql_drawn(self._salt, drawn), *self._order(scope, known)]
+        return self._first(MOST_JOINED, rows, scope, _person(rows), order)
+
+    def _order(self, scope: Scope, known: Mapping[str, Kind]) -> list[SQL]:
+        """Give columns as every engine sorts them alike."""
+        return [
             scope.keep(("order", name), scope.identity(Column(name, kind)), name)
-            for name, kind in kinds(relation).items()
+            for name, kind in known.items()
         ]
-        number = window("ROW_NUMBER", _person(rows), order or _person(rows))
-        numbered = derived(
-            scope.select([*_all(rows), aliased(number, place)]), self._names.fresh("numbered")
-        )
-        first = binary(exp.LTE, column(place), whole(MOST_JOINED))
+
+    def _first(
+        self,
+        most: int,
+        rows: Rows,
+        scope: Scope,
+        partition: Sequence[SQL],
+        order: Sequence[SQL],
+    ) -> Rows:
+        """Keep the first rows of each part."""
+        place = self._names.fresh("place")
+        number = aliased(window("ROW_NUMBER", partition, order), place)
+        numbered = derived(scope.select([*_all(rows), number]), self._names.fresh("numbered"))
+        first = binary(exp.LTE, column(place), whole(most))
         return replace(rows, select=select(_all(rows), numbered, first))
 
     def _joined(

@@ -1,22 +1,27 @@
-"""Requests that join more rows of a person than are joined: an engine must cut them alike.
+"""Joins that would multiply rows: an engine must cut them alike, and also rows added meanwhile.
 
 Contract: :func:`join_cases` gives named lists of requests, as
 :func:`sfumato.testing.engine_cases.cases` does. :mod:`sfumato.ask.multiplying` says which rows are
-kept, and why.
+kept, and why. :func:`rows_added_later_multiply_nothing` is a rule as those of
+:mod:`sfumato.testing.engine_rules`, for engines whose tables may change while they are open.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.ask.language import Column, JoinPerson, JoinPublic, Key, PerPerson, PersonAggregate
-from sfumato.ask.request import GroupsBound, Request, RowsBound, Total
+from sfumato.ask.request import GroupsBound, Request, RowBound, RowsBound, Total
 from sfumato.testing.engine_cases import FAR, counted, scan, summed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sfumato.testing.engines import Bench
     from sfumato.testing.reference_engine import CheckTable
+
+_ADDED = 999
 
 
 def join_cases(tables: Mapping[str, CheckTable]) -> dict[str, list[Request]]:
@@ -25,7 +30,7 @@ def join_cases(tables: Mapping[str, CheckTable]) -> dict[str, list[Request]]:
 
 
 def _long_joins(tables: Mapping[str, CheckTable]) -> list[Request]:
-    """Join the many rows of one person, of which only the first are kept, in several ways."""
+    """Join the many rows of one person, of which only some are kept, in several ways."""
     busy, stays = scan(tables, "busy"), scan(tables, "stays")
     n, x = Column("n", "integer"), Column("x", "real")
     nights = ("nights", Column("nights", "integer"))
@@ -50,4 +55,38 @@ def _long_joins(tables: Mapping[str, CheckTable]) -> list[Request]:
             bound=RowsBound(10**6),
         ),
         counted(PerPerson(both, (), (longest,)), totals=[summed(Column("longest", "real"), FAR)]),
+    ]
+
+
+def rows_added_later_multiply_nothing(bench: Bench) -> None:
+    """Join no more public rows than agreed when the engine was opened, though many were added."""
+    assert bench.add_rows is not None
+    wards = bench.tables["wards"]
+    engine = bench.make({name: bench.tables[name] for name in ("rows", "visits", "wards")})
+    requests = _public_joins(bench.tables)
+    before = [bench.ask(engine, request) for request in requests]
+    more = {"ward": "north", "beds": 10, "floor": 1.0}
+    cells = {name: [more[name]] * _ADDED for name in wards.kinds}
+    bench.add_rows(engine, "wards", replace(wards, cells=cells))
+    for request, old in zip(requests, before, strict=True):
+        new = bench.ask(engine, request)
+        assert new == old, "rows of a public table that were added later multiply private rows"
+
+
+def _public_joins(tables: Mapping[str, CheckTable]) -> list[Request]:
+    """Join a public table for rows and for people, on what names a row and on what does not."""
+    rows, visits = scan(tables, "rows"), scan(tables, "visits")
+    ward, beds = Column("ward", "text"), Column("beds", "integer")
+    named, key = (("beds", beds),), Key("beds", beds)
+    floor = ((Column("cost", "real"), Column("floor", "real")),)
+    many = RowsBound(10**6)
+    return [
+        counted(JoinPublic(rows, "wards", ((ward, ward),), named, unique=True), bound=RowBound()),
+        counted(
+            JoinPublic(rows, "wards", ((ward, ward),), named, outer=True, unique=True),
+            key,
+            bound=RowBound(),
+        ),
+        counted(JoinPublic(visits, "wards", ((ward, ward),), (), unique=True), bound=many),
+        counted(JoinPublic(visits, "wards", floor, ()), bound=many),
     ]

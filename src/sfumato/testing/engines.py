@@ -8,7 +8,9 @@ the rules on which a guarantee rests:
   for everybody (χ² test with false-alarm rate 10⁻⁶);
 * neither the order of storage nor another person changes what is kept of anyone;
 * asking again gives the same; the fingerprint follows the rows and not their order;
-* what the guarantee does not cover is refused, and no message holds a cell.
+* what the guarantee does not cover is refused, and no message holds a cell;
+* rows added to a public table while the engine is open multiply nothing (where ``add_rows`` says
+  how to add them; an engine that reads every table once and keeps its own copy has no such way).
 
 A check that an engine cannot pass may be listed in ``notimpl`` with the reason. A reason is
 demanded, and a listed check that passes after all fails, so that the list stays true.
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sfumato.testing import engine_rules
 from sfumato.testing.engine_cases import cases
-from sfumato.testing.engine_joins import join_cases
+from sfumato.testing.engine_joins import join_cases, rows_added_later_multiply_nothing
 from sfumato.testing.engine_random import random_cases
 from sfumato.testing.engine_tables import tables
 from sfumato.testing.reference_engine import CheckTable, ReferenceEngine
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.ask.request import Aggregates, Request
 
 MakeEngine: TypeAlias = "Callable[[Mapping[str, CheckTable]], Engine]"
+AddRows: TypeAlias = "Callable[[Any, str, CheckTable], None]"
 Answer: TypeAlias = dict[tuple[Any, ...], tuple[int, ...]]
 
 
@@ -53,6 +56,7 @@ class Bench:
     make: MakeEngine
     examples: int = 20
     requests: int = 0
+    add_rows: AddRows | None = None
     _made: dict[str, tuple[Engine, ReferenceEngine]] = field(default_factory=dict)
 
     @cached_property
@@ -112,15 +116,17 @@ def check_engine(
     *,
     examples: int = 20,
     notimpl: Mapping[str, str] | None = None,
+    add_rows: AddRows | None = None,
 ) -> EngineCheck:
     """Try all checks on the engines that ``make_engine`` makes of tables.
 
     ``make_engine`` is given tables by name, with kinds, cells, the column of the person and whether
     they are private, and returns an engine that holds them. ``examples`` says how many random
-    requests are tried beside the fixed ones.
+    requests are tried beside the fixed ones. ``add_rows`` is given an engine, the name of a public
+    table and a table of the same form, whose rows it adds to what the engine reads.
     """
     excused = dict(notimpl or {})
-    bench = Bench(make_engine, examples)
+    bench = Bench(make_engine, examples, add_rows=add_rows)
     checks = all_checks(bench)
     for name, reason in excused.items():
         assert name in checks, f"notimpl names '{name}', which is no check"
@@ -140,6 +146,9 @@ def all_checks(bench: Bench) -> dict[str, Callable[[], None]]:
     checks["random tables and requests"] = partial(_random, bench)
     for name, rule in engine_rules.RULES.items():
         checks[name] = partial(rule, bench)
+    if bench.add_rows is not None:
+        rule = rows_added_later_multiply_nothing
+        checks[rule.__name__.replace("_", " ")] = partial(rule, bench)
     return checks
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from sfumato.ask.analysis import clamp_of, kind_of
-from sfumato.ask.choosing import group_numbers, person_numbers, rank, row_number
+from sfumato.ask.choosing import drawn, group_numbers, person_numbers, rank, row_number
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import (
     Column,
@@ -32,7 +32,7 @@ from sfumato.ask.language import (
     Scan,
     TableFacts,
 )
-from sfumato.ask.multiplying import MOST_JOINED, kinds, multiplied, public_repetition, single
+from sfumato.ask.multiplying import DRAWN, MOST_JOINED, kinds, multiplied, public_repetition, single
 from sfumato.ask.request import Aggregates, GroupsBound, Request, RowBound, RowsBound
 
 if TYPE_CHECKING:
@@ -98,9 +98,10 @@ class ReferenceEngine:
         return tuple(table.facts(name) for name, table in self._tables.items())
 
     def fingerprint(self) -> str:
-        """Give a text that changes when a row of a table changes, of a public one too."""
-        rows = sorted(repr(row) for t in self._tables.values() for row in t.rows())
-        return hashlib.sha256(repr(rows).encode()).hexdigest()
+        """Give a text that changes when a row of a table changes, in parts for public ones."""
+        tables = self._tables.values()
+        private = "-".join(_digest(table) for table in tables if table.private)
+        return ".".join([private, *(_digest(table) for table in tables if not table.private)])
 
     def aggregate(self, request: Request) -> Aggregates:
         """Compute exact, bounded totals."""
@@ -126,7 +127,7 @@ class ReferenceEngine:
         )
 
     def _contributions(self, request: Request) -> Iterable[_Contribution]:
-        for person, row in self.rows(request.relation):
+        for person, row in self.rows(request.relation, request.salt):
             if not isinstance(request.bound, RowBound) and person is None:
                 continue
             keys = tuple(_key(key.expression, row) for key in request.keys)
@@ -142,7 +143,7 @@ class ReferenceEngine:
 
     # -- relations ------------------------------------------------------------------------
 
-    def rows(self, relation: Relation) -> list[Row]:
+    def rows(self, relation: Relation, salt: bytes) -> list[Row]:
         """Give the rows of a relation."""
         match relation:
             case Scan(table, columns):
@@ -155,25 +156,27 @@ class ReferenceEngine:
                     if stored.person is None or row[stored.person] is not None
                 ]
             case Filter(source, condition):
-                return [row for row in self.rows(source) if evaluate(condition, row[1]) is True]
+                return [
+                    row for row in self.rows(source, salt) if evaluate(condition, row[1]) is True
+                ]
             case Project(source, named):
                 return [
                     (person, {name: evaluate(term, row) for name, term in named})
-                    for person, row in self.rows(source)
+                    for person, row in self.rows(source, salt)
                 ]
             case PerPerson(source, keys, named):
-                return _per_person(self.rows(source), keys, named)
+                return _per_person(self.rows(source, salt), keys, named)
             case JoinPublic():
                 public: list[Row] = [(None, row) for row in self._tables[relation.table].rows()]
                 facts = {one.name: one for one in self.tables()}
-                rows = self.rows(relation.source)
+                rows = self.rows(relation.source, salt)
                 if public_repetition(relation, facts) != 1 and multiplied(relation.source, facts):
-                    rows = _cut(rows, relation.source)
+                    rows = _cut(rows, relation.source, salt)
                 return _joined(rows, public, relation, people=False)
             case JoinPerson(left, right):
-                sides = self.rows(left), self.rows(right)
+                sides = self.rows(left, salt), self.rows(right, salt)
                 if not single(left) and not single(right):
-                    sides = _cut(sides[0], left), _cut(sides[1], right)
+                    sides = _cut(sides[0], left, salt), _cut(sides[1], right, salt)
                 return _joined(*sides, relation, people=True)
         raise TypeError(f"{type(relation).__name__} is not a relation of the language.")
 
@@ -321,17 +324,24 @@ def _scaled_sum(values: list[float], reach: float) -> float:
     return (float(high) * float(_LIMB) + float(low)) * step
 
 
-def _cut(rows: list[Row], relation: Relation) -> list[Row]:
-    """Keep the first rows of each person, in the order of all columns."""
+def _cut(rows: list[Row], relation: Relation, salt: bytes) -> list[Row]:
+    """Keep the rows of each person with the smallest hashes; equal hashes in the order of cells."""
     columns = [Column(name, kind) for name, kind in kinds(relation).items()]
     hers: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
         hers[row[0]].append(row)
 
     def place(row: Row) -> tuple[Any, ...]:
-        return _order(tuple(evaluate(column, row[1]) for column in columns))
+        cells = [_hashed(column, row[1]) for column in columns]
+        values = tuple(evaluate(column, row[1]) for column in columns)
+        return drawn(salt, (row[0], *cells)), _order(values)
 
     return [row for mine in hers.values() for row in sorted(mine, key=place)[:MOST_JOINED]]
+
+
+def _hashed(column: Column, row: Mapping[str, Any]) -> Any:
+    grid = DRAWN.get(column.kind)
+    return evaluate(column, row) if grid is None else _number(column, grid, row)
 
 
 def _joined(
@@ -355,3 +365,7 @@ def _joined(
             taken = {name: theirs[column.name] for name, column in relation.named}
             joined.append((person, {**mine, **taken}))
     return joined
+
+
+def _digest(table: CheckTable) -> str:
+    return hashlib.sha256(repr(sorted(map(repr, table.rows()))).encode()).hexdigest()

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from test_duckdb import PlanOnly, maker
+from test_duckdb import PlanOnly, add_rows, maker
 
+from sfumato.ask.plan_relations import Relations
 from sfumato.ask.request import GroupsBound, RowBound, RowsBound
 from sfumato.testing import check_engine, engine_rules, engines, reference_engine
+from sfumato.testing.engine_joins import rows_added_later_multiply_nothing
 from sfumato.testing.engine_random import random_cases
 from sfumato.testing.engines import Bench
 from sfumato.testing.reference_engine import ReferenceEngine
@@ -113,6 +115,15 @@ def test_the_same_groups_for_everybody_are_noticed(monkeypatch):
     for name in ("groups", "rows"):
         with pytest.raises(AssertionError, match="not chosen evenly"):
             rules[f"not the same {name} for everybody"](Bench(ReferenceEngine))
+
+
+def test_public_rows_that_multiply_private_ones_are_noticed(monkeypatch):
+    """As where uniqueness is remembered from the opening and not asserted in the statement."""
+    bench = Bench(maker(PlanOnly), add_rows=add_rows)
+    rows_added_later_multiply_nothing(bench)
+    monkeypatch.setattr(Relations, "_at_most", lambda self, most, public, relation: public)
+    with pytest.raises(AssertionError, match="multiply private rows"):
+        rows_added_later_multiply_nothing(bench)
 
 
 def test_excuses_need_a_reason_and_must_be_true(monkeypatch):

@@ -8,10 +8,12 @@ from fractions import Fraction
 
 import pytest
 
+import sfumato as sf
 from sfumato.ask.engines.postgres import PostgresEngine
 from sfumato.ask.language import Column, Key, Scan
 from sfumato.ask.request import Grid, GroupsBound, Request, RowsBound, Total
 from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.govern.ledger import Ledger
 from sfumato.testing.engines import Bench, all_checks
 
 psycopg = pytest.importorskip("psycopg")
@@ -36,9 +38,20 @@ def fill(connection, schema, tables):
         place = f"{quoted(schema)}.{quoted(name)}"
         columns = ", ".join(f"{quoted(c)} {TYPES[k]}" for c, k in table.kinds.items())
         connection.execute(f"CREATE TABLE {place} ({columns})")
-        with connection.cursor().copy(f"COPY {place} FROM STDIN") as copy:
-            for row in table.rows():
-                copy.write_row(tuple(row[c] for c in table.kinds))
+        copy_rows(connection, place, table)
+
+
+def copy_rows(connection, place, table):
+    with connection.cursor().copy(f"COPY {place} FROM STDIN") as copy:
+        for row in table.rows():
+            copy.write_row(tuple(row[c] for c in table.kinds))
+
+
+def add_rows(engine, name, table):
+    """Add rows to a table of the server while an engine is open on it."""
+    place = engine._tables[name].split(" FROM ")[1].split(")")[0]
+    with psycopg.connect(engine._url, autocommit=True) as connection:
+        copy_rows(connection, place, table)
 
 
 def maker(url):
@@ -61,7 +74,7 @@ def maker(url):
 
 
 ALL = GroupsBound(9, 9)
-BENCH = Bench(lambda tables: pytest.fail("no server"), 40)
+BENCH = Bench(lambda tables: pytest.fail("no server"), 40, add_rows=add_rows)
 CHECKS = all_checks(BENCH)
 
 
@@ -197,3 +210,25 @@ def test_what_cannot_be_opened(postgres_url):
         PostgresEngine.open("postgresql://me:secret@127.0.0.1:1/there?table=x")
     assert "secret" not in str(caught.value)
     assert "127.0.0.1/there" in str(caught.value)
+
+
+def test_a_public_table_that_grows_multiplies_nothing(postgres_url):
+    """A session that is open joins one row to one, as it found them, and noise for one suffices."""
+    schema = f"grows_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(
+            f"CREATE TABLE {schema}.g AS SELECT 'k' || (i % 3) AS k FROM generate_series(1, 30) i"
+        )
+        connection.execute(f"CREATE TABLE {schema}.pub (k text, name text)")
+        connection.execute(f"INSERT INTO {schema}.pub VALUES ('k0', 'z'), ('k1', 'o'), ('k2', 't')")
+        with sf.Session(
+            f"{postgres_url}?table={schema}.g", unit="row", budget=sf.PureDP(10**5),
+            public={"pub": f"{schema}.pub"}, ledger=Ledger(None),
+        ) as one:  # fmt: skip
+            question = "SELECT COUNT(*) FROM g JOIN pub ON g.k = pub.k"
+            assert one.sql(question, epsilon=10**4).rows == ((30,),)
+            connection.execute(
+                f"INSERT INTO {schema}.pub SELECT 'k0', 'x' || i FROM generate_series(1, 999) i"
+            )
+            assert one.sql(question, epsilon=10**4).rows == ((30,),)

@@ -39,8 +39,15 @@ def maker(spark):
     return make
 
 
+def add_rows(engine, name, table):
+    """Let the name by which a frame is read mean more rows, as where a table was written to."""
+    view = engine._tables[name].split(" FROM ")[1].split(")")[0]
+    session = engine._session
+    session.table(view).union(frame(session, table)).createOrReplaceTempView(view)
+
+
 ALL = GroupsBound(9, 9)
-BENCH = Bench(lambda tables: pytest.fail("no session"), 6)
+BENCH = Bench(lambda tables: pytest.fail("no session"), 6, add_rows=add_rows)
 CHECKS = all_checks(BENCH)
 
 

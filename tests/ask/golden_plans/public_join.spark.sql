@@ -5,41 +5,41 @@ SELECT
   CAST(SUM(CAST(`value_1` AS DECIMAL(38, 0))) AS BIGINT) AS `total_1`
 FROM (
   SELECT
-    `r17_key` AS `key_0`,
-    COALESCE(`r19_number`, CAST(0 AS BIGINT)) AS `value_1`
+    `r25_key` AS `key_0`,
+    COALESCE(`r27_number`, CAST(0 AS BIGINT)) AS `value_1`
   FROM (SELECT
     *,
-    CAST(CASE WHEN ABS(`r16_clamped`) < 4503599627370496 THEN CAST(FLOOR(`r16_clamped`) AS DOUBLE) ELSE `r16_clamped` END AS BIGINT) AS `r17_key`
+    CAST(CASE WHEN ABS(`r24_clamped`) < 4503599627370496 THEN CAST(FLOOR(`r24_clamped`) AS DOUBLE) ELSE `r24_clamped` END AS BIGINT) AS `r25_key`
   FROM (SELECT
     *,
     CASE
-      WHEN `r15_term` < CAST('-9007199254740992.0' AS DOUBLE)
+      WHEN `r23_term` < CAST('-9007199254740992.0' AS DOUBLE)
       THEN CAST('-9007199254740992.0' AS DOUBLE)
-      WHEN `r15_term` > CAST('9007199254740992.0' AS DOUBLE)
+      WHEN `r23_term` > CAST('9007199254740992.0' AS DOUBLE)
       THEN CAST('9007199254740992.0' AS DOUBLE)
-      ELSE `r15_term`
-    END AS `r16_clamped`
+      ELSE `r23_term`
+    END AS `r24_clamped`
   FROM (
     SELECT
       *,
-      CASE WHEN ABS(`r14_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE))) < 4503599627370496 THEN CAST(FLOOR(`r14_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE))) AS DOUBLE) ELSE `r14_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE)) END * CAST('10.0' AS DOUBLE) AS `r15_term`,
+      CASE WHEN ABS(`r22_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE))) < 4503599627370496 THEN CAST(FLOOR(`r22_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE))) AS DOUBLE) ELSE `r22_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE)) END * CAST('10.0' AS DOUBLE) AS `r23_term`,
       CAST(CASE WHEN ABS((
-        `r18_cost` / CAST('0.0009765625' AS DOUBLE)
+        `r26_cost` / CAST('0.0009765625' AS DOUBLE)
       ) + CAST('0.5' AS DOUBLE)) < 4503599627370496 THEN CAST(FLOOR((
-        `r18_cost` / CAST('0.0009765625' AS DOUBLE)
+        `r26_cost` / CAST('0.0009765625' AS DOUBLE)
       ) + CAST('0.5' AS DOUBLE)) AS DOUBLE) ELSE (
-        `r18_cost` / CAST('0.0009765625' AS DOUBLE)
-      ) + CAST('0.5' AS DOUBLE) END AS BIGINT) AS `r19_number`
+        `r26_cost` / CAST('0.0009765625' AS DOUBLE)
+      ) + CAST('0.5' AS DOUBLE) END AS BIGINT) AS `r27_number`
     FROM (
       SELECT
         *,
         CASE
-          WHEN `r7_beds` < CAST('-9007199254740992.0' AS DOUBLE)
+          WHEN `r15_beds` < CAST('-9007199254740992.0' AS DOUBLE)
           THEN CAST('-9007199254740992.0' AS DOUBLE)
-          WHEN `r7_beds` > CAST('9007199254740992.0' AS DOUBLE)
+          WHEN `r15_beds` > CAST('9007199254740992.0' AS DOUBLE)
           THEN CAST('9007199254740992.0' AS DOUBLE)
-          ELSE `r7_beds`
-        END AS `r14_beds`,
+          ELSE `r15_beds`
+        END AS `r22_beds`,
         CASE
           WHEN ISNAN(`r2_cost`)
           THEN CAST(NULL AS DOUBLE)
@@ -50,49 +50,83 @@ FROM (
           WHEN ABS(`r2_cost`) < CAST('1e-30' AS DOUBLE)
           THEN CAST('0.0' AS DOUBLE)
           ELSE `r2_cost`
-        END AS `r18_cost`
+        END AS `r26_cost`
       FROM (
         SELECT
-          `r12_left`.`r1_ward`,
-          `r12_left`.`r2_cost`,
-          `r13_right`.`r7_beds`
+          `r20_left`.`r1_ward`,
+          `r20_left`.`r2_cost`,
+          `r21_right`.`r15_beds`
         FROM (
           SELECT
             `r1_ward`,
             `r2_cost`,
-            `r5_on`
+            `r13_on`
           FROM (
             SELECT
               *,
-              `r1_ward` AS `r5_on`
+              `r1_ward` AS `r13_on`
             FROM (
               SELECT
                 `ward` AS `r1_ward`,
                 `cost` AS `r2_cost`
               FROM `sfumato`.`rows`
-            ) AS `r8_rows`
-          ) AS `r9_rows`
-        ) AS `r12_left`
+            ) AS `r16_rows`
+          ) AS `r17_rows`
+        ) AS `r20_left`
         LEFT JOIN (
           SELECT
-            `r6_on`,
-            `r4_beds` AS `r7_beds`
+            `r14_on`,
+            `r4_beds` AS `r15_beds`
           FROM (
             SELECT
               *,
-              `r3_ward` AS `r6_on`
+              `r3_ward` AS `r14_on`
             FROM (
               SELECT
-                `ward` AS `r3_ward`,
-                CAST(`beds` AS DOUBLE) AS `r4_beds`
-              FROM `sfumato`.`wards`
-            ) AS `r10_rows`
-          ) AS `r11_rows`
-        ) AS `r13_right`
-          ON `r12_left`.`r5_on` = `r13_right`.`r6_on`
-      ) AS `r20_rows`
-    ) AS `r21_rows`
-  ) AS `r22_rows`) AS `r23_rows`) AS `r24_rows`
+                `r3_ward`,
+                `r4_beds`
+              FROM (
+                SELECT
+                  `r3_ward`,
+                  `r4_beds`,
+                  ROW_NUMBER() OVER (PARTITION BY `r5_on` ORDER BY `r7_beds` ASC) AS `r8_place`
+                FROM (
+                  SELECT
+                    *,
+                    CASE
+                      WHEN `r6_beds` = CAST('0.0' AS DOUBLE)
+                      THEN CAST('0.0' AS DOUBLE)
+                      ELSE `r6_beds`
+                    END AS `r7_beds`
+                  FROM (
+                    SELECT
+                      *,
+                      `r3_ward` AS `r5_on`,
+                      CASE
+                        WHEN `r4_beds` < CAST('-9007199254740992.0' AS DOUBLE)
+                        THEN CAST('-9007199254740992.0' AS DOUBLE)
+                        WHEN `r4_beds` > CAST('9007199254740992.0' AS DOUBLE)
+                        THEN CAST('9007199254740992.0' AS DOUBLE)
+                        ELSE `r4_beds`
+                      END AS `r6_beds`
+                    FROM (
+                      SELECT
+                        `ward` AS `r3_ward`,
+                        CAST(`beds` AS DOUBLE) AS `r4_beds`
+                      FROM `sfumato`.`wards`
+                    ) AS `r9_rows`
+                  ) AS `r10_rows`
+                ) AS `r11_rows`
+              ) AS `r12_numbered`
+              WHERE
+                `r8_place` <= 1
+            ) AS `r18_rows`
+          ) AS `r19_rows`
+        ) AS `r21_right`
+          ON `r20_left`.`r13_on` = `r21_right`.`r14_on`
+      ) AS `r28_rows`
+    ) AS `r29_rows`
+  ) AS `r30_rows`) AS `r31_rows`) AS `r32_rows`
 ) AS `kept`
 GROUP BY
   `key_0`

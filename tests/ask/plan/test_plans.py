@@ -17,6 +17,7 @@ from sfumato.ask.language import (
     Compare,
     Constant,
     Filter,
+    JoinPerson,
     JoinPublic,
     Key,
     PerPerson,
@@ -62,6 +63,11 @@ REQUESTS = {
                    (("beds", Column("beds", "integer")),), outer=True),
         (Key("decade", Arithmetic("*", Apply("floor", (Arithmetic("/", Column("beds", "integer"),
          Constant(10, "integer")),)), Constant(10, "integer"))),), TOTALS, RowBound(), b"salt",
+    ),
+    "person_join": Request(
+        JoinPerson(VISITS, Scan("visits", (WARD, Column("cost", "real"))), ((WARD, WARD),),
+                   (("other", Column("cost", "real")),)),
+        (), (Total("rows"),), RowsBound(3), b"salt",
     ),
 }  # fmt: skip
 
