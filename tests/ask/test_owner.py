@@ -166,7 +166,19 @@ def test_questions_made_by_hand_are_typed_again(question):
         assert one.remaining == sf.PureDP(10)
 
 
-def test_a_group_listed_twice_is_never_answered_twice():
+def test_questions_posed_by_hand_are_checked_like_others():
+    ill_typed = Question(Scan("t", (K, X)), (COUNT,), (Key("k", K, ("a", "a")),))
+    with session() as one:
+        with pytest.raises(ParameterError, match="listed once each"):
+            one.ask(Posed(ill_typed, ("main",)), epsilon=0.1)
+        with pytest.raises(ParameterError, match="'block 2' was named"):
+            one.ask(Posed(Question(Scan("t", (K, X)), (COUNT,)), ("block 2",)), epsilon=0.1)
+        assert one.remaining == sf.PureDP(10)
+
+
+def test_a_group_listed_twice_is_never_answered_twice(monkeypatch):
+    """Even where nothing has checked the question."""
+    monkeypatch.setattr("sfumato.ask.posed.check_well_formed", lambda _: None)
     question = Question(Scan("t", (K, X)), (COUNT,), (Key("k", K, ("a", "a")),))
     with session() as one, pytest.raises(DataError, match="stays charged"):
         one.ask(Posed(question, ("main",)), epsilon=0.1)
@@ -237,7 +249,7 @@ def test_a_dataset_that_was_registered_by_hand_is_refused_in_words(tmp_path):
 
 def test_a_number_that_is_always_zero_is_refused_before_the_charge():
     with session() as one:
-        with pytest.raises(ParameterError, match="0 whatever"):
+        with pytest.raises(Refused, match="0 whatever"):
             one.sql("SELECT SUM(CLAMP(x, 0, 0)) FROM t", epsilon=1)
         assert one.remaining == sf.PureDP(10)
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 import sfumato as sf
+from sfumato.ask.sources import source_of
 from sfumato.errors import DataError
+from sfumato.govern.places import default_place
 
 COUNT = "SELECT COUNT(*) FROM data"
 
@@ -73,3 +78,31 @@ def test_a_table_of_a_database_file_is_named_behind_colons(tmp_path, ending):
     assert counted(f"{file}::t") == 10
     assert counted(f"{file}::u") == 20
     assert (tmp_path / f"x.{ending}.ledger.sqlite").is_file()
+
+
+def test_a_table_of_postgres_has_one_budget_for_all_sessions(postgres_url, tmp_path, monkeypatch):
+    psycopg = pytest.importorskip("psycopg")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT i FROM generate_series(1, 9) AS i")
+    source = f"{postgres_url}?table=kept"
+    with sf.Session(source, unit="row", budget=sf.PureDP(1)) as first:
+        first.sql("SELECT COUNT(*) FROM kept", epsilon=1)
+        assert first.ledger.place == default_place(None) == f"{tmp_path}/sfumato/ledger.sqlite"
+    with sf.Session(source) as second:
+        assert second.remaining == sf.PureDP(0)
+        with pytest.raises(sf.BudgetExceeded):
+            second.sql("SELECT SUM(1) FROM kept", epsilon=1)
+
+
+def test_a_table_of_spark_outlives_the_process_and_a_frame_does_not(monkeypatch):
+    class DataFrame:
+        """As much of a Spark table as is looked at before it is read."""
+
+    DataFrame.__module__ = "pyspark.sql.dataframe"
+    monkeypatch.setitem(sys.modules, "pyspark", types.ModuleType("pyspark"))
+    assert source_of(DataFrame(), name="t").outlives
+    assert not source_of({"x": [1]}, name="t").outlives
+    with sf.Session({"x": [1]}, name="t", unit="row", budget=sf.PureDP(1)) as one:
+        assert one.ledger.place == "memory"

@@ -46,7 +46,7 @@ def opened(source: Any, **stated_facts: Any) -> Opened:
     """Open a dataset and register it in its ledger."""
     sources = _sources(source, stated_facts["name"], stated_facts["schema"])
     first = next(iter(sources.values()))
-    ledger, owned = _ledger(stated_facts["ledger"], first.path)
+    ledger, owned = _ledger(stated_facts["ledger"], first)
     try:
         is_new = ledger.registration(first.name) is None
         try:
@@ -205,9 +205,10 @@ def _sources(source: Any, name: str | None, schema: Any) -> dict[str, Source]:
     return found
 
 
-def _ledger(ledger: Ledger | str | Path | None, path: Path | None) -> tuple[Ledger, bool]:
+def _ledger(ledger: Ledger | str | Path | None, source: Source) -> tuple[Ledger, bool]:
+    """Open the ledger; without one named, that of what lives with this process does so, too."""
     if isinstance(ledger, Ledger):
         return ledger, False
-    if ledger is None and path is None:
-        return Ledger(None), True
-    return Ledger(default_place(path) if ledger is None else str(ledger)), True
+    if ledger is not None:
+        return Ledger(str(ledger)), True
+    return Ledger(default_place(source.path) if source.outlives else None), True

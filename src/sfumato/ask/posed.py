@@ -8,7 +8,7 @@ answer, and the blocks it reads.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.canonical import canonical
@@ -62,8 +62,9 @@ def posed(
     blocks: Sequence[str] | None,
 ) -> Posed:
     """Read a question in whatever form it comes."""
-    if isinstance(question, Posed):
-        return question
+    if isinstance(question, Posed):  # which anybody can make
+        check_well_formed(question.question)
+        return replace(question, blocks=session.check_blocks(question.blocks))
     chosen = session.check_blocks(blocks)
     if isinstance(question, str):
         parsed = parse(

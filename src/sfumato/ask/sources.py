@@ -68,6 +68,11 @@ class Source:
         """The types of columns that the schema declares."""
         return {name: a.type for name, a in self._attributes() if a.type is not None}
 
+    @property
+    def outlives(self) -> bool:
+        """Whether the rows are still there when this process has ended, so that its budget is."""
+        return self.path is not None or self.kind in {"postgres", "spark"}
+
     def _attributes(self) -> Sequence[tuple[str, Any]]:
         return () if self.schema is None else tuple(self.schema.attributes.items())
 
