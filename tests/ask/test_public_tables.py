@@ -117,6 +117,26 @@ def test_the_file_of_another_private_table_is_no_public_table(tmp_path):
         session(None, {"q": visits}, unit=sf.Unit("id", rows=1), private={"v": (visits, "id")})
 
 
+def test_a_file_with_a_ledger_beside_it_is_no_public_table_of_another_dataset(tmp_path):
+    file = tmp_path / "patients.csv"
+    file.write_text("id,ill\n" + "".join(f"{i},{i % 2}\n" for i in range(50)))
+    with sf.Session(file, unit="row", budget=sf.PureDP(1)):
+        pass
+    with pytest.raises(GovernanceError, match="a dataset with a budget of its own"):
+        session(None, {"q": file}, source={"mine": [1]})
+
+
+def test_a_dataset_of_the_database_is_no_public_table_of_another(postgres_url, place):
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE people AS SELECT i AS id FROM generate_series(1, 9) AS i")
+        connection.execute("CREATE TABLE mine AS SELECT 7 AS id")
+    with session(place, source=f"{postgres_url}?table=people", name="people"):
+        pass
+    with pytest.raises(GovernanceError, match="a dataset with a budget of its own"):
+        session(place, {"q": "people"}, source=f"{postgres_url}?table=mine", name="mine")
+
+
 def test_rows_that_come_to_equal_a_public_table_are_not_told_of(place):
     with session(place, {"floors": FLOORS}):
         pass

@@ -73,7 +73,7 @@ def _opened(
     unit = unit_for(given["unit"], first, known)
     if len(sources) > 1:
         _check_blocks(unit, given["private"])
-    check_places(sources.values(), given)
+    check_places(sources.values(), given, ledger)
     salt = ledger.salt(first.name) or new_salt()
     rules = rules_for(unit, first, given, known, salt)
     person = unit.name if isinstance(unit, Unit) else None

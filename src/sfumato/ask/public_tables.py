@@ -6,8 +6,9 @@ other kinds or other rows are refused until the owner amends the registration, s
 cannot bring a table of her own: one that held private rows would be joined for nothing, and every
 row of the dataset joined to the row of her victim.
 
-Private rows as a public table are refused: by place always, and by content when the owner registers
-them. Content is not compared later, or a session would tell whether the rows are those of a table.
+Private rows as a public table are refused: by place always, also those of another dataset that is
+known to the ledger or has one beside it, and by content when the owner registers them. Content is
+not compared later, or a session would tell whether the rows are those of a table.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from sfumato.ask.keying import keyed
 from sfumato.ask.owner_rules import kinds_of
 from sfumato.data.table import Table
 from sfumato.errors import GovernanceError, ParameterError
+from sfumato.govern.places import SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sfumato.ask.engines.base import Engine
     from sfumato.ask.sources import Source
+    from sfumato.govern.ledger import Ledger
     from sfumato.govern.registering import Registration
 
 
@@ -85,16 +88,29 @@ def check_rows(engines: Iterable[Engine], names: Iterable[str]) -> None:
                 raise _refused(name)
 
 
-def check_places(sources: Iterable[Source], given: Mapping[str, Any]) -> None:
+def check_places(sources: Iterable[Source], given: Mapping[str, Any], ledger: Ledger) -> None:
     """Refuse a public table that is read from where private rows are."""
     read = list(sources)
     databases = {one.kind for one in read} == {"postgres"}
-    place = _relation if databases else _file
+    place: Callable[[Any], Path | str | None] = _relation if databases else _file
     private = [one.given for one in read] + [_source(one) for one in given["private"].values()]
     places = {place(one) for one in private} - {None}
     for name, table in given["public"].items():
-        if place(table) in places or any(table is one for one in private):
+        found = place(table)
+        if found in places or any(table is one for one in private):
             raise _refused(name)
+        if found is not None and _has_budget(found, ledger):
+            raise GovernanceError(
+                f"The table {name!r} is given as public and is a dataset with a budget of its own; "
+                "what is joined as public is not protected."
+            )
+
+
+def _has_budget(place: Path | str, ledger: Ledger) -> bool:
+    """Tell whether a ledger knows a file or a table of a database as private."""
+    if isinstance(place, Path):
+        return place.with_name(place.name + SUFFIX).exists()
+    return ledger.registration(place.rpartition(".")[2]) is not None
 
 
 def _refused(name: str) -> GovernanceError:
