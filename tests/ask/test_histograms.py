@@ -102,13 +102,13 @@ def test_equal_bins_of_whole_numbers(low, high, bins, labels):
     assert answer.column("count") == wanted.tolist()
 
 
-def test_bins_from_declared_bounds_and_values_clamp_to_them():
+def test_bins_from_declared_bounds_and_values_beyond_are_in_none():
     answer = session(bounds={"age": (20, 79)}).histogram("age", bins=6, epsilon=SURE)
-    clamped = np.clip(AGES[7:], 20, 79)
-    wanted = np.histogram(clamped, [20, 30, 40, 50, 60, 70, 80])[0]
+    wanted = np.histogram(AGES[7:], [20, 30, 40, 50, 60, 70, 79.5])[0]
     assert answer.column("age")[-1] == "70–79"
     assert answer.column("count") == wanted.tolist()
-    assert "after clamping" in answer.notes[-1]
+    assert wanted.sum() < len(AGES[7:])
+    assert "outside 20 … 79, and missing ones, are in no bin" in answer.notes[-1]
 
 
 def test_an_owner_s_bounds_and_categories_stay():

@@ -1,13 +1,20 @@
 """What is known about an expression without looking at a row: its kind, bounds and magnitude.
 
-Contract: every numeric expression is computed in IEEE doubles on every engine, from leaves that
-are first made tame: a numeric column is clamped to its bounds, or to ±2^53 without bounds, a NaN
-becomes NULL, and |x| < 10^-30 becomes 0 (:func:`leaf_range` states the rule, the plans print it).
-:func:`range_of` then gives, for an expression,
+Contract: arithmetic is done in IEEE doubles on every engine, from leaves that are first made tame:
+a whole number is the nearest double, a real number is clamped to ±10^30 (or to its bounds, should
+they reach further), a NaN becomes NULL, and |x| < 10^-30 becomes 0. Whole numbers that are chosen
+and not computed (:mod:`sfumato.ask.exactness`) are compared and grouped by as they are.
 
-* ``low`` and ``high``: public bounds, ±∞ where none follow from declared bounds and clamps;
+Declared bounds say what an aggregate clamps its term to, and change no comparison and no key. So
+two things are known about an expression. :func:`range_of` gives what its values *are*, whatever the
+data; every proof uses it:
+
+* ``low`` and ``high``: bounds, ±∞ where none follow from the form;
 * ``most``: the largest |x| there can be, and ``least``: the smallest |x| other than 0;
 * ``grain``: a power of two of which every value is a whole multiple.
+
+:func:`interval_of` gives what they are *taken to be* when columns keep their declared bounds: a
+proposal for the bounds of an aggregate, which clamps to them, and nothing to rely on before.
 
 Why it holds. Rounding to doubles is monotone, so the rounded result of an operation lies between
 the rounded ends of the exact interval (Moore, "Interval Analysis", 1966), and every end is kept as
@@ -32,11 +39,16 @@ from sfumato.ask.refusals import refuse
 from sfumato.ask.walking import is_null, parts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sfumato.ask.language import Bounds, Kind
 
 End: TypeAlias = Any  # a Fraction, or the float ±∞: they compare and add as they should
 
-LARGEST_LEAF = Fraction(2**53)
+LARGEST_PLAIN = Fraction(2**53)
+"""Up to here doubles hold every whole number; a column without bounds is taken to stay within."""
+
+LARGEST_LEAF = Fraction(1e30)
 SMALLEST_LEAF = Fraction(1e-30)
 LARGEST = Fraction(10**300)
 SMALLEST = Fraction(1, 10**290)
@@ -91,8 +103,11 @@ def _common(*terms: Expression) -> Kind:
 
 
 def interval_of(expression: Expression) -> Bounds | None:
-    """Give public bounds of a numeric expression, or None where it has none."""
-    found = range_of(expression)
+    """Give the bounds that follow from declared ones, or None where there are none.
+
+    Values may lie outside, as columns may; an aggregate clamps its term to what it uses.
+    """
+    found = declared_range(expression)
     if found is None or isinstance(found.low, float) or isinstance(found.high, float):
         return None
     return found.low, found.high
@@ -104,10 +119,19 @@ def range_of(expression: Expression) -> Range | None:
     Refuses an expression that has, anywhere within it, arithmetic that an engine might not be
     able to do; so it is asked about every expression, numeric or not.
     """
-    inner = tuple(range_of(part) for part in parts(expression))
+    return _range(expression, leaf_range)
+
+
+def declared_range(expression: Expression) -> Range | None:
+    """Give the range that an expression would have if columns kept their declared bounds."""
+    return _range(expression, _declared_leaf)
+
+
+def _range(expression: Expression, leaf: Callable[[Column], Range | None]) -> Range | None:
+    inner = tuple(_range(part, leaf) for part in parts(expression))
     match expression:
         case Column():
-            return leaf_range(expression)
+            return leaf(expression)
         case Constant():
             return _constant(expression)
         case Arithmetic(operator, _, _):
@@ -120,36 +144,55 @@ def range_of(expression: Expression) -> Range | None:
 
 
 def leaf_range(column: Column) -> Range | None:
-    """State what a numeric column is clamped to, as values of doubles."""
+    """State what a numeric column is as a leaf of arithmetic."""
+    if column.kind == "integer":
+        return Range(-math.inf, math.inf, Fraction(2**63), _ONE, _ONE)
+    if column.kind == "real":
+        least = SMALLEST_LEAF
+        return _checked(-math.inf, math.inf, reach_of(column), least, _unit_of(least))
+    return None
+
+
+def _declared_leaf(column: Column) -> Range | None:
     if column.kind not in {"integer", "real"}:
         return None
     whole = column.kind == "integer"
     low: End = -math.inf
     high: End = math.inf
-    most = LARGEST_LEAF
+    most = LARGEST_PLAIN
     if column.bounds is not None:
-        low, high = clamp_of(column)
-        if not whole:  # an end that is flushed to 0
-            low = Fraction(0) if 0 < low < SMALLEST_LEAF else low
-            high = Fraction(0) if -SMALLEST_LEAF < high < 0 else high
+        low, high = _declared(column, column.bounds)
         most = max(abs(low), abs(high))
     least = _ONE if whole else SMALLEST_LEAF
     return _checked(low, high, most, least, _ONE if whole else _unit_of(least))
 
 
-def clamp_of(column: Column) -> Bounds:
-    """Give the ends a numeric column is clamped to: doubles, and whole for an integer."""
-    if column.bounds is None:
-        return -LARGEST_LEAF, LARGEST_LEAF
-    low, high = column.bounds
+def _declared(column: Column, bounds: Bounds) -> Bounds:
+    """Give declared bounds as values that the column can have: doubles, whole for an integer."""
+    low, high = bounds
     if max(abs(low), abs(high)) > LARGEST:
         raise refuse("too_large", what=column.name)
     if column.kind == "integer":
         inside = Fraction(math.ceil(low)), Fraction(math.floor(high))
         low, high = inside if inside[0] <= inside[1] else (inside[1], inside[1])
-        low, high = max(low, -LARGEST_LEAF), min(high, LARGEST_LEAF)
+        low, high = max(low, -LARGEST_PLAIN), min(high, LARGEST_PLAIN)
         return (low, high) if low <= high else (high, high)
-    return double(low), double(high)
+    low, high = double(low), double(high)  # and an end that is tiny is flushed to 0
+    low = Fraction(0) if 0 < low < SMALLEST_LEAF else low
+    high = Fraction(0) if -SMALLEST_LEAF < high < 0 else high
+    return low, high
+
+
+def reach_of(column: Column) -> Fraction:
+    """Give the largest |x| of a numeric column as a leaf: real numbers are clamped to it."""
+    if column.kind == "integer":
+        return Fraction(2**63)
+    reach = LARGEST_LEAF
+    if column.bounds is not None:
+        reach = max(reach, *(abs(end) for end in column.bounds))
+    if reach > LARGEST:
+        raise refuse("too_large", what=column.name)
+    return double(reach)
 
 
 def double(value: Fraction | int) -> Fraction:

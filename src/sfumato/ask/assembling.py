@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.analysis import interval_of, kind_of, range_of
+from sfumato.ask.analysis import declared_range, interval_of, kind_of
 from sfumato.ask.building import case, condition, literal, number
 from sfumato.ask.domains import given_values, public_values
+from sfumato.ask.exactness import exact
 from sfumato.ask.language import Column, Constant, Expression, Filter, Key, Measure
 from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import checked
@@ -147,7 +148,7 @@ def key(name: str, expression: Expression, scope: Scope, given: Given) -> Key:
     kind = kind_of(checked(expression))
     if kind == "real":
         raise refuse("real_key", what=name)
-    found = range_of(expression)
+    found = None if exact(expression) else declared_range(expression)
     if found is not None and found.most > LARGEST_KEY:
         raise refuse("large_key", what=name)
     if not columns_of(expression):

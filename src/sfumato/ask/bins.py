@@ -88,8 +88,7 @@ def _numbers(column: Column, edges: tuple[Fraction, ...], *, with_missing: bool)
     else:
         labels = real_labels(edges)
     expression = _cut(column, edges, labels, with_missing=with_missing)
-    clamped = "" if column.bounds is None else ", after clamping to the declared bounds,"
-    outside = f"values of {column.name}{clamped} outside {float(low):g} … {float(high):g}"
+    outside = f"values of {column.name} outside {float(low):g} … {float(high):g}"
     return Binned(expression, _all(labels, with_missing), _left(outside, with_missing))
 
 

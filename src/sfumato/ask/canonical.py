@@ -18,7 +18,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.ask.analysis import SMALLEST_LEAF, interval_of, range_of
+from sfumato.ask.analysis import (
+    LARGEST_LEAF,
+    LARGEST_PLAIN,
+    SMALLEST_LEAF,
+    interval_of,
+    kind_of,
+    range_of,
+)
+from sfumato.ask.exactness import exact
 from sfumato.ask.language import (
     Column,
     Filter,
@@ -170,10 +178,21 @@ def _shown_bounds(one: PersonAggregate) -> Bounds | None:
 def _token(term: Expression, names: Names) -> Token:
     """Write a projected column as what it stands for."""
     text = normal_text(term, names)
-    found = range_of(term)
-    if found is not None and found.least < SMALLEST_LEAF:
-        text = f"flushed({text})"  # a leaf again, so that what is tiny becomes 0
+    if _changed(term):
+        text = f"column({text})"
     return Token(_short(text), _bounds(term))
+
+
+def _changed(term: Expression) -> bool:
+    """Tell whether a value may be another once it is a column, and so a leaf: flushed or rounded.
+
+    A whole number that was computed is compared exactly from then on.
+    """
+    found = range_of(term)
+    if found is None or exact(term):
+        return False
+    most = LARGEST_PLAIN if kind_of(term) == "integer" else LARGEST_LEAF
+    return found.least < SMALLEST_LEAF or found.most > most
 
 
 def _bounds(term: Expression) -> Bounds | None:

@@ -11,6 +11,7 @@ from sfumato.ask.analysis import kind_of
 from sfumato.ask.answer import NoisyColumn
 from sfumato.ask.answering import sort_key
 from sfumato.ask.deriving import DerivedColumn, formula_of, names_in
+from sfumato.ask.domains import bounded_key
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import Column, Output
 from sfumato.ask.picking import mechanism
@@ -116,6 +117,11 @@ def outputs_of(question: Question) -> tuple[Output, ...]:
 def bounding_notes(prepared: Prepared) -> tuple[str, ...]:
     """Say what was done to contributions and groups: true whatever the data are."""
     notes = list(_kept(prepared))
+    notes += [
+        f"{key.name}: rows beyond declared bounds are in no group; how many is not measured"
+        for key in prepared.question.keys
+        if bounded_key(key)
+    ]
     if prepared.threshold is not None:
         notes.append(
             f"groups were found privately: one is shown if its noisy number of people is at least "

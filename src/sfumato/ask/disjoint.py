@@ -6,7 +6,8 @@ an alternative is impossible when some term is left without a value, by interval
 "is missing" about that term alone. Anything that is not understood is taken to be satisfiable.
 
 A comparison that is true has no NULL in it, and neither has one that is false; literals are
-compared as the doubles, texts and dates that engines compare. Parts with a proof compose in
+compared as the whole numbers, doubles, texts and dates that engines compare. Declared bounds prove
+nothing, as a row may lie outside. Parts with a proof compose in
 parallel (McSherry, "Privacy Integrated Queries", SIGMOD 2009).
 """
 
@@ -17,7 +18,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sfumato.ask.analysis import double, kind_of, range_of
+from sfumato.ask.analysis import LARGEST_PLAIN, double, kind_of, range_of
+from sfumato.ask.evaluating import evaluate
+from sfumato.ask.exactness import exact
 from sfumato.ask.language import (
     Compare,
     Constant,
@@ -28,6 +31,7 @@ from sfumato.ask.language import (
     OneOf,
 )
 from sfumato.ask.normal import normal_text
+from sfumato.ask.walking import columns_of
 from sfumato.errors import Refused
 
 if TYPE_CHECKING:
@@ -138,8 +142,8 @@ def _impossible(alternative: tuple[Literal, ...]) -> bool:
     """Tell whether some term of the alternative has no value left."""
     allowed: dict[str, _Allowed] = {}
     for condition, holds in alternative:
-        if isinstance(condition, Constant):
-            if condition.value is not holds:
+        if not columns_of(condition):
+            if evaluate(condition, {}) is not holds:
                 return True  # FALSE, or NULL, which is neither
             continue
         for term, narrow in _understood(condition, holds=holds):
@@ -160,9 +164,14 @@ def _about(term: Expression) -> _Allowed:
         except Refused:
             return found
         if known is not None:
-            found.low = None if isinstance(known.low, float) else known.low
-            found.high = None if isinstance(known.high, float) else known.high
+            found.low, found.high = (_end(one, term) for one in (known.low, known.high))
     return found
+
+
+def _end(end: Any, term: Expression) -> Any:
+    """Give an end of a range that is certain: those of whole numbers may have been rounded."""
+    rounded = exact(term) and abs(end) >= LARGEST_PLAIN
+    return None if rounded or isinstance(end, float) else end
 
 
 def _understood(condition: Expression, *, holds: bool) -> Iterator[tuple[Expression, Any]]:
@@ -171,7 +180,7 @@ def _understood(condition: Expression, *, holds: bool) -> Iterator[tuple[Express
         case IsNull(term):
             yield term, (_only_missing if holds else _only_present)
         case OneOf(term, values):
-            known = {_comparable(value.value) for value in values}
+            known = {_comparable(value.value, term) for value in values}
             if holds:
                 yield term, lambda allowed: allowed.one_of(known)
             else:
@@ -179,9 +188,9 @@ def _understood(condition: Expression, *, holds: bool) -> Iterator[tuple[Express
         case Compare(sign, left, right):
             meant = sign if holds else _OPPOSITE[sign]
             if isinstance(right, Constant):
-                yield left, _comparison(meant, right)
+                yield left, _comparison(meant, right, left)
             elif isinstance(left, Constant):
-                yield right, _comparison(_TURNED[meant], left)
+                yield right, _comparison(_TURNED[meant], left, right)
             else:
                 yield left, _only_present
                 yield right, _only_present
@@ -192,10 +201,10 @@ def _understood(condition: Expression, *, holds: bool) -> Iterator[tuple[Express
             yield condition, lambda allowed: allowed.one_of({holds})
 
 
-def _comparison(sign: str, literal: Constant) -> Any:
+def _comparison(sign: str, literal: Constant, term: Expression) -> Any:
     if literal.value is None:
         return _nothing  # a comparison with NULL is neither true nor false
-    value = _comparable(literal.value)
+    value = _comparable(literal.value, term)
     return {
         "=": lambda allowed: allowed.one_of({value}),
         "<>": lambda allowed: _exclude(allowed, {value}),
@@ -223,9 +232,9 @@ def _exclude(allowed: _Allowed, values: set[Any]) -> None:
     allowed.without |= values
 
 
-def _comparable(value: Any) -> Any:
-    """Give a literal as engines compare it: a number as its double."""
+def _comparable(value: Any, term: Expression) -> Any:
+    """Give a literal as engines compare a term with it: exactly, or a number as its double."""
     if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
         return value
-    exact = Fraction(value)
-    return double(exact) if abs(exact) < 10**300 else exact
+    number = Fraction(value)
+    return number if exact(term) or abs(number) >= 10**300 else double(number)

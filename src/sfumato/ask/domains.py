@@ -1,8 +1,9 @@
 """The public values of a key, where they follow from public facts and the question.
 
 Contract: :func:`public_values` gives values such that no row has another, or such that the
-question itself leaves the others out; None when nothing of the kind is known and keys must be found
-privately. NULL is one of the values unless the question says otherwise.
+question or declared bounds leave the others out: a row beyond them is in no group. None when
+nothing of the kind is known and keys must be found privately. NULL is one of the values unless the
+question says otherwise.
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.analysis import LARGEST_LEAF, interval_of, kind_of
+from sfumato.ask.analysis import LARGEST_PLAIN, interval_of, kind_of
 from sfumato.ask.building import conjuncts, readable
 from sfumato.ask.evaluating import evaluate
+from sfumato.ask.exactness import fits, is_number
 from sfumato.ask.language import Apply, Arithmetic, Case, Column, Compare, Constant, OneOf
-from sfumato.ask.walking import columns_of
+from sfumato.ask.walking import columns_of, walk
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sfumato.ask.language import Expression, Kind, Value
+    from sfumato.ask.language import Expression, Key, Kind, Value
 
 MOST_VALUES = 10_000
 
@@ -76,7 +78,7 @@ def _typed(values: Iterable[Value], kind: Kind) -> set[Value]:
     if kind != "integer":
         return {value for value in values if value is not None}
     numbers = [Fraction(value) for value in values if isinstance(value, (int, Fraction))]
-    return {int(one) for one in numbers if one.denominator == 1 and abs(one) <= LARGEST_LEAF}
+    return {int(one) for one in numbers if one.denominator == 1 and fits(int(one))}
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,29 @@ class _Known:
         if values is None:
             return None
         found = list(dict.fromkeys([*values, None]))
-        if len(found) > MOST_VALUES + 1:
-            return None
+        return None if len(found) > MOST_VALUES + 1 else self.kept(column, found)
+
+    def kept(self, column: Column, values: Iterable[Value]) -> list[Value]:
+        """Leave out the values of a column for which WHERE keeps no row."""
         about = [term for term in self.demands if columns_of(term) == {column}]
-        return [v for v in found if all(evaluate(t, {column.name: v}) is True for t in about)]
+        return [v for v in values if all(evaluate(t, {column.name: v}) is True for t in about)]
+
+    def beyond(self, column: Column, expression: Expression) -> list[Value]:
+        """Give values outside the bounds, one on each side of all that the expression tests."""
+        bounds = interval_of(column)
+        if bounds is None or column.name in self.domains:
+            return []
+        tested = [one.value for one in walk(expression) if is_number(one)]  # type: ignore[attr-defined]
+        tested += [
+            c.value for one in walk(expression) if isinstance(one, OneOf) for c in one.values
+        ]
+        ends = [*bounds, *(end for end in tested if isinstance(end, (int, Fraction)))]
+        near = {math.floor(end) + step for end in ends for step in (-1, 0, 1, 2)}
+        return self.kept(column, [n for n in sorted(near) if not bounds[0] <= n <= bounds[1]])
 
     def _whole(self, column: Column) -> range | None:
         """List the whole numbers between bounds, be they declared or demanded."""
-        low, high = interval_of(column) or (-LARGEST_LEAF, LARGEST_LEAF)
+        low, high = interval_of(column) or (-LARGEST_PLAIN, LARGEST_PLAIN)
         for term in self.demands:
             match term:
                 case Compare("<" | "<=", Column() as it, Constant(end, _)) if it == column:
@@ -138,10 +155,28 @@ def _by_enumeration(expression: Expression, known: _Known) -> set[Value] | None:
         found = {*values}
     else:
         found = {evaluate(expression, {column.name: value}) for value in values}
+    if _labels(expression):
+        outside = known.beyond(column, expression)
+        found |= {evaluate(expression, {column.name: value}) for value in outside}
     complete = known.domains.get(column.name)
     if complete is not None and None not in complete:
         found.discard(None)  # a declared list is complete: NULL is a group only if it is listed
     return found or None
+
+
+def _labels(expression: Expression) -> bool:
+    """Tell whether values are labels that a number chooses, and not computed from it."""
+    if not isinstance(expression, Case):
+        return kind_of(expression) in {"boolean", "text"}
+    results = (*(result for _, result in expression.branches), expression.default)
+    return all(isinstance(result, Constant) for result in results)
+
+
+def bounded_key(key: Key) -> bool:
+    """Tell whether rows beyond declared bounds may be in no group of a key."""
+    columns = columns_of(key.expression)
+    declared = any(interval_of(column) is not None for column in columns)
+    return key.values is not None and declared and not _labels(key.expression)
 
 
 def _by_form(expression: Expression, known: _Known) -> set[Value] | None:
@@ -220,7 +255,7 @@ def _given(name: str, kind: Kind, value: object) -> Value:
             f"{type(value).__name__} was given that is not."
         )
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if not abs(value) <= 2**53 or value != int(value):
-            raise ParameterError(f"The values of the key {name!r} are whole numbers up to 2^53.")
+        if not abs(value) < 2**63 or value != int(value):
+            raise ParameterError(f"The values of the key {name!r} are whole numbers of 64 bits.")
         return int(value)
     return value  # type: ignore[return-value]

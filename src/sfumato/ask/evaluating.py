@@ -1,8 +1,9 @@
 """The meaning of expressions, in plain Python: what every engine must compute.
 
 Contract: :func:`evaluate` is total. It gives the value of an expression for a row, a mapping of
-column names to values, with numbers as doubles and NULL as None; leaves are made tame first, as
-:mod:`sfumato.ask.analysis` states. Noisy numbers are evaluated with ``noisy=True``: there a column
+column names to values, with numbers as doubles and NULL as None; leaves are made tame first, and
+whole numbers that are chosen and not computed stay whole numbers, as :mod:`sfumato.ask.analysis`
+states. Noisy numbers are evaluated with ``noisy=True``: there a column
 is taken as it is, and a result that is no finite number is None.
 
 ``lower`` and ``upper`` change ASCII letters only, as engines disagree on the others. Dates are
@@ -19,7 +20,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.analysis import LONGEST_TEXT, SMALLEST_LEAF, clamp_of, kind_of
+from sfumato.ask.analysis import LONGEST_TEXT, SMALLEST_LEAF, kind_of, reach_of
+from sfumato.ask.exactness import COMPUTED, LARGEST_WHOLE, exact, exactly, is_number
 from sfumato.ask.language import (
     Apply,
     Arithmetic,
@@ -61,23 +63,24 @@ def _value(expression: Expression, row: Mapping[str, Any], noisy: bool) -> Any:
             value = row.get(expression.name)
             return _as_it_is(value) if noisy else _tame(value, expression)
         case Constant(value, _):
-            return _literal(value)
+            return value if exact(expression) else _literal(value)
         case Arithmetic(sign, left, right):
             return _arithmetic(sign, _value(left, row, noisy), _value(right, row, noisy))
         case Apply(function, arguments):
-            return _applied(function, [_value(one, row, noisy) for one in arguments])
+            values = [_value(one, row, noisy) for one in arguments]
+            return _applied(function, values if exact(expression) else [*map(_literal, values)])
         case Case(branches, default):
-            for condition, result in branches:
-                if _value(condition, row, noisy) is True:
-                    return _value(result, row, noisy)
-            return _value(default, row, noisy)
+            results = (r for when, r in branches if _value(when, row, noisy) is True)
+            chosen = _value(next(results, default), row, noisy)
+            return chosen if exact(expression) else _literal(chosen)
     return _condition(expression, row, noisy)
 
 
 def _condition(expression: Expression, row: Mapping[str, Any], noisy: bool) -> bool | None:
     match expression:
         case Compare(sign, left, right):
-            one, other = _value(left, row, noisy), _value(right, row, noisy)
+            whole = exactly(left, right)
+            one, other = (_operand(side, row, noisy, whole=whole) for side in (left, right))
             return None if one is None or other is None else _compared(sign, one, other)
         case Logic(word, terms):
             return _logic(word, [_value(term, row, noisy) for term in terms])
@@ -87,8 +90,9 @@ def _condition(expression: Expression, row: Mapping[str, Any], noisy: bool) -> b
         case IsNull(term):
             return _value(term, row, noisy) is None
         case OneOf(term, values):
-            value = _value(term, row, noisy)
-            known = [_literal(constant.value) for constant in values]
+            whole = exact(term)
+            value = _operand(term, row, noisy, whole=whole)
+            known = [one.value if whole else _literal(one.value) for one in values]
             return None if value is None else any(_compared("=", value, one) for one in known)
         case Like(term, pattern):
             value = _value(term, row, noisy)
@@ -96,24 +100,41 @@ def _condition(expression: Expression, row: Mapping[str, Any], noisy: bool) -> b
     raise TypeError(f"{type(expression).__name__} is not an expression of the language.")
 
 
+def _operand(side: Expression, row: Mapping[str, Any], noisy: bool, *, whole: bool) -> Any:
+    """Give a side of a comparison: exactly, or with numbers as doubles."""
+    if whole and is_number(side):
+        assert isinstance(side, Constant)
+        return side.value
+    value = _value(side, row, noisy)
+    return value if whole else _literal(value)
+
+
 def _tame(value: Any, column: Column) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
     if value is None:
         return None
-    if column.kind in {"integer", "real"}:
-        low, high = _ends(column)
-        if isinstance(value, float) and math.isnan(value):
-            return None
-        clamped = min(max(value, low), high)  # exact, whatever kind of number it is
+    if column.kind == "integer":
+        return _whole(value)
+    if column.kind == "real":
+        reach = _reach(column)
+        clamped = min(max(value, -reach), reach)  # exact, whatever kind of number it is
         return 0.0 if abs(clamped) < _TINY else float(clamped)
     if isinstance(value, dt.datetime):
         return value.date()
     return value
 
 
+def _whole(value: Any) -> int:
+    """Give a cell as a 64-bit integer; what was computed may have been larger."""
+    if -LARGEST_WHOLE - 1 <= value <= LARGEST_WHOLE:  # compared exactly, also a float
+        return int(value)
+    return int(COMPUTED[value > 0])
+
+
 @lru_cache(maxsize=256)
-def _ends(column: Column) -> tuple[float, float]:
-    low, high = clamp_of(column)
-    return float(low), float(high)
+def _reach(column: Column) -> float:
+    return float(reach_of(column))
 
 
 def _as_it_is(value: Any) -> Any:

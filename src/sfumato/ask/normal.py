@@ -3,7 +3,8 @@
 Contract: :func:`normal_text` writes an expression so that expressions with one text have one value
 on every row. The rewritings, each an identity of three-valued logic or of doubles:
 
-* parts without columns are computed; literals are written as the doubles they denote;
+* parts without columns are computed; literals are written as the doubles they denote, and beyond
+  ±2^53, where whole numbers need not be doubles, as they are;
 * NOT moves inwards: ¬(a < b) is a ≥ b, ¬(a ∧ b) is ¬a ∨ ¬b (NULL stays NULL in all of them);
 * AND and OR are flat, sorted and without repetition; TRUE and FALSE are left out or decide;
 * a > b is b < a; the sides of =, <>, + and * are sorted; IN is a list of equalities;
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sfumato.ask.analysis import kind_of
+from sfumato.ask.analysis import LARGEST_PLAIN, kind_of
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import (
     Apply,
@@ -193,7 +194,7 @@ def bounds_text(bounds: Bounds | None) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Write a literal; numbers as doubles, so that 0.5 and 1/2 are one."""
+    """Write a literal; numbers as doubles, so that 0.5 and 1/2 are one, while these are exact."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -202,7 +203,7 @@ def value_text(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, dt.date):
         return f'date("{value.isoformat()}")'
-    if abs(value) > 10**308:
+    if abs(value) > LARGEST_PLAIN:
         return str(value)
     return repr(float(value) + 0.0)
 

@@ -21,6 +21,7 @@ from sqlglot import exp
 
 from sfumato.ask.analysis import kind_of
 from sfumato.ask.engines.dialects import Wide
+from sfumato.ask.exactness import fits
 from sfumato.ask.plan_bounding import bounded
 from sfumato.ask.plan_expressions import Names, Scope
 from sfumato.ask.plan_relations import Relations
@@ -155,7 +156,7 @@ def _layout(request: Request, values: list[SQL | None], person_kind: Kind | None
 
 def _key(scope: Scope, key: Key) -> exp.Column:
     whole_number = kind_of(key.expression) == "integer"
-    return scope.whole_key(key.expression) if whole_number else scope.value(key.expression)
+    return scope.whole(key.expression) if whole_number else scope.value(key.expression)
 
 
 def _among(sql: exp.Column, key: Key) -> SQL:
@@ -175,11 +176,11 @@ def _key_literal(key: Key, value: object, kind: Kind) -> SQL:
     if kind != "integer":
         return constant(value, kind)  # type: ignore[arg-type]
     number = int(value)  # type: ignore[call-overload]
-    if number != value or abs(number) > 2**53:
+    if number != value or not fits(number):
         raise ParameterError(
-            f"The values of '{key.name}' must be whole numbers within ±2^53, and one is not."
+            f"The values of '{key.name}' must be whole numbers of 64 bits, and one is not."
         )
-    return whole(number)
+    return big(number)
 
 
 def _value(scope: Scope, total: Total) -> SQL | None:

@@ -2,20 +2,24 @@
 
 Contract: :class:`Scope` turns expressions over the columns of one relation into SQL whose value is
 that of :func:`sfumato.ask.evaluating.evaluate`, bit for bit, on every engine, and which cannot
-raise for any row. Numbers are doubles throughout. What an expression repeats (a clamp repeats its
-operand) is first given a name in a sub-query below, so that SQL grows with the question and not
-exponentially, and so that a term shared by several totals is computed once.
+raise for any row. Arithmetic is in doubles; whole numbers that are chosen and not computed are
+compared and grouped by as BIGINT, and every column of whole numbers is one. What an expression
+repeats (a clamp repeats its operand) is first given a name in a sub-query below, so that SQL grows
+with the question and not exponentially, and so that a term shared by several totals is computed
+once.
 """
 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sfumato.ask.analysis import LARGEST_LEAF, SMALLEST_LEAF, clamp_of, kind_of
+from sfumato.ask.analysis import SMALLEST_LEAF, kind_of, reach_of
 from sfumato.ask.engines.dialects import Ceiling, Fenced, Floor, NaN
+from sfumato.ask.exactness import COMPUTED, exact, exactly
 from sfumato.ask.language import (
     Apply,
     Arithmetic,
@@ -37,6 +41,7 @@ from sfumato.ask.plan_sql import (
     aliased,
     all_of,
     any_of,
+    big,
     binary,
     case,
     cast,
@@ -54,18 +59,16 @@ from sfumato.ask.plan_sql import (
     text,
     whole,
 )
+from sfumato.ask.plan_wholes import COMPARISONS, TURNED, among, compared_with, whole_or_null
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from sfumato.ask.language import Bounds
+    from sfumato.ask.language import Bounds, Kind
     from sfumato.ask.request import Grid
 
 _CAPITALS, _SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
-_COMPARISONS = {
-    "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
-}  # fmt: skip
 _SHALLOW = 2  # layers below which expressions may be written out where they are used
 _SHORT = 100  # nodes of an expression that may be repeated
 _ARITHMETIC = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
@@ -144,14 +147,20 @@ class Scope:
 
     # -- numbers --------------------------------------------------------------------------
 
-    def _tamed(self, leaf: Column, bounds: Bounds) -> exp.Column:
-        """Give a numeric column as the analysis states: no NaN, clamped, nothing tiny."""
+    def _tamed(self, leaf: Column, bounds: Bounds | None = None) -> SQL:
+        """Give a numeric column as the analysis states, clamped to bounds that it can reach."""
         value = self.raw(leaf.name)
-        branches = clamped(value, bounds)
-        if leaf.kind == "real":
-            tiny = binary(exp.LT, exp.Abs(this=value.copy()), double(SMALLEST_LEAF))
-            nothing = cast(exp.Null(), DOUBLE)
-            branches = [(NaN(this=value.copy()), nothing), *branches, (tiny, double(0))]
+        if leaf.kind == "integer":
+            number = cast(value, DOUBLE)
+            if bounds is None:
+                return number
+            return self.keep(
+                ("leaf", leaf, bounds), case(clamped(number, bounds), number), leaf.name
+            )
+        bounds = bounds or (-reach_of(leaf), reach_of(leaf))
+        tiny = binary(exp.LT, exp.Abs(this=value.copy()), double(SMALLEST_LEAF))
+        nothing = cast(exp.Null(), DOUBLE)
+        branches = [(NaN(this=value.copy()), nothing), *clamped(value, bounds), (tiny, double(0))]
         return self.keep(("leaf", leaf, bounds), case(branches, value), leaf.name)
 
     def within(self, term: Expression, bounds: Bounds) -> exp.Column:
@@ -161,12 +170,12 @@ class Scope:
         bound is so small that a value is flushed to 0 between the two.
         """
         if isinstance(term, Column):
-            low, high = clamp_of(term)
-            if all(not end or abs(end) >= SMALLEST_LEAF for end in (*bounds, low, high)):
-                if low <= bounds[0] <= bounds[1] <= high:
-                    return self._tamed(term, bounds)
-                if bounds[0] <= low <= high <= bounds[1]:
-                    return self._tamed(term, (low, high))
+            reach = reach_of(term)
+            apart = all(not end or abs(end) >= SMALLEST_LEAF for end in bounds)
+            if apart and -reach <= bounds[0] <= bounds[1] <= reach:
+                tamed = self._tamed(term, bounds)
+                assert isinstance(tamed, exp.Column)
+                return tamed
         value = self.value(term)
         return self.keep(("within", term, bounds), case(clamped(value, bounds), value), "clamped")
 
@@ -180,17 +189,53 @@ class Scope:
         rounded = Floor(this=plus(number, double(0.5)))
         return self.keep(("grid", term, grid), cast(rounded, BIGINT), "number")
 
-    def whole_key(self, term: Expression) -> exp.Column:
-        """Give a whole number as a BIGINT, clamped to ±2⁵³ so that the cast cannot fail."""
-        value = self.within(term, (-LARGEST_LEAF, LARGEST_LEAF))
-        return self.keep(("whole", term), cast(Floor(this=value), BIGINT), "key")
+    def whole(self, term: Expression) -> exp.Column:
+        """Give a whole number as a BIGINT: as it is, or clamped so that the cast cannot fail."""
+        if exact(term):
+            chosen = self._chosen(term)
+            return chosen if isinstance(chosen, exp.Column) else self.keep(
+                ("whole", term), chosen, "whole")  # fmt: skip
+        value = self.within(term, COMPUTED)
+        return self.keep(("whole", term), cast(Floor(this=value), BIGINT), "whole")
 
-    def identity(self, term: Expression) -> SQL:
-        """Give a value that is grouped by or joined on: −0 as 0, as engines hash them apart."""
-        if kind_of(term) not in {"integer", "real"}:
+    def shown(self, term: Expression) -> SQL:
+        """Give an expression as the column of a relation."""
+        return self.whole(term) if kind_of(term) == "integer" else self.sql(term)
+
+    def identity(self, term: Expression, kind: Kind | None = None) -> SQL:
+        """Give a value that is grouped by or joined on: whole numbers as BIGINT, and −0 as 0.
+
+        ``kind`` is that of the column joined to: what is no BIGINT equals none.
+        """
+        own = kind_of(term)
+        if own not in {"integer", "real"}:
             return self.sql(term)
+        if (kind or own) == "integer":
+            always = kind is None or exact(term)
+            return self.whole(term) if always else whole_or_null(self.value(term))
         value = self.value(term)
         return case([(binary(exp.EQ, value, double(0)), double(0))], value.copy())
+
+    def _chosen(self, term: Expression) -> SQL:
+        """Give a whole number that is chosen and not computed."""
+        match term:
+            case Column(name, _, _):
+                return self.raw(name)
+            case Constant(value, _):
+                return cast(exp.Null(), BIGINT) if value is None else big(int(value))  # type: ignore[arg-type]
+            case Case(branches, default):
+                chosen = [(self.sql(when), self._chosen(result)) for when, result in branches]
+                return case(chosen, self._chosen(default))
+            case Apply("coalesce", arguments):
+                values = [self._chosen(argument) for argument in arguments]
+                return exp.Coalesce(this=values[0], expressions=values[1:])
+            case Apply(function, arguments):
+                wholes = [
+                    self._chosen(one) if isinstance(one, Constant) else self.whole(one)
+                    for one in arguments
+                ]
+                return self._extreme(function, arguments, wholes)
+        raise TypeError(f"{type(term).__name__} is not a whole number that is chosen.")
 
     # -- expressions ----------------------------------------------------------------------
 
@@ -199,7 +244,7 @@ class Scope:
         match expression:
             case Column(name, kind, _):
                 numeric = kind in {"integer", "real"}
-                return self._tamed(expression, clamp_of(expression)) if numeric else self.raw(name)
+                return self._tamed(expression) if numeric else self.raw(name)
             case Constant(value, kind):
                 return constant(value, kind)
             case Arithmetic("/", left, right):
@@ -216,8 +261,10 @@ class Scope:
 
     def _condition(self, expression: Expression) -> SQL:
         match expression:
+            case Compare(operator, left, right) if exactly(left, right):
+                return self._compared(operator, left, right)
             case Compare(operator, left, right):
-                return binary(_COMPARISONS[operator], self.sql(left), self.sql(right))
+                return binary(COMPARISONS[operator], self.sql(left), self.sql(right))
             case Logic("and", terms):
                 return all_of([self.sql(term) for term in terms])
             case Logic(_, terms):
@@ -225,7 +272,9 @@ class Scope:
             case Not(term):
                 return negated(self.sql(term))
             case IsNull(term):
-                return is_null(self.sql(term))
+                return is_null(self._chosen(term) if exact(term) else self.sql(term))
+            case OneOf(term, values) if exact(term):
+                return among(self.whole(term), [Fraction(one.value) for one in values])  # type: ignore[arg-type]
             case OneOf(term, values):
                 literals = [constant(one.value, one.kind) for one in values]
                 return exp.In(this=self.value(term), expressions=literals)
@@ -233,9 +282,17 @@ class Scope:
                 return binary(exp.Like, self.sql(term), text(pattern))
         raise TypeError(f"{type(expression).__name__} is not an expression of the language.")
 
+    def _compared(self, operator: str, left: Expression, right: Expression) -> SQL:
+        """Compare whole numbers, one of them perhaps with a literal that is none."""
+        if isinstance(left, Constant) and not isinstance(right, Constant):
+            operator, left, right = TURNED.get(operator, operator), right, left
+        if isinstance(right, Constant):
+            return compared_with(operator, self._chosen(left), Fraction(right.value))  # type: ignore[arg-type]
+        return binary(COMPARISONS[operator], self._chosen(left), self._chosen(right))
+
     def _applied(self, function: str, arguments: Sequence[Expression]) -> SQL:
         if function in {"least", "greatest"}:
-            return self._extreme(function, arguments)
+            return self._extreme(function, arguments, [*map(self._repeatable, arguments)])
         if function == "substring":
             return self._substring(arguments)
         if function in {"floor", "ceil", "round"}:
@@ -262,9 +319,10 @@ class Scope:
             value = plus(value, double(0.5))
         return (Ceiling if function == "ceil" else Floor)(this=value)
 
-    def _extreme(self, function: str, arguments: Sequence[Expression]) -> SQL:
+    def _extreme(
+        self, function: str, arguments: Sequence[Expression], values: Sequence[SQL]
+    ) -> SQL:
         """Give the least or greatest argument, and NULL when one is: engines pass over NULL."""
-        values = [self._repeatable(argument) for argument in arguments]
         doubtful = [
             is_null(value.copy())
             for value, argument in zip(values, arguments, strict=True)

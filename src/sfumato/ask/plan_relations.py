@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sfumato.ask.analysis import LARGEST_LEAF, clamp_of, kind_of
+from sfumato.ask.analysis import LARGEST_PLAIN, kind_of
 from sfumato.ask.choosing import sql_drawn
 from sfumato.ask.engines.dialects import Bytewise, Floor, StoredTable
 from sfumato.ask.language import (
@@ -89,10 +89,8 @@ class Rows:
     person_kind: Kind | None = None
 
 
-def step_for(bounds: Bounds | None, term: Expression) -> Fraction:
+def step_for(bounds: Bounds) -> Fraction:
     """Give the grid on which a person's values are summed: 2⁶⁰ of its steps reach every value."""
-    if bounds is None:
-        bounds = clamp_of(term) if isinstance(term, Column) else (-LARGEST_LEAF, LARGEST_LEAF)
     reach = max(abs(float(end)) for end in bounds)
     return Fraction(2) ** (math.frexp(reach)[1] - _REACH) if reach else Fraction(1)
 
@@ -185,7 +183,7 @@ class Relations:
     def _project(self, rows: Rows, outputs: tuple[tuple[str, Expression], ...]) -> Rows:
         scope = self.scope(rows)
         given = {name: self._names.fresh(name) for name, _ in outputs}
-        sql = [aliased(scope.sql(term), given[name]) for name, term in outputs]
+        sql = [aliased(scope.shown(term), given[name]) for name, term in outputs]
         return Rows(scope.select([*_person(rows), *sql]), rows.person, given, rows.person_kind)
 
     # -- numbers about a person -----------------------------------------------------------
@@ -214,31 +212,31 @@ class Relations:
     def _person_number(self, scope: Scope, aggregate: PersonAggregate) -> SQL:
         term = aggregate.term
         if term is None:
-            return cast(exp.Count(this=exp.Star()), DOUBLE)
-        value = scope.value(term)
+            return cast(exp.Count(this=exp.Star()), BIGINT)
+        if aggregate.function in {"sum", "avg"}:
+            return self._person_sum(scope, aggregate.function, term, aggregate.bounds)
+        whole_number = kind_of(term) == "integer"
+        value = scope.whole(term) if whole_number else scope.value(term)
         if aggregate.function == "count":
-            return cast(exp.Count(this=value), DOUBLE)
-        kind = kind_of(term)
-        if kind == "boolean":
+            return cast(exp.Count(this=value), BIGINT)
+        if kind_of(term) == "boolean":
             return _extreme_truth(aggregate.function, value)
-        if aggregate.bounds is not None and kind in {"integer", "real"}:
-            value = scope.within(term, aggregate.bounds)
-        if aggregate.function in {"min", "max"}:
-            return (exp.Min if aggregate.function == "min" else exp.Max)(this=value)
-        return self._person_sum(scope, aggregate, value)
+        return (exp.Min if aggregate.function == "min" else exp.Max)(this=value)
 
-    def _person_sum(self, scope: Scope, aggregate: PersonAggregate, value: exp.Column) -> SQL:
+    def _person_sum(
+        self, scope: Scope, function: str, term: Expression, bounds: Bounds | None
+    ) -> SQL:
         """Sum whole numbers in two limbs, so that neither order nor engine changes the double."""
-        assert aggregate.term is not None
-        step = step_for(aggregate.bounds, aggregate.term)
-        what = (aggregate.term, aggregate.bounds)
+        bounds = bounds or (-LARGEST_PLAIN, LARGEST_PLAIN)
+        step, what = step_for(bounds), (term, bounds)
+        value = scope.within(term, bounds)
         rounded = Floor(this=plus(over(value, double(step)), double(0.5)))
         scaled = scope.keep(("scaled", what), rounded, "scaled")
         above = Floor(this=over(scaled.copy(), double(_LIMB)))
         high = scope.keep(("high", what), above, "high")
         low = scope.keep(("low", what), minus(scaled, times(high.copy(), double(_LIMB))), "low")
         total = times(plus(times(_limb(high), double(_LIMB)), _limb(low)), double(step))
-        if aggregate.function == "sum":
+        if function == "sum":
             return total
         present = cast(exp.Count(this=value.copy()), DOUBLE)
         return over(total, exp.Nullif(this=present, expression=double(0)))
@@ -327,7 +325,7 @@ class Relations:
         mine, theirs = self.scope(left), self.scope(right)
         pairs = [
             (
-                mine.keep(("on", i), mine.identity(ours), "on"),
+                mine.keep(("on", i), mine.identity(ours, other.kind), "on"),
                 theirs.keep(("on", i), theirs.identity(other), "on"),
             )
             for i, (ours, other) in enumerate(relation.on)
@@ -366,14 +364,14 @@ class Relations:
 
 
 def _stored(name: str, kind: Kind) -> SQL:
-    """Give a stored cell as every engine compares it alike; whole numbers as doubles."""
+    """Give a stored cell as every engine compares it alike."""
     if kind == "text":
         return Bytewise(this=column(name))
     if kind == "date":
         first, last = (constant(day, "date") for day in (_FIRST_DAY, _LAST_DAY))
         within = exp.Between(this=column(name), low=first, high=last)
         return case([(within, column(name))])
-    return cast(column(name), DOUBLE) if kind == "integer" else column(name)
+    return cast(column(name), BIGINT) if kind == "integer" else column(name)
 
 
 def _person(rows: Rows) -> list[exp.Column]:

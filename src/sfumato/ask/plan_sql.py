@@ -30,7 +30,7 @@ TYPES = {
     "boolean": exp.DType.BOOLEAN,
     "date": exp.DType.DATE,
 }
-"""The SQL type of an expression by its kind; whole numbers are doubles on the way."""
+"""The SQL type of an expression by its kind; whole numbers are doubles in arithmetic."""
 
 _LOOSE = (exp.Binary, exp.Not, exp.In, exp.Between, exp.Neg)
 
@@ -162,7 +162,7 @@ def constant(value: Value, kind: Kind) -> SQL:
     return double(value)
 
 
-def clamped(value: exp.Column, bounds: Bounds) -> list[tuple[SQL, SQL]]:
+def clamped(value: SQL, bounds: Bounds) -> list[tuple[SQL, SQL]]:
     """Give the branches that clamp a double that is no NaN; NULL takes none of them."""
     low, high = bounds
     return [

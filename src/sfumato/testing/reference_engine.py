@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sfumato.ask.analysis import clamp_of, kind_of
+from sfumato.ask.analysis import kind_of
 from sfumato.ask.choosing import drawn, group_numbers, person_numbers, rank, row_number
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import (
@@ -38,7 +38,7 @@ from sfumato.ask.request import Aggregates, GroupsBound, Request, RowBound, Rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sfumato.ask.language import Bounds, Expression, Kind, Value
+    from sfumato.ask.language import Expression, Kind, Value
     from sfumato.ask.request import Grid, Total
 
 Row: TypeAlias = tuple[Any, dict[str, Any]]
@@ -161,7 +161,7 @@ class ReferenceEngine:
                 ]
             case Project(source, named):
                 return [
-                    (person, {name: evaluate(term, row) for name, term in named})
+                    (person, {name: _key(term, row) for name, term in named})
                     for person, row in self.rows(source, salt)
                 ]
             case PerPerson(source, keys, named):
@@ -248,7 +248,9 @@ def _key(term: Expression, row: Mapping[str, Any]) -> Any:
     value = evaluate(term, row)
     if value is None or kind_of(term) != "integer":
         return value
-    return int(min(max(value, -(2**53)), 2**53))
+    if -(2**63) <= value < 2**63:
+        return int(value)
+    return 2**63 - 1024 if value > 0 else -(2**63)  # the last doubles of 64 bits
 
 
 def _number(term: Expression, grid: Grid, row: Mapping[str, Any]) -> int | None:
@@ -280,7 +282,7 @@ def _per_person(
 ) -> list[Row]:
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for person, row in rows:
-        groups[person, *(evaluate(term, row) for _, term in keys)].append(row)
+        groups[person, *(_key(term, row) for _, term in keys)].append(row)
     given: list[Row] = []
     for (person, *values), members in groups.items():
         cells = dict(zip((name for name, _ in keys), values, strict=True))
@@ -292,27 +294,17 @@ def _per_person(
 def _person_number(aggregate: PersonAggregate, rows: list[dict[str, Any]]) -> Any:
     if aggregate.term is None:
         return len(rows)
-    values = [v for v in (evaluate(aggregate.term, row) for row in rows) if v is not None]
+    values = [v for v in (_key(aggregate.term, row) for row in rows) if v is not None]
     if aggregate.function == "count":
         return len(values)
-    if aggregate.bounds is not None and kind_of(aggregate.term) in {"integer", "real"}:
-        low, high = (float(end) for end in aggregate.bounds)
-        values = [min(max(float(value), low), high) for value in values]
     if not values:
         return None
     if aggregate.function in {"min", "max"}:
         return min(values) if aggregate.function == "min" else max(values)
-    total = _scaled_sum(values, _reach(aggregate.term, aggregate.bounds))
+    low, high = (float(end) for end in aggregate.bounds or (-(2**53), 2**53))
+    clamped = [min(max(float(value), low), high) for value in values]
+    total = _scaled_sum(clamped, max(abs(low), abs(high)))
     return total if aggregate.function == "sum" else total / float(len(values))
-
-
-def _reach(term: Expression, bounds: Bounds | None) -> float:
-    """Give the largest value there can be."""
-    if bounds is None:
-        bounds = (
-            clamp_of(term) if isinstance(term, Column) else (Fraction(-(2**53)), Fraction(2**53))
-        )
-    return max(abs(float(end)) for end in bounds)
 
 
 def _scaled_sum(values: list[float], reach: float) -> float:
@@ -355,7 +347,7 @@ def _joined(
             for other, theirs in right
             if (not people or other == person)
             and all(
-                value is not None and value == evaluate(column, theirs)
+                value is not None and _agree(value, evaluate(column, theirs), column.kind)
                 for value, (_, column) in zip(wanted, relation.on, strict=True)
             )
         ]
@@ -365,6 +357,11 @@ def _joined(
             taken = {name: theirs[column.name] for name, column in relation.named}
             joined.append((person, {**mine, **taken}))
     return joined
+
+
+def _agree(value: Any, other: Any, kind: Kind) -> bool:
+    """Compare with a cell of a column of real numbers as doubles, with others exactly."""
+    return bool((float(value) if kind == "real" else value) == other)
 
 
 def _digest(table: CheckTable) -> str:

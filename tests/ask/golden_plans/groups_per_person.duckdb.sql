@@ -34,7 +34,7 @@ FROM (
             "who" AS "r4_person",
             "ward" COLLATE "binary" AS "r1_ward",
             "cost" AS "r2_cost",
-            CAST("age" AS DOUBLE) AS "r3_age"
+            CAST("age" AS BIGINT) AS "r3_age"
           FROM "sfumato"."visits"
           WHERE
             NOT (

@@ -69,7 +69,7 @@ FROM (
                   "who" AS "r4_person",
                   "ward" COLLATE "C" AS "r1_ward",
                   "cost" AS "r2_cost",
-                  CAST("age" AS DOUBLE PRECISION) AS "r3_age"
+                  CAST("age" AS BIGINT) AS "r3_age"
                 FROM "sfumato"."visits"
                 WHERE
                   NOT (

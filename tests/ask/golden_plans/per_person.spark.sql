@@ -73,7 +73,7 @@ WITH `contributions` AS (
                 `who` AS `r4_person`,
                 `ward` AS `r1_ward`,
                 `cost` AS `r2_cost`,
-                CAST(`age` AS DOUBLE) AS `r3_age`
+                CAST(`age` AS BIGINT) AS `r3_age`
               FROM `sfumato`.`visits`
               WHERE
                 NOT (

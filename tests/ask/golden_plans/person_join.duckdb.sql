@@ -58,12 +58,7 @@ FROM (
                     WHEN "r13_cost" = CAST('0.0' AS DOUBLE)
                     THEN CAST('0.0' AS DOUBLE)
                     ELSE "r13_cost"
-                  END AS "r14_cost",
-                  CASE
-                    WHEN "r10_age" = CAST('0.0' AS DOUBLE)
-                    THEN CAST('0.0' AS DOUBLE)
-                    ELSE "r10_age"
-                  END AS "r15_age"
+                  END AS "r14_cost"
                 FROM (
                   SELECT
                     *,
@@ -79,30 +74,31 @@ FROM (
                       ELSE "r2_cost"
                     END AS "r8_cost",
                     CASE
-                      WHEN "r3_age" < CAST('-9007199254740992.0' AS DOUBLE)
+                      WHEN CAST("r3_age" AS DOUBLE) < CAST('-9007199254740992.0' AS DOUBLE)
                       THEN CAST('-9007199254740992.0' AS DOUBLE)
-                      WHEN "r3_age" > CAST('9007199254740992.0' AS DOUBLE)
+                      WHEN CAST("r3_age" AS DOUBLE) > CAST('9007199254740992.0' AS DOUBLE)
                       THEN CAST('9007199254740992.0' AS DOUBLE)
-                      ELSE "r3_age"
+                      ELSE CAST("r3_age" AS DOUBLE)
                     END AS "r10_age",
                     "r1_ward" AS "r12_ward",
                     CASE
                       WHEN ISNAN("r2_cost")
                       THEN CAST(NULL AS DOUBLE)
-                      WHEN "r2_cost" < CAST('-9007199254740992.0' AS DOUBLE)
-                      THEN CAST('-9007199254740992.0' AS DOUBLE)
-                      WHEN "r2_cost" > CAST('9007199254740992.0' AS DOUBLE)
-                      THEN CAST('9007199254740992.0' AS DOUBLE)
+                      WHEN "r2_cost" < CAST('-1e+30' AS DOUBLE)
+                      THEN CAST('-1e+30' AS DOUBLE)
+                      WHEN "r2_cost" > CAST('1e+30' AS DOUBLE)
+                      THEN CAST('1e+30' AS DOUBLE)
                       WHEN ABS("r2_cost") < CAST('1e-30' AS DOUBLE)
                       THEN CAST('0.0' AS DOUBLE)
                       ELSE "r2_cost"
-                    END AS "r13_cost"
+                    END AS "r13_cost",
+                    "r3_age" AS "r15_age"
                   FROM (
                     SELECT
                       "who" AS "r4_person",
                       "ward" COLLATE "binary" AS "r1_ward",
                       "cost" AS "r2_cost",
-                      CAST("age" AS DOUBLE) AS "r3_age"
+                      CAST("age" AS BIGINT) AS "r3_age"
                     FROM "sfumato"."visits"
                     WHERE
                       NOT (
@@ -177,10 +173,10 @@ FROM (
                     CASE
                       WHEN ISNAN("r6_cost")
                       THEN CAST(NULL AS DOUBLE)
-                      WHEN "r6_cost" < CAST('-9007199254740992.0' AS DOUBLE)
-                      THEN CAST('-9007199254740992.0' AS DOUBLE)
-                      WHEN "r6_cost" > CAST('9007199254740992.0' AS DOUBLE)
-                      THEN CAST('9007199254740992.0' AS DOUBLE)
+                      WHEN "r6_cost" < CAST('-1e+30' AS DOUBLE)
+                      THEN CAST('-1e+30' AS DOUBLE)
+                      WHEN "r6_cost" > CAST('1e+30' AS DOUBLE)
+                      THEN CAST('1e+30' AS DOUBLE)
                       WHEN ABS("r6_cost") < CAST('1e-30' AS DOUBLE)
                       THEN CAST('0.0' AS DOUBLE)
                       ELSE "r6_cost"

@@ -54,12 +54,7 @@ FROM (
                     WHEN "r13_cost" = CAST('0.0' AS DOUBLE PRECISION)
                     THEN CAST('0.0' AS DOUBLE PRECISION)
                     ELSE "r13_cost"
-                  END AS "r14_cost",
-                  CASE
-                    WHEN "r10_age" = CAST('0.0' AS DOUBLE PRECISION)
-                    THEN CAST('0.0' AS DOUBLE PRECISION)
-                    ELSE "r10_age"
-                  END AS "r15_age"
+                  END AS "r14_cost"
                 FROM (
                   SELECT
                     *,
@@ -75,30 +70,31 @@ FROM (
                       ELSE "r2_cost"
                     END AS "r8_cost",
                     CASE
-                      WHEN "r3_age" < CAST('-9007199254740992.0' AS DOUBLE PRECISION)
+                      WHEN CAST("r3_age" AS DOUBLE PRECISION) < CAST('-9007199254740992.0' AS DOUBLE PRECISION)
                       THEN CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-                      WHEN "r3_age" > CAST('9007199254740992.0' AS DOUBLE PRECISION)
+                      WHEN CAST("r3_age" AS DOUBLE PRECISION) > CAST('9007199254740992.0' AS DOUBLE PRECISION)
                       THEN CAST('9007199254740992.0' AS DOUBLE PRECISION)
-                      ELSE "r3_age"
+                      ELSE CAST("r3_age" AS DOUBLE PRECISION)
                     END AS "r10_age",
                     "r1_ward" AS "r12_ward",
                     CASE
                       WHEN "r2_cost" = CAST('NaN' AS DOUBLE PRECISION)
                       THEN CAST(NULL AS DOUBLE PRECISION)
-                      WHEN "r2_cost" < CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-                      THEN CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-                      WHEN "r2_cost" > CAST('9007199254740992.0' AS DOUBLE PRECISION)
-                      THEN CAST('9007199254740992.0' AS DOUBLE PRECISION)
+                      WHEN "r2_cost" < CAST('-1e+30' AS DOUBLE PRECISION)
+                      THEN CAST('-1e+30' AS DOUBLE PRECISION)
+                      WHEN "r2_cost" > CAST('1e+30' AS DOUBLE PRECISION)
+                      THEN CAST('1e+30' AS DOUBLE PRECISION)
                       WHEN ABS("r2_cost") < CAST('1e-30' AS DOUBLE PRECISION)
                       THEN CAST('0.0' AS DOUBLE PRECISION)
                       ELSE "r2_cost"
-                    END AS "r13_cost"
+                    END AS "r13_cost",
+                    "r3_age" AS "r15_age"
                   FROM (
                     SELECT
                       "who" AS "r4_person",
                       "ward" COLLATE "C" AS "r1_ward",
                       "cost" AS "r2_cost",
-                      CAST("age" AS DOUBLE PRECISION) AS "r3_age"
+                      CAST("age" AS BIGINT) AS "r3_age"
                     FROM "sfumato"."visits"
                     WHERE
                       NOT (
@@ -169,10 +165,10 @@ FROM (
                     CASE
                       WHEN "r6_cost" = CAST('NaN' AS DOUBLE PRECISION)
                       THEN CAST(NULL AS DOUBLE PRECISION)
-                      WHEN "r6_cost" < CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-                      THEN CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-                      WHEN "r6_cost" > CAST('9007199254740992.0' AS DOUBLE PRECISION)
-                      THEN CAST('9007199254740992.0' AS DOUBLE PRECISION)
+                      WHEN "r6_cost" < CAST('-1e+30' AS DOUBLE PRECISION)
+                      THEN CAST('-1e+30' AS DOUBLE PRECISION)
+                      WHEN "r6_cost" > CAST('1e+30' AS DOUBLE PRECISION)
+                      THEN CAST('1e+30' AS DOUBLE PRECISION)
                       WHEN ABS("r6_cost") < CAST('1e-30' AS DOUBLE PRECISION)
                       THEN CAST('0.0' AS DOUBLE PRECISION)
                       ELSE "r6_cost"

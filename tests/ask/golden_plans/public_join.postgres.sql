@@ -5,37 +5,28 @@ SELECT
   CAST(SUM(CAST("value_1" AS DECIMAL)) AS BIGINT) AS "total_1"
 FROM (
   SELECT
-    "r25_key" AS "key_0",
-    COALESCE("r27_number", CAST(0 AS BIGINT)) AS "value_1"
+    "r22_whole" AS "key_0",
+    COALESCE("r24_number", CAST(0 AS BIGINT)) AS "value_1"
   FROM (SELECT
     *,
-    CAST(FLOOR("r24_clamped") AS BIGINT) AS "r25_key"
-  FROM (SELECT
-    *,
-    CASE
-      WHEN "r23_term" < CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-      THEN CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-      WHEN "r23_term" > CAST('9007199254740992.0' AS DOUBLE PRECISION)
-      THEN CAST('9007199254740992.0' AS DOUBLE PRECISION)
-      ELSE "r23_term"
-    END AS "r24_clamped"
+    CAST(FLOOR("r21_clamped") AS BIGINT) AS "r22_whole"
   FROM (
     SELECT
       *,
-      FLOOR("r22_beds" / NULLIF(CAST('10.0' AS DOUBLE PRECISION), CAST('0.0' AS DOUBLE PRECISION))) * CAST('10.0' AS DOUBLE PRECISION) AS "r23_term",
+      CASE
+        WHEN "r20_term" < CAST('-9.223372036854776e+18' AS DOUBLE PRECISION)
+        THEN CAST('-9.223372036854776e+18' AS DOUBLE PRECISION)
+        WHEN "r20_term" > CAST('9.223372036854775e+18' AS DOUBLE PRECISION)
+        THEN CAST('9.223372036854775e+18' AS DOUBLE PRECISION)
+        ELSE "r20_term"
+      END AS "r21_clamped",
       CAST(FLOOR((
-        "r26_cost" / CAST('0.0009765625' AS DOUBLE PRECISION)
-      ) + CAST('0.5' AS DOUBLE PRECISION)) AS BIGINT) AS "r27_number"
+        "r23_cost" / CAST('0.0009765625' AS DOUBLE PRECISION)
+      ) + CAST('0.5' AS DOUBLE PRECISION)) AS BIGINT) AS "r24_number"
     FROM (
       SELECT
         *,
-        CASE
-          WHEN "r15_beds" < CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-          THEN CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-          WHEN "r15_beds" > CAST('9007199254740992.0' AS DOUBLE PRECISION)
-          THEN CAST('9007199254740992.0' AS DOUBLE PRECISION)
-          ELSE "r15_beds"
-        END AS "r22_beds",
+        FLOOR(CAST("r13_beds" AS DOUBLE PRECISION) / NULLIF(CAST('10.0' AS DOUBLE PRECISION), CAST('0.0' AS DOUBLE PRECISION))) * CAST('10.0' AS DOUBLE PRECISION) AS "r20_term",
         CASE
           WHEN "r2_cost" = CAST('NaN' AS DOUBLE PRECISION)
           THEN CAST(NULL AS DOUBLE PRECISION)
@@ -46,37 +37,37 @@ FROM (
           WHEN ABS("r2_cost") < CAST('1e-30' AS DOUBLE PRECISION)
           THEN CAST('0.0' AS DOUBLE PRECISION)
           ELSE "r2_cost"
-        END AS "r26_cost"
+        END AS "r23_cost"
       FROM (
         SELECT
-          "r20_left"."r1_ward",
-          "r20_left"."r2_cost",
-          "r21_right"."r15_beds"
+          "r18_left"."r1_ward",
+          "r18_left"."r2_cost",
+          "r19_right"."r13_beds"
         FROM (
           SELECT
             "r1_ward",
             "r2_cost",
-            "r13_on"
+            "r11_on"
           FROM (
             SELECT
               *,
-              "r1_ward" AS "r13_on"
+              "r1_ward" AS "r11_on"
             FROM (
               SELECT
                 "ward" COLLATE "C" AS "r1_ward",
                 "cost" AS "r2_cost"
               FROM "sfumato"."rows"
-            ) AS "r16_rows"
-          ) AS "r17_rows"
-        ) AS "r20_left"
+            ) AS "r14_rows"
+          ) AS "r15_rows"
+        ) AS "r18_left"
         LEFT JOIN (
           SELECT
-            "r14_on",
-            "r4_beds" AS "r15_beds"
+            "r12_on",
+            "r4_beds" AS "r13_beds"
           FROM (
             SELECT
               *,
-              "r3_ward" AS "r14_on"
+              "r3_ward" AS "r12_on"
             FROM (
               SELECT
                 "r3_ward",
@@ -85,44 +76,29 @@ FROM (
                 SELECT
                   "r3_ward",
                   "r4_beds",
-                  ROW_NUMBER() OVER (PARTITION BY "r5_on" ORDER BY "r7_beds" ASC NULLS FIRST) AS "r8_place"
+                  ROW_NUMBER() OVER (PARTITION BY "r5_on" ORDER BY "r6_beds" ASC NULLS FIRST) AS "r7_place"
                 FROM (
                   SELECT
                     *,
-                    CASE
-                      WHEN "r6_beds" = CAST('0.0' AS DOUBLE PRECISION)
-                      THEN CAST('0.0' AS DOUBLE PRECISION)
-                      ELSE "r6_beds"
-                    END AS "r7_beds"
+                    "r3_ward" AS "r5_on",
+                    "r4_beds" AS "r6_beds"
                   FROM (
                     SELECT
-                      *,
-                      "r3_ward" AS "r5_on",
-                      CASE
-                        WHEN "r4_beds" < CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-                        THEN CAST('-9007199254740992.0' AS DOUBLE PRECISION)
-                        WHEN "r4_beds" > CAST('9007199254740992.0' AS DOUBLE PRECISION)
-                        THEN CAST('9007199254740992.0' AS DOUBLE PRECISION)
-                        ELSE "r4_beds"
-                      END AS "r6_beds"
-                    FROM (
-                      SELECT
-                        "ward" COLLATE "C" AS "r3_ward",
-                        CAST("beds" AS DOUBLE PRECISION) AS "r4_beds"
-                      FROM "sfumato"."wards"
-                    ) AS "r9_rows"
-                  ) AS "r10_rows"
-                ) AS "r11_rows"
-              ) AS "r12_numbered"
+                      "ward" COLLATE "C" AS "r3_ward",
+                      CAST("beds" AS BIGINT) AS "r4_beds"
+                    FROM "sfumato"."wards"
+                  ) AS "r8_rows"
+                ) AS "r9_rows"
+              ) AS "r10_numbered"
               WHERE
-                "r8_place" <= 1
-            ) AS "r18_rows"
-          ) AS "r19_rows"
-        ) AS "r21_right"
-          ON "r20_left"."r13_on" = "r21_right"."r14_on"
-      ) AS "r28_rows"
-    ) AS "r29_rows"
-  ) AS "r30_rows" OFFSET 0) AS "r31_rows" OFFSET 0) AS "r32_rows"
+                "r7_place" <= 1
+            ) AS "r16_rows"
+          ) AS "r17_rows"
+        ) AS "r19_right"
+          ON "r18_left"."r11_on" = "r19_right"."r12_on"
+      ) AS "r25_rows"
+    ) AS "r26_rows"
+  ) AS "r27_rows" OFFSET 0) AS "r28_rows"
 ) AS "kept"
 GROUP BY
   "key_0"

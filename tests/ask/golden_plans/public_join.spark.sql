@@ -5,41 +5,32 @@ SELECT
   CAST(SUM(CAST(`value_1` AS DECIMAL(38, 0))) AS BIGINT) AS `total_1`
 FROM (
   SELECT
-    `r25_key` AS `key_0`,
-    COALESCE(`r27_number`, CAST(0 AS BIGINT)) AS `value_1`
+    `r22_whole` AS `key_0`,
+    COALESCE(`r24_number`, CAST(0 AS BIGINT)) AS `value_1`
   FROM (SELECT
     *,
-    CAST(CASE WHEN ABS(`r24_clamped`) < 4503599627370496 THEN CAST(FLOOR(`r24_clamped`) AS DOUBLE) ELSE `r24_clamped` END AS BIGINT) AS `r25_key`
-  FROM (SELECT
-    *,
-    CASE
-      WHEN `r23_term` < CAST('-9007199254740992.0' AS DOUBLE)
-      THEN CAST('-9007199254740992.0' AS DOUBLE)
-      WHEN `r23_term` > CAST('9007199254740992.0' AS DOUBLE)
-      THEN CAST('9007199254740992.0' AS DOUBLE)
-      ELSE `r23_term`
-    END AS `r24_clamped`
+    CAST(CASE WHEN ABS(`r21_clamped`) < 4503599627370496 THEN CAST(FLOOR(`r21_clamped`) AS DOUBLE) ELSE `r21_clamped` END AS BIGINT) AS `r22_whole`
   FROM (
     SELECT
       *,
-      CASE WHEN ABS(`r22_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE))) < 4503599627370496 THEN CAST(FLOOR(`r22_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE))) AS DOUBLE) ELSE `r22_beds` / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE)) END * CAST('10.0' AS DOUBLE) AS `r23_term`,
+      CASE
+        WHEN `r20_term` < CAST('-9.223372036854776e+18' AS DOUBLE)
+        THEN CAST('-9.223372036854776e+18' AS DOUBLE)
+        WHEN `r20_term` > CAST('9.223372036854775e+18' AS DOUBLE)
+        THEN CAST('9.223372036854775e+18' AS DOUBLE)
+        ELSE `r20_term`
+      END AS `r21_clamped`,
       CAST(CASE WHEN ABS((
-        `r26_cost` / CAST('0.0009765625' AS DOUBLE)
+        `r23_cost` / CAST('0.0009765625' AS DOUBLE)
       ) + CAST('0.5' AS DOUBLE)) < 4503599627370496 THEN CAST(FLOOR((
-        `r26_cost` / CAST('0.0009765625' AS DOUBLE)
+        `r23_cost` / CAST('0.0009765625' AS DOUBLE)
       ) + CAST('0.5' AS DOUBLE)) AS DOUBLE) ELSE (
-        `r26_cost` / CAST('0.0009765625' AS DOUBLE)
-      ) + CAST('0.5' AS DOUBLE) END AS BIGINT) AS `r27_number`
+        `r23_cost` / CAST('0.0009765625' AS DOUBLE)
+      ) + CAST('0.5' AS DOUBLE) END AS BIGINT) AS `r24_number`
     FROM (
       SELECT
         *,
-        CASE
-          WHEN `r15_beds` < CAST('-9007199254740992.0' AS DOUBLE)
-          THEN CAST('-9007199254740992.0' AS DOUBLE)
-          WHEN `r15_beds` > CAST('9007199254740992.0' AS DOUBLE)
-          THEN CAST('9007199254740992.0' AS DOUBLE)
-          ELSE `r15_beds`
-        END AS `r22_beds`,
+        CASE WHEN ABS(CAST(`r13_beds` AS DOUBLE) / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE))) < 4503599627370496 THEN CAST(FLOOR(CAST(`r13_beds` AS DOUBLE) / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE))) AS DOUBLE) ELSE CAST(`r13_beds` AS DOUBLE) / NULLIF(CAST('10.0' AS DOUBLE), CAST('0.0' AS DOUBLE)) END * CAST('10.0' AS DOUBLE) AS `r20_term`,
         CASE
           WHEN ISNAN(`r2_cost`)
           THEN CAST(NULL AS DOUBLE)
@@ -50,37 +41,37 @@ FROM (
           WHEN ABS(`r2_cost`) < CAST('1e-30' AS DOUBLE)
           THEN CAST('0.0' AS DOUBLE)
           ELSE `r2_cost`
-        END AS `r26_cost`
+        END AS `r23_cost`
       FROM (
         SELECT
-          `r20_left`.`r1_ward`,
-          `r20_left`.`r2_cost`,
-          `r21_right`.`r15_beds`
+          `r18_left`.`r1_ward`,
+          `r18_left`.`r2_cost`,
+          `r19_right`.`r13_beds`
         FROM (
           SELECT
             `r1_ward`,
             `r2_cost`,
-            `r13_on`
+            `r11_on`
           FROM (
             SELECT
               *,
-              `r1_ward` AS `r13_on`
+              `r1_ward` AS `r11_on`
             FROM (
               SELECT
                 `ward` AS `r1_ward`,
                 `cost` AS `r2_cost`
               FROM `sfumato`.`rows`
-            ) AS `r16_rows`
-          ) AS `r17_rows`
-        ) AS `r20_left`
+            ) AS `r14_rows`
+          ) AS `r15_rows`
+        ) AS `r18_left`
         LEFT JOIN (
           SELECT
-            `r14_on`,
-            `r4_beds` AS `r15_beds`
+            `r12_on`,
+            `r4_beds` AS `r13_beds`
           FROM (
             SELECT
               *,
-              `r3_ward` AS `r14_on`
+              `r3_ward` AS `r12_on`
             FROM (
               SELECT
                 `r3_ward`,
@@ -89,44 +80,29 @@ FROM (
                 SELECT
                   `r3_ward`,
                   `r4_beds`,
-                  ROW_NUMBER() OVER (PARTITION BY `r5_on` ORDER BY `r7_beds` ASC) AS `r8_place`
+                  ROW_NUMBER() OVER (PARTITION BY `r5_on` ORDER BY `r6_beds` ASC) AS `r7_place`
                 FROM (
                   SELECT
                     *,
-                    CASE
-                      WHEN `r6_beds` = CAST('0.0' AS DOUBLE)
-                      THEN CAST('0.0' AS DOUBLE)
-                      ELSE `r6_beds`
-                    END AS `r7_beds`
+                    `r3_ward` AS `r5_on`,
+                    `r4_beds` AS `r6_beds`
                   FROM (
                     SELECT
-                      *,
-                      `r3_ward` AS `r5_on`,
-                      CASE
-                        WHEN `r4_beds` < CAST('-9007199254740992.0' AS DOUBLE)
-                        THEN CAST('-9007199254740992.0' AS DOUBLE)
-                        WHEN `r4_beds` > CAST('9007199254740992.0' AS DOUBLE)
-                        THEN CAST('9007199254740992.0' AS DOUBLE)
-                        ELSE `r4_beds`
-                      END AS `r6_beds`
-                    FROM (
-                      SELECT
-                        `ward` AS `r3_ward`,
-                        CAST(`beds` AS DOUBLE) AS `r4_beds`
-                      FROM `sfumato`.`wards`
-                    ) AS `r9_rows`
-                  ) AS `r10_rows`
-                ) AS `r11_rows`
-              ) AS `r12_numbered`
+                      `ward` AS `r3_ward`,
+                      CAST(`beds` AS BIGINT) AS `r4_beds`
+                    FROM `sfumato`.`wards`
+                  ) AS `r8_rows`
+                ) AS `r9_rows`
+              ) AS `r10_numbered`
               WHERE
-                `r8_place` <= 1
-            ) AS `r18_rows`
-          ) AS `r19_rows`
-        ) AS `r21_right`
-          ON `r20_left`.`r13_on` = `r21_right`.`r14_on`
-      ) AS `r28_rows`
-    ) AS `r29_rows`
-  ) AS `r30_rows`) AS `r31_rows`) AS `r32_rows`
+                `r7_place` <= 1
+            ) AS `r16_rows`
+          ) AS `r17_rows`
+        ) AS `r19_right`
+          ON `r18_left`.`r11_on` = `r19_right`.`r12_on`
+      ) AS `r25_rows`
+    ) AS `r26_rows`
+  ) AS `r27_rows`) AS `r28_rows`
 ) AS `kept`
 GROUP BY
   `key_0`

@@ -37,10 +37,10 @@ FROM (
             CASE
               WHEN "r2_cost" = CAST('NaN' AS DOUBLE PRECISION)
               THEN CAST(NULL AS DOUBLE PRECISION)
-              WHEN "r2_cost" < CAST('0.0' AS DOUBLE PRECISION)
-              THEN CAST('0.0' AS DOUBLE PRECISION)
-              WHEN "r2_cost" > CAST('100.0' AS DOUBLE PRECISION)
-              THEN CAST('100.0' AS DOUBLE PRECISION)
+              WHEN "r2_cost" < CAST('-1e+30' AS DOUBLE PRECISION)
+              THEN CAST('-1e+30' AS DOUBLE PRECISION)
+              WHEN "r2_cost" > CAST('1e+30' AS DOUBLE PRECISION)
+              THEN CAST('1e+30' AS DOUBLE PRECISION)
               WHEN ABS("r2_cost") < CAST('1e-30' AS DOUBLE PRECISION)
               THEN CAST('0.0' AS DOUBLE PRECISION)
               ELSE "r2_cost"

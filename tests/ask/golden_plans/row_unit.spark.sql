@@ -41,10 +41,10 @@ FROM (
             CASE
               WHEN ISNAN(`r2_cost`)
               THEN CAST(NULL AS DOUBLE)
-              WHEN `r2_cost` < CAST('0.0' AS DOUBLE)
-              THEN CAST('0.0' AS DOUBLE)
-              WHEN `r2_cost` > CAST('100.0' AS DOUBLE)
-              THEN CAST('100.0' AS DOUBLE)
+              WHEN `r2_cost` < CAST('-1e+30' AS DOUBLE)
+              THEN CAST('-1e+30' AS DOUBLE)
+              WHEN `r2_cost` > CAST('1e+30' AS DOUBLE)
+              THEN CAST('1e+30' AS DOUBLE)
               WHEN ABS(`r2_cost`) < CAST('1e-30' AS DOUBLE)
               THEN CAST('0.0' AS DOUBLE)
               ELSE `r2_cost`

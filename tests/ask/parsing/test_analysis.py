@@ -77,9 +77,9 @@ def test_bounds_follow_from_the_form(expression, bounds):
 def test_a_product_that_may_overflow_is_refused():
     whole = Column("i", "integer")
     product = whole
-    for _ in range(17):
+    for _ in range(14):
         product = Arithmetic("*", product, whole)
-    assert range_of(product).most == 2 ** (53 * 18)  # about 10^287
+    assert range_of(product).most == 2 ** (63 * 15)  # about 10^284
     with pytest.raises(Refused) as caught:
         range_of(Arithmetic("*", product, whole))
     assert caught.value.code == "too_large"
@@ -90,8 +90,9 @@ def test_a_product_that_may_underflow_is_refused():
     for _ in range(8):
         product = Arithmetic("*", product, X)
     assert range_of(product) is not None  # 10^-270
+    tiny = number(Fraction(1, 10**30))
     with pytest.raises(Refused) as caught:
-        range_of(Arithmetic("*", product, X))
+        range_of(Arithmetic("*", product, tiny))
     assert caught.value.code == "too_small"
 
 
@@ -99,7 +100,7 @@ def test_long_sums_of_reals_are_not_refused():
     total = X
     for _ in range(90):
         total = Arithmetic("+", total, X)
-    assert range_of(total).most == 91 * 2**53
+    assert float(range_of(total).most) == pytest.approx(91e30)
 
 
 def test_an_overflow_inside_a_condition_is_found():
@@ -112,7 +113,7 @@ def test_the_reference_knows_the_language():
     row = {"x": float("nan"), "t": "Ab%c", "n": 99}
     text = Column("t", "text")
     assert evaluate(X, row) is None
-    assert evaluate(N, row) == 30  # clamped
+    assert evaluate(N, row) == 99  # bounds clamp what is summed, not what is compared
     assert evaluate(Arithmetic("/", N, number(0)), row) is None
     assert evaluate(Apply("upper", (text,)), row) == "AB%C"
     assert evaluate(Apply("substring", (text, number(2), number(2))), row) == "b%"
@@ -124,6 +125,6 @@ def test_the_reference_knows_the_language():
 def test_noisy_numbers_are_not_clamped():
     total = Column("total", "real")
     assert evaluate(total, {"total": 1e30}, noisy=True) == 1e30
-    assert evaluate(total, {"total": 1e30}) == 2**53
+    assert evaluate(total, {"total": 1e40}) == 1e30
     overflow = Arithmetic("*", total, total)
     assert evaluate(overflow, {"total": 1e300}, noisy=True) is None

@@ -97,7 +97,17 @@ def where(text):
         ("smoker", "NOT smoker", True),
         ("smoker AND age < 10", "NOT smoker OR age > 20", True),
         ("age < 18", "weight > 3", False),
-        ("age > 120", "smoker", True),  # the declared bounds
+        ("age > 120", "smoker", False),  # a row may lie outside the declared bounds
+        ("age > 120", "age < 0", True),
+        ("age < 9007199254740993", "age >= 9007199254740992", False),  # whole numbers are exact
+        ("age < 9007199254740993", "age >= 9007199254740993", True),
+        ("age = 100000000000000001", "age = 100000000000000000", True),
+        ("age = 100000000000000001", "age > 100000000000000000.5", False),
+        ("100000000000000001 = 100000000000000001", "smoker", False),
+        ("100000000000000001.0 <> 100000000000000000", "smoker", False),
+        ("100000000000000001 = 100000000000000000", "smoker", True),
+        ("LEAST(age, 100000000000000001) = 100000000000000001", "smoker", False),
+        ("LEAST(age, 5) = 6", "smoker", True),
         ("name LIKE 'a%'", "name NOT LIKE 'a%'", True),
         ("name < 'b'", "name >= 'b'", True),
         ("day < '2020-01-01'", "day >= '2020-01-01'", True),
