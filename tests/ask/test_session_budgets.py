@@ -10,7 +10,7 @@ import pytest
 from small_tables import COUNT, charges, session, visits
 
 import sfumato as sf
-from sfumato.errors import GovernanceError, ParameterError, SfumatoError
+from sfumato.errors import GovernanceError, ParameterError, Refused, SfumatoError
 from sfumato.govern.policies import Fixed
 
 # -- limits and purposes --------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def test_the_accuracy_of_a_mean_is_reached_nearly_always():
 def test_the_accuracy_of_a_count_is_reached_in_95_of_100():
     with session(visits(400, 1), budget=sf.PureDP(10**4)) as one:
         epsilon = one.sql(COUNT, accuracy=20).guarantee.epsilon
-        prepared = one.desk.prepared(one._posed(COUNT).question, one.desk.now(), epsilon=epsilon)
+        prepared = one.desk.prepared(one._posed(COUNT), one.desk.now(), epsilon=epsilon)
     noise = prepared.strategy.noise(-1)
     draws = noise.draw(20_000)
     missed = float(np.mean(np.abs(draws.astype(float)) > 20))
@@ -296,7 +296,7 @@ def test_rare_keys_stay_hidden_and_populous_ones_are_shown():
             assert answer.column("name") == ["common", "usual"]  # else with probability 1.5e-4
             assert answer.guarantee.delta >= 5e-7
             assert any("found privately" in note for note in answer.notes)
-    with session(table, bare=True) as one, pytest.raises(ParameterError, match="δ"):
+    with session(table, bare=True) as one, pytest.raises(Refused, match="δ"):
         one.sql("SELECT name, COUNT(*) FROM visits GROUP BY name", epsilon=1)
 
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sfumato.ask.language import Filter, PerPerson, Project
+from sfumato.ask.refusals import refuse
 from sfumato.ask.request import Bound, GroupsBound, RowBound, RowsBound, Total
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit
 from sfumato.dp.queries.base import sensitivity
@@ -26,6 +27,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from sfumato.ask.language import Question, Relation
     from sfumato.dp.queries.base import Query, Sensitivity
+    from sfumato.errors import Refused
 
 _MANY = 2  # bins: under added or removed units only "more than one" matters
 _MOST = 2**31  # rows or groups of one person
@@ -93,12 +95,8 @@ def _grouped(unit: Unit, *, once: bool) -> Bound:
     return GroupsBound(groups, min(limits))
 
 
-def _unbounded(unit: Unit, what: str, example: str) -> ParameterError:
-    return ParameterError(
-        f"Nothing limits {what} for the unit {unit.name!r}, so no noise would hide a person. The "
-        f"owner declares it when the dataset is registered, as in unit={example}; COUNT(DISTINCT "
-        f"{unit.name}) without GROUP BY needs no limit."
-    )
+def _unbounded(unit: Unit, what: str, example: str) -> Refused:
+    return refuse("unit_bounds", what=what, name=unit.name, example=example)
 
 
 def touched(bound: Bound) -> int:

@@ -22,7 +22,7 @@ from sfumato.ask.preparing import prepare
 from sfumato.ask.standing import Standing, smallest
 from sfumato.dp.guarantees import ZCDP
 from sfumato.dp.neighbours import Neighbours
-from sfumato.errors import DataError, GovernanceError, ParameterError, PositionMoved
+from sfumato.errors import DataError, GovernanceError, ParameterError, PositionMoved, Refused
 from sfumato.govern.charging import Charge
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
@@ -112,7 +112,18 @@ class Desk:
             position = now.position(self._deciding_scope(now), one.blocks)
             asked[kind] = policy.next(budget, position, asked[kind])
         standing = self.standing(now, one.blocks)
-        return prepare(one.question, self.opened.unit, budget, standing=standing, **asked)
+        with one.offering():
+            return prepare(one.question, self.opened.unit, budget, standing=standing, **asked)
+
+    def answerable(self, question: Question) -> bool:
+        """Tell whether a question could be answered at some price, whatever is left."""
+        budget = self.budget(self.now())
+        price: dict[str, Any] = {"rho" if isinstance(budget, ZCDP) else "epsilon": 1}
+        try:
+            prepare(question, self.opened.unit, budget, **price)
+        except (ParameterError, Refused):
+            return False
+        return True
 
     def _deciding_scope(self, now: Situation) -> str:
         """Name the scope whose limit a policy deals out: that of the smallest."""

@@ -2,7 +2,8 @@
 
 Contract: :func:`nearest` rewrites the syntax tree of a refused question, gives the first rewriting
 that is answerable, as SQL, and None when there is none. A suggestion is never made unread: each was
-parsed and accepted. It depends on the question and on public facts alone.
+parsed and accepted, by a session also for its unit and its kind of budget. It depends on the
+question and on public facts alone.
 """
 
 from __future__ import annotations
@@ -44,16 +45,28 @@ def _rewritings(tree: Node, facts: Facts, code: str) -> Iterator[Node]:
     if rule is not None:
         yield from rule(tree.copy(), facts)
     select = tree.find(exp.Select)
+    counts = [exp.Count(this=exp.Star()), *map(_count_of, _persons(facts))]
     if select is not None:
-        yield from _counted(select)
-    for table in tree.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier):
-            yield exp.select("COUNT(*)").from_(exp.table_(table.this.copy()))
+        for count in counts:
+            yield from _counted(select, count)
+    tables = [one for one in tree.find_all(exp.Table) if isinstance(one.this, exp.Identifier)]
+    for count in counts:
+        for table in tables:
+            yield exp.select(count.copy()).from_(exp.table_(table.this.copy()))
 
 
-def _counted(select: exp.Select) -> Iterator[Node]:
-    """Ask the same rows for their number."""
-    plain = exp.Select(expressions=[exp.Count(this=exp.Star())])
+def _persons(facts: Facts) -> list[str]:
+    return sorted({table.person for table in facts.values() if table.person})
+
+
+def _count_of(person: str) -> Node:
+    column = exp.column(exp.to_identifier(person, quoted=True))
+    return exp.Count(this=exp.Distinct(expressions=[column]))
+
+
+def _counted(select: exp.Select, count: Node) -> Iterator[Node]:
+    """Ask the same rows for their number, or for that of their people."""
+    plain = exp.Select(expressions=[count.copy()])
     for word in ("with", "with_", "from", "from_", "joins", "where"):
         value = select.args.get(word)
         if value:
@@ -87,7 +100,7 @@ def has_star(select: exp.Select) -> bool:
 
 def _people(tree: Node, facts: Facts) -> Iterator[Node]:
     """Count people in place of values."""
-    for person in sorted({table.person for table in facts.values() if table.person}):
+    for person in _persons(facts):
         other = tree.copy()
         for count in list(other.find_all(exp.Distinct)):
             if isinstance(count.parent, exp.Count):
@@ -97,7 +110,7 @@ def _people(tree: Node, facts: Facts) -> Iterator[Node]:
 
 def _grouped_people(tree: Node, facts: Facts) -> Iterator[Node]:
     """Group sub-queries by the person, too."""
-    for person in sorted({table.person for table in facts.values() if table.person}):
+    for person in _persons(facts):
         column = exp.column(exp.to_identifier(person, quoted=True))
         other = tree.copy()
         for select in list(other.find_all(exp.Select)):
@@ -110,6 +123,30 @@ def _grouped_people(tree: Node, facts: Facts) -> Iterator[Node]:
                 group.set("expressions", [column.copy(), *group.expressions])
                 select.set("group", group)
         yield other
+
+
+def _ungrouped(tree: Node, _: Facts) -> Iterator[Node]:
+    """Ask for the same numbers of all rows at once."""
+    select = tree.copy().find(exp.Select)
+    if select is None or select.args.get("group") is None:
+        return
+    numbers = [item for item in select.expressions if item.find(exp.AggFunc)]
+    for word in ("group", "having", "order", "limit"):
+        select.set(word, None)
+    if numbers:
+        select.set("expressions", numbers)
+        yield select
+
+
+def _people_where(tree: Node, _: Facts) -> Iterator[Node]:
+    """Put the FILTER of a number of people into WHERE, if nothing else is asked."""
+    select = tree.copy().find(exp.Select)
+    found = [] if select is None else list(select.find_all(exp.Filter))
+    if select is None or len(found) != 1 or len(list(select.find_all(exp.AggFunc))) != 1:
+        return
+    condition = found[0].expression.this
+    found[0].replace(found[0].this.copy())
+    yield select.where(condition.copy())
 
 
 def _rounded(tree: Node, _: Facts) -> Iterator[Node]:
@@ -158,6 +195,9 @@ def _aggregates(tree: Node, _: Facts) -> Iterator[Node]:
     """Count the values whose aggregate is not answered, and take windows off."""
     for window in list(tree.find_all(exp.Window)):
         window.replace(window.this.copy())
+    for counted in list(tree.find_all(exp.CountIf)):
+        condition = exp.Where(this=counted.this.copy())
+        counted.replace(exp.Filter(this=exp.Count(this=exp.Star()), expression=condition))
     yield tree.copy()
     for call in list(tree.find_all(exp.AggFunc)):
         if not isinstance(call, (exp.Count, exp.Sum, exp.Avg)) and isinstance(call.this, Node):
@@ -208,7 +248,7 @@ def _semi_joins(tree: Node, _: Facts) -> Iterator[Node]:
 
 def _people_joined(tree: Node, facts: Facts) -> Iterator[Node]:
     """Join on the person."""
-    for person in sorted({table.person for table in facts.values() if table.person}):
+    for person in _persons(facts):
         other = tree.copy()
         for join in other.find_all(exp.Join):
             join.set("on", None)
@@ -252,4 +292,6 @@ _RULES: Mapping[str, Rule] = {
     "subquery_bounds": _clamped,
     "subquery_aggregate": _means,
     "subquery_where": _semi_joins,
+    "unknown_keys": _ungrouped,
+    "people_filter": _people_where,
 }

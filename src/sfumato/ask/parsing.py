@@ -11,6 +11,7 @@ node and every argument of it must be known here, anything else is refused.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlglot import TokenType, exp
@@ -33,10 +34,10 @@ from sfumato.ask.pruning import pruned
 from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import fresh, short
 from sfumato.ask.walking import MOST_DEPTH, size_and_depth
-from sfumato.errors import Refused, SfumatoError
+from sfumato.errors import ParameterError, Refused, SfumatoError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sfumato.ask.language import Key, TableFacts
     from sfumato.ask.scopes import Name, Scope
@@ -55,11 +56,13 @@ def parse(
     *,
     bounds: Mapping[str, tuple[Any, Any]] | None = None,
     keys: Mapping[str, Sequence[Any] | None] | None = None,
+    answerable: Callable[[Question], bool] | None = None,
 ) -> Question:
     """Read a question from SQL.
 
     ``bounds`` maps a column, or the alias of an aggregate, to (low, high); ``keys`` maps a key to
-    the values it may have, None for "find them privately".
+    the values it may have, None for "find them privately". ``answerable`` tells whether a question
+    that can be read can be answered, too, so that no other is offered in its place.
     """
     given = Given.read(bounds or {}, keys or {})
     try:
@@ -67,7 +70,8 @@ def parse(
         try:
             return question(tree, facts, given)
         except Refused as refused:
-            refused.nearest = nearest(tree, facts, refused.code, _answerable)
+            accepted = partial(_accepted, bounds or {}, keys or {}, answerable)
+            refused.nearest = nearest(tree, facts, refused.code, accepted)
             raise
     except RecursionError:
         raise refuse("too_deep", most=MOST_DEPTH) from None
@@ -77,12 +81,38 @@ def parse(
         raise refuse("unreadable") from None
 
 
-def _answerable(sql: str, facts: Mapping[str, TableFacts]) -> bool:
+def nearest_to(
+    sql: str,
+    facts: Mapping[str, TableFacts],
+    code: str,
+    *,
+    bounds: Mapping[str, tuple[Any, Any]],
+    keys: Mapping[str, Sequence[Any] | None],
+    answerable: Callable[[Question], bool],
+) -> str | None:
+    """Find the nearest question that can be answered for one that was read and then refused."""
     try:
-        question(syntax_tree(sql), facts, Given.read({}, {}))
-    except Refused:
-        return False
-    return True
+        return nearest(syntax_tree(sql), facts, code, partial(_accepted, bounds, keys, answerable))
+    except Exception:  # noqa: BLE001 - no text of an analyst may end in a traceback
+        return None
+
+
+def _accepted(
+    bounds: Mapping[str, tuple[Any, Any]],
+    keys: Mapping[str, Sequence[Any] | None],
+    answerable: Callable[[Question], bool] | None,
+    sql: str,
+    facts: Mapping[str, TableFacts],
+) -> bool:
+    """Tell whether a question can be answered, with the bounds and keys at hand or without."""
+    for given in ((bounds, keys), ({}, {})):
+        try:
+            found = question(syntax_tree(sql), facts, Given.read(*given))
+        except (Refused, ParameterError):  # bounds of something that it does not have
+            continue
+        if answerable is None or answerable(found):
+            return True
+    return False
 
 
 def syntax_tree(sql: str) -> Node:

@@ -44,7 +44,8 @@ def amount_for(
             one.question, desk.opened.unit, budget, delta=delta, standing=standing, **price
         )
 
-    first = at(1)
+    with one.offering():
+        first = at(1)
     if first.searched or first.wanted.parts.quantiles:
         raise ParameterError(
             "accuracy= is for counts, sums and means of terms with declared bounds; give "

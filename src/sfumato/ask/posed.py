@@ -8,28 +8,41 @@ answer, and the blocks it reads.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.canonical import canonical
 from sfumato.ask.language import Question
-from sfumato.ask.parsing import parse
+from sfumato.ask.parsing import nearest_to, parse
 from sfumato.ask.well_formed import check_well_formed
 from sfumato.dp.rounding import stated
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sfumato.ask.opened import Opened
 
 
 @dataclass(frozen=True)
 class Posed:
-    """A question and the blocks it reads."""
+    """A question and the blocks it reads; ``nearest`` finds another for a code of refusal."""
 
     question: Question
     blocks: tuple[str, ...]
+    nearest: Callable[[str], str | None] | None = field(default=None, compare=False, repr=False)
+
+    @contextmanager
+    def offering(self) -> Iterator[None]:
+        """Tell the nearest question that can be answered when this one is refused."""
+        try:
+            yield
+        except Refused as refused:
+            if refused.nearest is None and self.nearest is not None:
+                refused.nearest = self.nearest(refused.code)
+            raise
 
     @property
     def _finds_keys(self) -> bool:
@@ -60,17 +73,25 @@ def posed(
     bounds: Mapping[str, tuple[Any, Any]],
     keys: Mapping[str, Sequence[Any]],
     blocks: Sequence[str] | None,
+    answerable: Callable[[Question], bool],
 ) -> Posed:
-    """Read a question in whatever form it comes."""
+    """Read a question in whatever form it comes.
+
+    ``answerable`` tells whether one could be answered, so that no other is offered for one that
+    is refused.
+    """
     if isinstance(question, Posed):  # which anybody can make
         check_well_formed(question.question)
         return replace(question, blocks=session.check_blocks(question.blocks))
     chosen = session.check_blocks(blocks)
     if isinstance(question, str):
-        parsed = parse(
-            question, session.facts, bounds=session.own_bounds(bounds), keys=session.own_keys(keys)
-        )
-        return Posed(parsed, chosen)
+        given: dict[str, Any] = {
+            "bounds": session.own_bounds(bounds),
+            "keys": session.own_keys(keys),
+            "answerable": answerable,
+        }
+        parsed = parse(question, session.facts, **given)
+        return Posed(parsed, chosen, partial(nearest_to, question, session.facts, **given))
     written = getattr(question, "question", question)
     if isinstance(written, Question):
         check_well_formed(written)

@@ -22,7 +22,6 @@ from sfumato.ask.measuring import breakdown
 from sfumato.ask.pricing import offers
 from sfumato.ask.refusals import refuse
 from sfumato.ask.strategy import Strategy, Wanted, counts_people, strategy
-from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +99,7 @@ def prepare(
     Where none fits it is the least noise of all, which the ledger then refuses.
     """
     if any(m.aggregate == "people" and m.where is not None for m in question.measures):
-        raise refuse("unsupported", what="FILTER of COUNT(DISTINCT person), where WHERE serves,")
+        raise refuse("people_filter", name=getattr(unit, "name", "person"))
     finds_keys = any(key.values is None for key in question.keys)
     available = None if standing is None else standing.first_delta
     prices = offers(
@@ -110,10 +109,7 @@ def prepare(
     fitting = [one for one in found if standing is None or standing.covers(one.strategy.cost)]
     chosen = _quietest(fitting or found)
     if chosen.strategy.cost.is_nothing:
-        raise ParameterError(
-            "All that is asked for is 0 whatever the data are, since bounds leave no other value; "
-            "give wider bounds."
-        )
+        raise refuse("nothing_asked")
     return chosen
 
 

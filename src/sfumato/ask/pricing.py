@@ -18,6 +18,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from sfumato.ask.refusals import refuse
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.normal import gaussian_sigma_up
 from sfumato.dp.rounding import Stated, stated
@@ -122,12 +123,7 @@ def _failure(budget: Guarantee, delta: Stated | None, *, finds_keys: bool) -> Fr
         return Fraction(0)
     if not isinstance(budget, ApproxDP) or not budget.delta:
         kind = budget.kind if isinstance(budget, Guarantee) else "none"
-        raise ParameterError(
-            "The groups of this question are not known beforehand, and finding them privately "
-            f"takes some δ, which a budget of {kind} does not have. Give the values with "
-            "keys={'column': [...]}, name them in the schema, or open the session with "
-            "sf.ApproxDP(epsilon, delta)."
-        )
+        raise refuse("unknown_keys", kind=kind)
     return budget.exact_delta * KEYS_SHARE if delta is None else _probability(delta)
 
 

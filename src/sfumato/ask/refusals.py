@@ -86,7 +86,7 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "bad_order": "The order of a quantile is a literal number from 0 to 1.",
     "bad_limit": "LIMIT takes a literal whole number.",
     "bad_position": "Position {what} names no column of the SELECT list.",
-    "too_large": "{what} may become too large for the engines' arithmetic; give bounds, or clamp "
+    "too_large": "{what} may become too large for the engines' arithmetic; clamp it "
     "with CLAMP(x, low, high).",
     "too_small": "{what} may become too close to 0 for the engines' arithmetic; divide by less, "
     "or round with FLOOR.",
@@ -98,6 +98,18 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "answered at once.",
     "constant_key": "GROUP BY {what} is a constant.",
     "distinct_top": "SELECT DISTINCT shows values of single rows.",
+    "unknown_keys": "The groups of this question are not known beforehand, and finding them "
+    "privately takes some δ, which a budget of {kind} does not have. Give the values with "
+    "keys={{'column': [...]}}, name them in the schema, or open the session with "
+    "sf.ApproxDP(epsilon, delta).",
+    # what one person may contribute
+    "unit_bounds": "Nothing limits {what} for the unit '{name}', so no noise would hide a person. "
+    "The owner declares it when the dataset is registered, as in unit={example}; COUNT(DISTINCT "
+    "{name}) without GROUP BY needs no limit.",
+    "people_filter": "COUNT(DISTINCT {name}) with FILTER is not answered: the rows kept of a "
+    "person need not be those it counts; use WHERE.",
+    "nothing_asked": "All that is asked for is 0 whatever the data are, since bounds leave no "
+    "other value; give wider bounds.",
 })  # fmt: skip
 
 _MOST_SHOWN = 80

@@ -301,5 +301,6 @@ class Session:
         if self._closed:
             raise ParameterError("This session is closed; open it again to ask.")
         return posed(
-            self.desk.opened, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks
-        )
+            self.desk.opened, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks,
+            answerable=self.desk.answerable,
+        )  # fmt: skip
