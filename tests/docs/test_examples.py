@@ -55,3 +55,14 @@ def test_links_between_pages_lead_somewhere():
             if "://" not in target and not (page.parent / target).exists():
                 broken += [f"{page.relative_to(ROOT)} → {target}"]
     assert not broken
+
+
+def test_an_index_lists_every_page():
+    docs = ROOT / "docs"
+    pages = set(docs.rglob("*.md"))
+    listed = {
+        (index.parent / target).resolve()
+        for index in [page for page in pages if page.name == "index.md"]
+        for target in re.findall(r"\]\(([^)#\s]+)\)", index.read_text(encoding="utf-8"))
+    }
+    assert {str(page.relative_to(docs)) for page in pages - listed} == {"index.md"}
