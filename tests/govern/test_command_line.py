@@ -29,7 +29,7 @@ def data(tmp_path, registration, charge, monkeypatch):
 def test_show_tells_entries_accounts_and_head(data, capsys):
     assert run(["ledger", "show", "--data", str(data)]) == 0
     shown = capsys.readouterr().out
-    for part in ("7 entries", "registered", "question 2", "ε = 0.1", "ann, care", "ε = 0.3"):
+    for part in ("7 entries", "registered", "question 2", "ε = 0.1", "ann for care", "ε = 0.3"):
         assert part in shown
     assert "ε = 0.2" in shown  # left to ann of 0.5
     assert "\x1b[31mred" not in shown

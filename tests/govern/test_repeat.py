@@ -115,7 +115,9 @@ def test_every_answer_of_a_session_is_in_the_ledger(tmp_path):
         again = one.together([f"{asked} WHERE x > 0", "SELECT SUM(x) FROM t"], epsilon=0.5)
         assert [one.rows for one in again] == [one.rows for one in both]
         kinds = [entry.kind for entry in one.ledger.entries()]
-        assert kinds == [*KINDS, "charged", "answered", "repeated"]
+        assert kinds == [*KINDS, "charged", "answered", "repeated", "repeated"]
+        told = one.ledger.entries()[-2:]
+        assert [(entry.refers, entry.details["part"]) for entry in told] == [(5, 0), (5, 1)]
         assert one.ledger.verify().ok
 
 

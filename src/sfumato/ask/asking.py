@@ -154,7 +154,10 @@ class Asking:
         return replace(self, most=most)
 
     def ask(self, **price: Any) -> Any:
-        """Have the question answered by the session it began with, at a price."""
+        """Have the question answered by the session it began with.
+
+        `price` is epsilon=, rho=, delta= or accuracy=, and blocks=, as for ``session.sql``.
+        """
         return self._session().ask(self, **price)
 
     def estimate(self, **price: Any) -> Any:

@@ -30,7 +30,6 @@ from sfumato.govern.purposes import check_purpose
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sfumato.ask.language import Question
     from sfumato.ask.opened import Opened
     from sfumato.ask.posed import Posed
     from sfumato.ask.preparing import Prepared
@@ -89,7 +88,7 @@ class Desk:
             now = self.now()
             found = self.repeated(one.blocks, text)
             if found is not None:
-                return self.again(found, one.question)
+                return self.again(found, one)
             accuracy = price.pop("accuracy", None)
             if accuracy is not None:
                 if price.get("epsilon") is not None or price.get("rho") is not None:
@@ -184,15 +183,16 @@ class Desk:
             question=text,
             guarantee=guarantee,
             cost=prepared.strategy.cost,
-            standing=self.standing(self.now()),
+            standing=self.standing(self.now(), one.blocks),
             kind=self.opened.kind,
             **composed(found),
         )
 
-    def again(self, stored: str, question: Question) -> Answer:
+    def again(self, stored: str, one: Posed) -> Answer:
         """Give a stored answer under the names that the question at hand uses."""
-        answer = loaded(stored, standing=self.standing(self.now()), kind=self.opened.kind)
-        return answer.renamed(tuple(output.name for output in outputs_of(question)))
+        standing = self.standing(self.now(), one.blocks)
+        answer = loaded(stored, standing=standing, kind=self.opened.kind)
+        return answer.renamed(tuple(output.name for output in outputs_of(one.question)))
 
     def _charged_alone(
         self, now: Situation, one: Posed, text: str, price: dict[str, Any]

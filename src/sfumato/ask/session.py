@@ -120,6 +120,11 @@ class Session:
         return self.desk.opened.unit
 
     @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of rows, in the order in which they were given; the first is 'main'."""
+        return self.desk.opened.blocks
+
+    @property
     def budget(self) -> Guarantee:
         """The smallest limit that applies to this analyst and purpose."""
         return self.desk.budget(self.desk.now())
@@ -174,7 +179,8 @@ class Session:
 
         `accuracy` is the half-width of the 95 % interval that every number should have; the
         smallest ε that gives it is found, shown and charged. `bounds` clamp columns and `keys`
-        names public values of columns, for this question, where the owner fixed none.
+        names public values of columns, for this question, where the owner fixed none. `blocks`
+        names the blocks of rows it is about, as ``session.blocks`` lists them; all if absent.
         """
         one = self._posed(question, bounds, keys, blocks)
         return self.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
@@ -193,9 +199,10 @@ class Session:
         rho: Stated | None = None,
         delta: Stated | None = None,
         accuracy: float | None = None,
+        blocks: Sequence[str] | None = None,
     ) -> Answer:
-        """Answer a question that was written in Python."""
-        one = self._posed(question)
+        """Answer a question that was written in Python; about some blocks of rows, or all."""
+        one = self._posed(question, blocks=blocks)
         return self.desk.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
 
     def together(
@@ -205,6 +212,7 @@ class Session:
         epsilon: Stated | None = None,
         rho: Stated | None = None,
         delta: Stated | None = None,
+        blocks: Sequence[str] | None = None,
     ) -> list[Answer]:
         """Answer several questions at once, each at the price given.
 
@@ -213,7 +221,7 @@ class Session:
         """
         from sfumato.ask.together import answered_together  # noqa: PLC0415 - loaded when used
 
-        asked = [self._posed(question) for question in questions]
+        asked = [self._posed(question, blocks=blocks) for question in questions]
         return answered_together(self.desk, asked, epsilon=epsilon, rho=rho, delta=delta)
 
     def estimate(
@@ -226,15 +234,16 @@ class Session:
         confidence: float = 0.95,
         bounds: Mapping[str, tuple[Any, Any]] | None = None,
         keys: Mapping[str, Sequence[Any]] | None = None,
+        blocks: Sequence[str] | None = None,
     ) -> Estimate:
         """Tell what a question would cost and how far off it would be; nothing is spent."""
         from sfumato.ask.estimating import estimated  # noqa: PLC0415 - loaded when used
 
-        one = self._posed(question, bounds, keys)
+        one = self._posed(question, bounds, keys, blocks)
         desk, now = self.desk, self.desk.now()
         prepared = desk.prepared(one, now, epsilon=epsilon, rho=rho, delta=delta)
         promised = desk.guarantee(prepared.strategy, now)
-        return estimated(prepared, promised, desk.standing(now), confidence)
+        return estimated(prepared, promised, desk.standing(now, one.blocks), confidence)
 
     def histogram(
         self,
@@ -253,7 +262,7 @@ class Session:
         `bins` is a number of bins within declared `bounds`, a list of edges or of categories, or
         a mapping of such by column. All bins are answered, empty ones too; rows beyond them are
         left out, and with `missing` those without a value have a bin. `where` is a condition in
-        SQL; `price` is epsilon=, rho=, delta= or accuracy=, as for `sql`.
+        SQL; `price` is epsilon=, rho=, delta= or accuracy=, and blocks=, as for `sql`.
         """
         from sfumato.ask.histograms import histogram_question  # noqa: PLC0415 - loaded when used
 

@@ -48,7 +48,7 @@ def answered_together(desk: Desk, asked: Sequence[Posed], **price: Any) -> list[
         for one, text in zip(asked, texts, strict=True):
             known = desk.repeated(one.blocks, text) if text not in found else None
             if known is not None:
-                found[text] = desk.again(known, one.question)
+                found[text] = desk.again(known, one)
         new = {text: one for one, text in zip(asked, texts, strict=True) if text not in found}
         if new:
             found |= _charged(desk, now, new, price)

@@ -6,13 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.session_options import (
-    AccuracyOption,
-    AnalystOption,
-    BoundsOption,
+from sfumato.cli.option_texts import pairs_of
+from sfumato.cli.owner_options import (
     BudgetDeltaOption,
     BudgetOption,
     BudgetRhoOption,
+    LimitAnalystOption,
+    LimitPurposeOption,
+    OwnerWords,
+    PolicyOption,
+)
+from sfumato.cli.session_options import (
+    AccuracyOption,
+    AnalystOption,
+    BlockOption,
+    BlocksOption,
+    BoundsOption,
     DataArgument,
     DeltaOption,
     EpsilonOption,
@@ -25,6 +34,7 @@ from sfumato.cli.session_options import (
     Opening,
     OutputOption,
     PictureOption,
+    PrivateOption,
     PublicOption,
     PurposeOption,
     RhoOption,
@@ -32,9 +42,9 @@ from sfumato.cli.session_options import (
     RowsPerGroupOption,
     SchemaOption,
     UnitOption,
+    blocks_of,
     bounds_of,
     check_files,
-    pairs_of,
 )
 from sfumato.cli.terminal import note
 
@@ -63,6 +73,7 @@ def ask(
         ),
     ] = None,
     public: PublicOption = None,
+    private: PrivateOption = None,
     unit: UnitOption = None,
     rows: RowsOption = None,
     groups: GroupsOption = None,
@@ -70,6 +81,11 @@ def ask(
     budget: BudgetOption = None,
     budget_delta: BudgetDeltaOption = None,
     budget_rho: BudgetRhoOption = None,
+    limit_analyst: LimitAnalystOption = None,
+    limit_purpose: LimitPurposeOption = None,
+    policy: PolicyOption = None,
+    block: BlockOption = None,
+    blocks: BlocksOption = None,
     analyst: AnalystOption = None,
     purpose: PurposeOption = None,
     ledger: LedgerOption = None,
@@ -88,10 +104,17 @@ def ask(
     Example: sfumato ask visits.csv -s visits.yaml --rows 5 "SELECT COUNT(*) FROM visits" -e 0.1
     --estimate
 
-    The table has the name of its file. The first question fixes unit, limits and budget, which the
-    ledger beside the data keeps; later ones may leave them out. A charge is recorded before the
-    data are read and is never given back; asking the same again costs nothing. Exit code 1:
-    the budget or the owner's rules refuse; 2: the question or an option is at fault.
+    Example: sfumato ask visits.csv -s visits.yaml --rows 5 "SELECT COUNT(*) FROM visits"
+    --budget 2 --limit-analyst 1 --policy equal:10
+
+    Example: sfumato ask 2024.csv --block 2025.csv --unit row "SELECT COUNT(*) FROM data" -e 0.5
+    --blocks 2
+
+    The table has the name of its file, or is called data. The first question fixes unit, budget,
+    limits and policy, which the ledger beside the data keeps; later ones may leave them out, and
+    `sfumato ledger amend` changes them. With --estimate this costs nothing. A charge is recorded
+    before the data are read and is never given back; asking the same again costs nothing. Exit
+    code 1: the budget or the owner's rules refuse; 2: the question or an option is at fault.
     """
     from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
     from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
@@ -100,14 +123,18 @@ def ask(
     check_files(force=force, output=output, picture=picture)
     limits = bounds_of(bounds)
     values = pairs_of("--keys", keys, "COLUMN=A,B,C, as in --keys sex=female,male")
+    chosen = blocks_of(blocks)
+    owner = OwnerWords(budget, budget_delta, budget_rho, limit_analyst, limit_purpose, policy)
     opening = Opening(
-        data, schema, budget, budget_delta, budget_rho, unit, rows, groups, rows_per_group,
-        analyst, purpose, ledger, tuple(public or ()),
+        data, schema, owner, unit, rows, groups, rows_per_group, analyst, purpose, ledger,
+        public, private, block,
     )  # fmt: skip
     price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
     try:
         with Waiting("asking"), opening.session() as session:
-            facts: dict[str, Any] = {"bounds": limits, "keys": _values(session, values)}
+            facts: dict[str, Any] = {
+                "bounds": limits, "keys": _values(session, values), "blocks": chosen,
+            }  # fmt: skip
             if estimate:
                 found = session.estimate(question, **price, **facts)
             else:

@@ -6,13 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.session_options import (
-    AccuracyOption,
-    AnalystOption,
-    BoundsOption,
+from sfumato.cli.option_texts import float_of
+from sfumato.cli.owner_options import (
     BudgetDeltaOption,
     BudgetOption,
     BudgetRhoOption,
+    LimitAnalystOption,
+    LimitPurposeOption,
+    OwnerWords,
+    PolicyOption,
+)
+from sfumato.cli.session_options import (
+    AccuracyOption,
+    AnalystOption,
+    BlockOption,
+    BlocksOption,
+    BoundsOption,
     DataArgument,
     DeltaOption,
     EpsilonOption,
@@ -25,15 +34,17 @@ from sfumato.cli.session_options import (
     Opening,
     OutputOption,
     PictureOption,
+    PrivateOption,
+    PublicOption,
     PurposeOption,
     RhoOption,
     RowsOption,
     RowsPerGroupOption,
     SchemaOption,
     UnitOption,
+    blocks_of,
     bounds_of,
     check_files,
-    float_of,
 )
 from sfumato.errors import ParameterError
 
@@ -89,6 +100,8 @@ def histogram(
     accuracy: AccuracyOption = None,
     estimate: EstimateOption = False,
     bounds: BoundsOption = None,
+    public: PublicOption = None,
+    private: PrivateOption = None,
     unit: UnitOption = None,
     rows: RowsOption = None,
     groups: GroupsOption = None,
@@ -96,6 +109,11 @@ def histogram(
     budget: BudgetOption = None,
     budget_delta: BudgetDeltaOption = None,
     budget_rho: BudgetRhoOption = None,
+    limit_analyst: LimitAnalystOption = None,
+    limit_purpose: LimitPurposeOption = None,
+    policy: PolicyOption = None,
+    block: BlockOption = None,
+    blocks: BlocksOption = None,
     analyst: AnalystOption = None,
     purpose: PurposeOption = None,
     ledger: LedgerOption = None,
@@ -116,14 +134,17 @@ def histogram(
     --map latitude,longitude --box 46.3,10.6,46.9,12.1 --grid 20x30 --picture map.svg
 
     Bounds, bins and the box are public choices: take them from knowledge, never from the data.
+    What is said of budgets, limits, blocks and the ledger is as in `sfumato ask`.
     """
     from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
     from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
 
     check_files(force=force, output=output, picture=picture)
+    chosen = blocks_of(blocks)
+    owner = OwnerWords(budget, budget_delta, budget_rho, limit_analyst, limit_purpose, policy)
     opening = Opening(
-        data, schema, budget, budget_delta, budget_rho, unit, rows, groups, rows_per_group,
-        analyst, purpose, ledger,
+        data, schema, owner, unit, rows, groups, rows_per_group, analyst, purpose, ledger,
+        public, private, block,
     )  # fmt: skip
     wanted: dict[str, Any] = {"sums": sums, "counts": counts, "where": where,
                               "bounds": bounds_of(bounds) or None}  # fmt: skip
@@ -134,9 +155,10 @@ def histogram(
         else:
             asked = _map(session, columns, bins, map, box, grid, missing=missing, **wanted)
         if estimate:
-            found = session.estimate(asked.question, **price)
+            found = session.estimate(asked.question, blocks=chosen, **price)
         else:
-            answer = asked.noted(session.ask(asked.question, accuracy=accuracy, **price))
+            price["accuracy"] = accuracy
+            answer = asked.noted(session.ask(asked.question, blocks=chosen, **price))
     if estimate:
         show_estimate(found)
     else:

@@ -1,4 +1,4 @@
-"""`sfumato ledger`: what was asked and spent, whether the record is sound, and a copy of it."""
+"""`sfumato ledger`: what was asked and spent, whether it is sound, a copy, and amendments."""
 
 from __future__ import annotations
 
@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sfumato.cli.ledger_entries import plain, show_entries, show_entry
 from sfumato.cli.options import QuietOption
+from sfumato.cli.owner_options import (
+    NONE,
+    LimitAnalystOption,
+    LimitPurposeOption,
+    OwnerWords,
+    PolicyOption,
+)
 from sfumato.cli.terminal import note, out, show_table
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.govern.chain import Entry
     from sfumato.govern.ledger import Ledger
     from sfumato.govern.remaining import Account
 
 app = typer.Typer(
     name="ledger",
-    help="Show, verify and export the ledger: who asked what, for what purpose, at what cost.",
+    help="Show, verify, export and amend the ledger: who asked what, for what purpose, at what "
+    "cost.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -40,7 +49,6 @@ DataOption = Annotated[
 DatasetOption = Annotated[
     str | None, typer.Option("--dataset", help="Only entries of this dataset.")
 ]
-_WIDTH = 60
 
 
 class Format(StrEnum):
@@ -52,6 +60,9 @@ class Format(StrEnum):
 
 @app.command()
 def show(
+    number: Annotated[
+        int | None, typer.Argument(metavar="[NUMBER]", help="One entry, told whole.")
+    ] = None,
     ledger: LedgerOption = None,
     data: DataOption = None,
     dataset: DatasetOption = None,
@@ -63,18 +74,96 @@ def show(
 
     Example: sfumato ledger show --data patients.csv
 
+    Example: sfumato ledger show 17 --data patients.csv
+
+    A charge tells its question, what was promised, what it cost, and whether it was answered.
     The last line is the head: note it elsewhere, and `sfumato ledger verify --head` will find
     out if entries are ever cut off or replaced.
     """
     with _opened(ledger, data) as opened:
+        if number is not None:
+            show_entry(opened, number)
+            return
         entries = opened.entries(dataset, last=last or None)
-        accounts = opened.accounts(dataset)
-        head = opened.head()
-        _show_entries(opened.place, entries, opened.count(dataset))
-        if accounts:
-            header = ("dataset", "block", "limit of", "limit", "spent", "left")
-            show_table("Accounts", header, map(_account_row, accounts))
+        count, head = opened.count(dataset), opened.head()
+        shown = f", the last {len(entries):,}" if len(entries) < count else ""
+        out.print(f"{opened.place}: {count:,} entries{shown}", markup=False, style="bold")
+        show_entries(opened, entries)
+        _show_accounts(opened.accounts(dataset))
         out.print(f"head: {head.hash}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def amend(
+    dataset: Annotated[str, typer.Argument(help="Name of the dataset, as the ledger shows it.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; the ledger keeps it.")],
+    ledger: LedgerOption = None,
+    data: DataOption = None,
+    budget: Annotated[str | None, typer.Option("--budget", help="Total ε from now on.")] = None,
+    budget_delta: Annotated[
+        str | None, typer.Option("--budget-delta", help="Total δ from now on; 0 for a pure budget.")
+    ] = None,
+    budget_rho: Annotated[
+        str | None, typer.Option("--budget-rho", help="Total ρ from now on, instead.")
+    ] = None,
+    limit_analyst: LimitAnalystOption = None,
+    limit_purpose: LimitPurposeOption = None,
+    purposes: Annotated[
+        str | None,
+        typer.Option(
+            "--purposes",
+            metavar="A,B",
+            help="All purposes the data may serve; none for no purpose.",
+        ),
+    ] = None,
+    policy: PolicyOption = None,
+    public: Annotated[
+        list[str] | None,
+        typer.Option("--public", metavar="NAME", help="Public table that is new or has changed."),
+    ] = None,
+) -> None:
+    """Change what an owner may change: limits, purposes, policy, public tables.
+
+    Example: sfumato ledger amend patients --data patients.csv --limit-analyst 0.5
+    --reason "two more analysts joined"
+
+    Example: sfumato ledger amend patients --data patients.csv --budget 2 --policy geometric
+    --reason "approved by the board on 3 May"
+
+    What is not stated stays. AMOUNT none takes a limit of an analyst or purpose away. Unit, bounds
+    and keys never change, because what was answered rests on them; nor is anything spent given
+    back. The amendment is an entry of the ledger.
+    """
+    owner = OwnerWords(budget, budget_delta, budget_rho, limit_analyst, limit_purpose, policy)
+    if owner == OwnerWords() and purposes is None and not public:
+        raise ParameterError(
+            "Say what changes: --budget, --limit-analyst, --limit-purpose, --purposes, --policy or "
+            "--public."
+        )
+    with _opened(ledger, data) as opened:
+        known = opened.registration(dataset)
+        if known is None:
+            raise ParameterError(
+                f"This ledger has no dataset {dataset!r}; see `sfumato ledger show`."
+            )
+        now = opened.amend(
+            dataset,
+            limits=owner.limits(known.limits),
+            purposes=_purposes(purposes),
+            policy=owner.chosen_policy(),
+            public=public,
+            reason=reason,
+        )
+    rows = [
+        ("limits", str(known.limits), str(now.limits)),
+        ("policy", str(known.policy), str(now.policy)),
+        ("purposes", ", ".join(known.purposes), ", ".join(now.purposes)),
+    ]
+    changed = [tuple(map(plain, row)) for row in rows if row[1] != row[2]]
+    if changed:
+        show_table(f"{plain(dataset)}, amended", ("what", "before", "now"), changed)
+    else:
+        note(f"{plain(dataset)} is amended; its limits, policy and purposes are as before")
 
 
 @app.command()
@@ -131,47 +220,35 @@ def _opened(ledger: str | None, data: Path | None) -> Ledger:
     return Ledger(ledger or default_place(data), create=False)
 
 
-def _show_entries(place: str, shown: list[Entry], number: int) -> None:
-    count = f"{number:,} entries"
-    if len(shown) < number:
-        count += f", the last {len(shown):,}"
-    header = ("no.", "time (UTC)", "what", "dataset", "who, for what", "question", "cost")
-    show_table(f"{place}: {count}", header, map(_entry_row, shown))
+def _purposes(given: str | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    named = tuple(one.strip() for one in given.split(",") if one.strip())
+    return () if named == (NONE,) else named
 
 
-def _entry_row(entry: Entry) -> tuple[object, ...]:
-    from sfumato.dp.accounting.costs import Cost  # noqa: PLC0415 - needed here only
-
-    cost = "" if entry.cost is None else str(Cost.from_json(entry.cost))
-    what = entry.kind if entry.refers is None else f"{entry.kind} {entry.refers}"
-    who = ", ".join(one for one in (entry.analyst, entry.purpose) if one)
-    time = entry.time[:16].replace("T", " ")
-    return (
-        entry.number,
-        time,
-        _plain(what),
-        *map(_plain, (entry.dataset, who, entry.question)),
-        cost,
-    )
+def _show_accounts(accounts: list[Account]) -> None:
+    """Show what was spent and is left; the block only where there are several."""
+    accounts = [one for one in accounts if one.limit or one.scope != "purpose" or one.name]
+    if not accounts:
+        return
+    several = any(one.block != "main" for one in accounts)
+    header = ["dataset", *(["block"] if several else []), "limit of", "limit", "spent", "left"]
+    rows = [_account_row(one, several=several) for one in accounts]
+    show_table("Accounts", header, rows)
 
 
-def _account_row(account: Account) -> tuple[object, ...]:
+def _account_row(account: Account, *, several: bool) -> tuple[object, ...]:
     from sfumato.dp.accounting.costs import Cost  # noqa: PLC0415 - needed here only
     from sfumato.govern.limits import in_short  # noqa: PLC0415 - the same
 
     spent = account.spent
     left = account.left
     return (
-        _plain(account.dataset),
-        _plain(account.block),
-        f"{account.scope} {_plain(account.name)}".strip(),
+        plain(account.dataset),
+        *((plain(account.block),) if several else ()),
+        f"{account.scope} {plain(account.name)}".strip(),
         "none" if account.limit is None else in_short(account.limit),
         str(Cost(spent.epsilon, spent.mu_squared, min(spent.delta, Fraction(1)))),
         "" if left is None else in_short(left),
     )
-
-
-def _plain(text: str | None) -> str:
-    """Show a text that an analyst wrote on one line, short, and without control characters."""
-    shown = "".join(one if one.isprintable() else " " for one in text or "")
-    return shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"

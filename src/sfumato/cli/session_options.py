@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import getpass
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.option_texts import float_of, pairs_of
+from sfumato.cli.owner_options import OwnerWords
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from sfumato.ask.session import Session
     from sfumato.ask.sources import Source
-    from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.govern.registering import Registration
 
@@ -62,21 +63,6 @@ AccuracyOption = Annotated[
     typer.Option(
         "--accuracy", help="Half-width wanted of 95 % intervals; the least ε is found and spent."
     ),
-]
-BudgetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--budget", help="Total ε of the dataset, fixed at its first question.  [default: 1.0]"
-    ),
-]
-BudgetDeltaOption = Annotated[
-    str | None,
-    typer.Option(
-        "--budget-delta", help="Total δ, fixed with it; 0 for a pure budget.  [default: 1e-6]"
-    ),
-]
-BudgetRhoOption = Annotated[
-    str | None, typer.Option("--budget-rho", help="Total ρ instead: a budget in zCDP.")
 ]
 UnitOption = Annotated[
     str | None,
@@ -117,6 +103,31 @@ PublicOption = Annotated[
     list[str] | None,
     typer.Option("--public", metavar="NAME=FILE", help="Public table to join; may be repeated."),
 ]
+PrivateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--private",
+        metavar="NAME=FILE",
+        help="Another table about the same people, with the column of --unit; may be repeated.",
+    ),
+]
+BlockOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--block",
+        metavar="FILE",
+        help="Rows added later, with a budget of their own; list all of them in the order in which "
+        "they came; for --unit row.",
+    ),
+]
+BlocksOption = Annotated[
+    str | None,
+    typer.Option(
+        "--blocks",
+        metavar="1,3",
+        help="Which blocks are asked, by number: DATA is 1, the first --block 2; all if absent.",
+    ),
+]
 EstimateOption = Annotated[
     bool, typer.Option("--estimate", help="Tell cost and error only; nothing is spent.")
 ]
@@ -134,13 +145,11 @@ ForceOption = Annotated[
 
 @dataclass(frozen=True)
 class Opening:
-    """What the options say about the dataset, its owner's limits and who asks."""
+    """What the options say about the dataset, its owner's rules and who asks."""
 
     data: str
     schema: Path | None = None
-    budget: str | None = None
-    budget_delta: str | None = None
-    budget_rho: str | None = None
+    owner: OwnerWords = field(default_factory=OwnerWords)
     unit: str | None = None
     rows: int | None = None
     groups: int | None = None
@@ -148,7 +157,9 @@ class Opening:
     analyst: str | None = None
     purpose: str | None = None
     ledger: str | None = None
-    public: tuple[str, ...] = ()
+    public: Sequence[str] | None = None
+    private: Sequence[str] | None = None
+    added: Sequence[str] | None = None
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -159,36 +170,29 @@ class Opening:
         from sfumato.govern.places import default_place  # noqa: PLC0415 - the same
 
         public = named_files("--public", self.public)
-        source = source_of(self.data, schema=self.schema)
+        private = named_files("--private", self.private)
+        places = [self.data, *(self.added or ())]
+        sources = [source_of(place, schema=self.schema) for place in places]
+        source = sources[0]
         with Ledger(self.ledger or default_place(source.path)) as ledger:
             known = ledger.registration(source.name)
-            read = hasattr(source.given, "known_schema")  # a file, which need not be read again
+            # files have been read, and need not be read again
+            read = all(hasattr(one.given, "known_schema") for one in sources)
+            given: list[Any] = [one.given for one in sources] if read else list(places)
             with Session(
-                source.given if read else self.data,
+                given if len(given) > 1 else given[0],
                 schema=None if read else source.schema,
                 name=source.name,
                 unit=self._unit(source, known),
-                budget=self._budget(known),
-                analyst=self.analyst or _login(),
+                limits=self.owner.limits(None if known is None else known.limits),
+                policy=self.owner.chosen_policy(),
+                analyst=self.analyst or login(),
                 purpose=self.purpose,
                 ledger=ledger,
                 public=public,
+                private=private,
             ) as session:
                 yield session
-
-    def _budget(self, known: Registration | None) -> Guarantee | None:
-        from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP  # noqa: PLC0415 - heavy
-
-        stated = (self.budget, self.budget_delta, self.budget_rho)
-        if known is not None and stated == (None, None, None):
-            return None
-        if self.budget_rho is not None:
-            if self.budget is not None or self.budget_delta is not None:
-                raise ParameterError("Give --budget with --budget-delta, or --budget-rho alone.")
-            return ZCDP(self.budget_rho)  # type: ignore[arg-type]  # decimals as typed
-        epsilon: Any = self.budget or "1.0"
-        delta: Any = self.budget_delta or "1e-6"
-        return ApproxDP(epsilon, delta) if float_of("--budget-delta", delta) else PureDP(epsilon)
 
     def _unit(self, source: Source, known: Registration | None) -> PrivacyUnit | str | None:
         from sfumato.dp.neighbours import Unit  # noqa: PLC0415 - heavy
@@ -212,32 +216,12 @@ class Opening:
         return Unit(column, *limits)
 
 
-def _login() -> str:
+def login() -> str:
+    """Give the name under which whoever runs the command is logged in."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # an account without a name, as in some containers
         return "analyst"
-
-
-def float_of(option: str, text: str) -> float:
-    """Read a number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise ParameterError(f"{option} wants a number, and {text!r} was given.") from None
-
-
-def pairs_of(option: str, given: Sequence[str] | None, form: str) -> dict[str, str]:
-    """Read options of the form NAME=VALUE."""
-    found: dict[str, str] = {}
-    for one in given or ():
-        name, sign, value = one.partition("=")
-        if not sign or not name.strip() or not value.strip():
-            raise ParameterError(f"{option} wants {form}, and {one!r} was given.")
-        if name.strip() in found:
-            raise ParameterError(f"{option} names {name.strip()!r} twice; give it once.")
-        found[name.strip()] = value.strip()
-    return found
 
 
 def bounds_of(given: Sequence[str] | None) -> dict[str, tuple[str, str]]:
@@ -254,9 +238,21 @@ def bounds_of(given: Sequence[str] | None) -> dict[str, tuple[str, str]]:
     return found
 
 
+def blocks_of(given: str | None) -> list[str] | None:
+    """Read --blocks 1,3; the first block is that of DATA."""
+    if given is None:
+        return None
+    numbers = [one.strip() for one in given.split(",")]
+    if not all(one.isdecimal() and int(one) > 0 for one in numbers):
+        raise ParameterError(
+            f"--blocks wants numbers, as in --blocks 1,3, and {given!r} was given."
+        )
+    return ["main" if int(one) == 1 else f"block {int(one)}" for one in numbers]
+
+
 def named_files(option: str, given: Sequence[str] | None) -> dict[str, str]:
     """Read NAME=FILE, of files that exist."""
-    found = pairs_of(option, given, "NAME=FILE, as in --public areas=areas.csv")
+    found = pairs_of(option, given, f"NAME=FILE, as in {option} areas=areas.csv")
     for path in found.values():
         if not Path(path).is_file():
             raise ParameterError(f"{option}: {path} is not a file.")

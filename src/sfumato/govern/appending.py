@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import func, insert, select, text
 
 from sfumato.errors import GovernanceError
-from sfumato.govern.chain import Entry, canonical
+from sfumato.govern.chain import ANSWERED, FAILED, Entry, canonical
 from sfumato.govern.statements import Statement
 from sfumato.govern.tables import entries
 
@@ -69,6 +69,19 @@ def read_last(connection: Connection, dataset: str | None, count: int) -> list[E
     if dataset is not None:
         query = query.where(entries.c.dataset == dataset)
     return [_entry(row) for row in connection.execute(query)][::-1]
+
+
+def read_entry(connection: Connection, number: int) -> Entry | None:
+    """Read one entry."""
+    row = connection.execute(select(entries).where(entries.c.number == number)).first()
+    return None if row is None else _entry(row)
+
+
+def read_outcome(connection: Connection, charge: int) -> Entry | None:
+    """Read what became of a charge; None while nothing is recorded."""
+    query = _ALL.where(entries.c.refers == charge, entries.c.kind.in_((ANSWERED, FAILED)))
+    row = connection.execute(query).first()
+    return None if row is None else _entry(row)
 
 
 def count_entries(connection: Connection, dataset: str | None) -> int:

@@ -24,8 +24,10 @@ from sfumato.govern.appending import (
     count_entries,
     lock_head,
     read_entries,
+    read_entry,
     read_head,
     read_last,
+    read_outcome,
 )
 from sfumato.govern.chain import RESERVED, Entry, check_text
 from sfumato.govern.connecting import Store
@@ -241,6 +243,19 @@ class Ledger:
             if last is not None:
                 return read_last(connection, dataset, last)
             return list(read_entries(connection, dataset))
+
+    def entry(self, number: int) -> Entry:
+        """Read the entry with a number."""
+        with self._store.reading() as connection:
+            found = read_entry(connection, number)
+        if found is None:
+            raise ParameterError(f"The ledger has no entry {number}; it has {self.count():,}.")
+        return found
+
+    def outcome(self, charge: int) -> Entry | None:
+        """Read the entry that tells what became of a charge; None while there is none."""
+        with self._store.reading() as connection:
+            return read_outcome(connection, charge)
 
     def count(self, dataset: str | None = None) -> int:
         """Count the entries, of one dataset or all."""

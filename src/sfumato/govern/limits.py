@@ -67,6 +67,14 @@ class Limits:
             return self.analysts.get(name, self.analyst)
         return self.purposes.get(name)
 
+    def __str__(self) -> str:
+        parts = [f"{in_short(self.dataset)} in all"]
+        if self.analyst is not None:
+            parts.append(f"{in_short(self.analyst)} for each analyst")
+        parts += [f"{in_short(one)} for the analyst {name}" for name, one in self.analysts.items()]
+        parts += [f"{in_short(one)} for the purpose {name}" for name, one in self.purposes.items()]
+        return "; ".join(parts)
+
     def to_json(self) -> dict[str, Any]:
         """Give the limits as plain JSON."""
         return {

@@ -76,6 +76,9 @@ class Free(Policy):
         """Leave the amount to the analyst."""
         return None
 
+    def __str__(self) -> str:
+        return "free choice"
+
 
 @dataclass(frozen=True)
 class Fixed(Policy):

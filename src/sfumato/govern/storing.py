@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _OUTCOME = Statement(
     text(
-        "SELECT kind FROM sfumato_entries WHERE refers = :charge AND kind IN "
-        f"('{ANSWERED}', '{FAILED}')"
+        "SELECT kind FROM sfumato_entries WHERE refers = :charge AND kind IN ('answered', 'failed')"
     )
 )
 _CHARGE = Statement(text("SELECT hash FROM sfumato_entries WHERE number = :charge"))
 _STORED = Statement(
     text(
-        "SELECT answer, charge FROM sfumato_answers WHERE dataset = :dataset AND analyst = :analyst AND "
-        "fingerprint = :fingerprint AND question_key = :key ORDER BY charge DESC LIMIT 1"
+        "SELECT answer, charge, part FROM sfumato_answers WHERE dataset = :dataset AND "
+        "analyst = :analyst AND fingerprint = :fingerprint AND question_key = :key "
+        "ORDER BY charge DESC LIMIT 1"
     )
 )
 _CHARGED = Statement(text("SELECT blocks, purpose FROM sfumato_entries WHERE number = :charge"))
@@ -106,7 +106,7 @@ def repeat(
     found = _found(connection, dataset, analyst, fingerprint, question)
     if found is None:
         raise GovernanceError("There is no answer to this question that could be given again.")
-    answer, charge = found
+    answer, charge, part = found
     ((blocks, purpose),) = _CHARGED.run(connection, charge=charge)
     reached("repeat-checked")
     entry = Entry(
@@ -116,6 +116,7 @@ def repeat(
         analyst=analyst,
         purpose=purpose,
         refers=charge,
+        details={"part": part},
     )
     append(connection, head, entry)
     reached("repeat-appended")
@@ -124,8 +125,8 @@ def repeat(
 
 def _found(
     connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
-) -> tuple[str, int] | None:
-    """Find the latest answer to a question, and the number of its charge."""
+) -> tuple[str, int, int] | None:
+    """Find the latest answer to a question, its charge, and which question of that it was."""
     rows = _STORED.run(
         connection,
         dataset=dataset,
@@ -133,7 +134,7 @@ def _found(
         fingerprint=fingerprint,
         key=key_of(question),
     )
-    return (str(rows[0][0]), int(rows[0][1])) if rows else None
+    return (str(rows[0][0]), int(rows[0][1]), int(rows[0][2])) if rows else None
 
 
 def answers_hash(answers: Sequence[str]) -> str:
