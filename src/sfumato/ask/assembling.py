@@ -102,6 +102,7 @@ def measure(
     order: Fraction | None = None,
     spelling: str = "",
     bounds: Bounds | None = None,
+    scope: Scope | None = None,
 ) -> Measure:
     """Make a measure, with the bounds that are known for its term."""
     if where is not None:
@@ -110,7 +111,7 @@ def measure(
         if term is not None:
             checked(term)
         return Measure(name, aggregate, term, where, None, order, spelling)
-    tight = narrowed(number(term, spelling or aggregate.upper()), given)
+    tight = narrowed(number(term, spelling or aggregate.upper()), given, scope)
     known = interval_of(checked(tight))
     asked = bounds or given.bounds_for(name)
     if asked is not None:
@@ -121,11 +122,15 @@ def measure(
     return Measure(name, aggregate, tight, where, known, order, spelling)
 
 
-def narrowed(term: Expression, given: Given) -> Expression:
-    """Put the bounds that the question gives for a column on it, within its own."""
+def narrowed(term: Expression, given: Given, scope: Scope | None = None) -> Expression:
+    """Put the bounds that the question gives for a column on it, within its own.
+
+    They are given under a name that the column has in the scope, with its table or without.
+    """
 
     def narrow(column: Column) -> Column:
-        asked = given.bounds_for(column.name)
+        names = [] if scope is None else scope.names_of(column)
+        asked = given.bounds_for(*names, column.name)
         if asked is None or kind_of(column) not in {"integer", "real"}:
             return column
         own = column.bounds

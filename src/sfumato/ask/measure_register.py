@@ -45,6 +45,7 @@ class MeasureRegister:
                 order=asked.order,
                 spelling=asked.spelling,
                 bounds=asked.bounds,
+                scope=self.scope,
             )
         return shown_as(self.found[asked])
 

@@ -75,13 +75,19 @@ class Opened:
 
     def own_bounds(self, extra: Mapping[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
         """Add the bounds of a question to the owner's, which stay as they are."""
-        clash = clashing(extra, self.registration.rules["bounds"])
+        clash = clashing(map(self._plain, extra), self.registration.rules["bounds"])
         if clash:
             raise GovernanceError(
                 f"The owner has fixed the bounds of {', '.join(clash)}; a question cannot change "
                 "them. Clamp further in the question, as in CLAMP(x, 0, 10)."
             )
         return dict(extra)
+
+    def _plain(self, name: str) -> str:
+        """Give the name of a private column without that of its table, as the owner states it."""
+        table, _, column = name.rpartition(".")
+        private = {one.name.casefold() for one in self.facts.values() if one.private}
+        return column if table.casefold() in private else name
 
     def own_keys(self, extra: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Any, ...]]:
         """Add the public key values of a question to the owner's, which stay as they are."""

@@ -106,7 +106,7 @@ def listed_values(name: str, values: Any) -> list[Any]:
     return [value.item() if hasattr(value, "item") else value for value in values]
 
 
-def clashing(extra: Mapping[str, Any], fixed: Mapping[str, Any]) -> list[str]:
+def clashing(extra: Iterable[str], fixed: Mapping[str, Any]) -> list[str]:
     """Name what the owner has fixed; capitals do not count, as they do not in questions."""
     known = {name.casefold() for name in fixed}
     return [name for name in extra if name.casefold() in known]

@@ -100,7 +100,8 @@ def _distinct(scope: Scope, named: Named) -> tuple[Scope, Named]:
 class _PersonRegister:
     """Collects the numbers about each person's rows."""
 
-    def __init__(self, given: Given, taken: list[str]) -> None:
+    def __init__(self, scope: Scope, given: Given, taken: list[str]) -> None:
+        self.scope = scope
         self.given = given
         self.taken = taken
         self.found: dict[PersonAggregate, str] = {}
@@ -122,7 +123,7 @@ class _PersonRegister:
     def _make(self, function: str, asked: Asked, what: Callable[[], str]) -> PersonAggregate:
         term = asked.filtered()
         if term is not None and function != "count":
-            term = narrowed(term, self.given)
+            term = narrowed(term, self.given, self.scope)
         return person_aggregate(function, term, what())
 
 
@@ -144,7 +145,7 @@ def _grouped(
             name = key_name(node, items, position, taken)
             taken.append(name)
             keys[term] = column_for(name, term)
-    register = _PersonRegister(given, taken)
+    register = _PersonRegister(scope, given, taken)
     reader = GroupReader(scope, keys, register)
     named: Named = []
     for position, (alias, node) in enumerate(items):

@@ -89,6 +89,12 @@ class Scope:
             raise refuse("unknown_column", name=shown, hint=hint(name.text, known))
         return found[0]
 
+    def names_of(self, column: Column) -> list[str]:
+        """List what a column of the relation can be called in bounds, its table's name first."""
+        seen = [one for one in self.seen if isinstance(one.expression, Column)
+                and one.expression.name == column.name]  # fmt: skip
+        return [*(f"{one.table}.{one.name}" for one in seen), *(one.name for one in seen)]
+
     def filtered(self, where: Expression | None) -> Scope:
         """Keep the rows for which a condition is true."""
         if where is None:
