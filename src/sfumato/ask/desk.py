@@ -30,6 +30,7 @@ from sfumato.govern.purposes import check_purpose
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from sfumato.ask.language import Question
     from sfumato.ask.opened import Opened
     from sfumato.ask.posed import Posed
     from sfumato.ask.preparing import Prepared
