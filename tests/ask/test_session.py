@@ -153,6 +153,28 @@ def test_an_estimate_tells_the_error_that_the_answer_has(one):
     assert guess.errors["s"] == pytest.approx((high - low) / 2)
 
 
+@pytest.mark.parametrize(
+    ("budget", "name"),
+    [(sf.PureDP(10), "epsilon"), (sf.ApproxDP(10, 1e-6), "epsilon"), (sf.ZCDP(5), "rho")],
+)
+def test_an_estimate_tells_the_price_of_an_accuracy_for_nothing(budget, name):
+    question = "SELECT ward, COUNT(*) AS c, SUM(cost) AS s FROM visits GROUP BY ward"
+    engine = Failing(DuckDBEngine.open(visits(), name="visits", bounds=BOUNDS, domains=KEYS))
+    with session(engine, budget=budget) as one:
+        guess = one.estimate(question, accuracy=40)
+        assert engine.asked == 0
+        assert [entry.kind for entry in one.ledger.entries()] == ["registered"]
+        assert max(guess.errors.values()) <= 40
+        with pytest.raises(ParameterError, match="a question of its own"):
+            one.estimate("SELECT AVG(cost) FROM visits", accuracy=1)
+        with pytest.raises(ParameterError, match="not both"):
+            one.estimate(question, accuracy=40, epsilon=1)
+        less = one.estimate(question, **{name: getattr(guess.guarantee, name) * 0.99})
+        assert max(less.errors.values()) > 40
+    with session(budget=budget) as one:
+        assert one.sql(question, accuracy=40).guarantee == guess.guarantee
+
+
 # -- the same question again -------------------------------------------------------------------
 
 SAME = [

@@ -17,7 +17,7 @@ from sfumato.ask.answer_tables import dumped, loaded
 from sfumato.ask.answering import numbers
 from sfumato.ask.composing import composed, outputs_of
 from sfumato.ask.paid import paid
-from sfumato.ask.pilot import amount_for
+from sfumato.ask.pilot import priced
 from sfumato.ask.preparing import prepare
 from sfumato.ask.standing import Standing, smallest
 from sfumato.dp.guarantees import ZCDP
@@ -90,13 +90,10 @@ class Desk:
             found = self.repeated(one.blocks, text)
             if found is not None:
                 return self.again(found, one)
-            accuracy = price.pop("accuracy", None)
-            if accuracy is not None:
-                if price.get("epsilon") is not None or price.get("rho") is not None:
-                    raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
-                price.update(amount_for(self, now, one, accuracy, price.get("delta")))
+            amount = priced(self, now, one, price)
+            if price.get("accuracy") is not None:
                 now = self.now()  # a pilot question may have moved the totals on
-            return self._charged_alone(now, one, text, price)
+            return self._charged_alone(now, one, text, amount)
 
     def prepared(self, one: Posed, now: Situation, **price: Any) -> Prepared:
         """Prepare a question at the price that the policy gives it."""

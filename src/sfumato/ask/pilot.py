@@ -31,8 +31,31 @@ _PART = 50  # of what is left, spent on the number of rows
 _SURE = 0.999
 
 
-def amount_for(
-    desk: Desk, now: Situation, one: Posed, accuracy: float, delta: Stated | None
+def priced(
+    desk: Desk, now: Situation, one: Posed, price: dict[str, Any], *, spending: bool = True
+) -> dict[str, Any]:
+    """Give a price with the amount that its accuracy takes, where it states one.
+
+    Without ``spending`` no pilot question is asked, and a price that needs one is refused.
+    """
+    accuracy = price.get("accuracy")
+    stated = {name: value for name, value in price.items() if name != "accuracy"}
+    if accuracy is None:
+        return stated
+    if stated.get("epsilon") is not None or stated.get("rho") is not None:
+        raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
+    found = _amount_for(desk, now, one, accuracy, stated.get("delta"), spending=spending)
+    return stated | found
+
+
+def _amount_for(
+    desk: Desk,
+    now: Situation,
+    one: Posed,
+    accuracy: float,
+    delta: Stated | None,
+    *,
+    spending: bool,
 ) -> dict[str, Fraction]:
     """Find the least ε, or ρ in a session of that kind, at which every number is accurate."""
     budget, standing = desk.budget(now), desk.standing(now, one.blocks)
@@ -53,6 +76,11 @@ def amount_for(
         )
     size = None
     if needs_size(first):
+        if not spending:
+            raise ParameterError(
+                "What the accuracy of a mean costs depends on the number of rows, and finding that "
+                "is a question of its own; ask with accuracy=, or estimate at an epsilon=."
+            )
         size = _rows_at_least(desk, now, one, name)
         standing = desk.standing(desk.now(), one.blocks)  # less is left now
     return {name: least_amount(at, accuracy, size=size)}

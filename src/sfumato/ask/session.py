@@ -231,17 +231,24 @@ class Session:
         epsilon: Stated | None = None,
         rho: Stated | None = None,
         delta: Stated | None = None,
+        accuracy: float | None = None,
         confidence: float = 0.95,
         bounds: Mapping[str, tuple[Any, Any]] | None = None,
         keys: Mapping[str, Sequence[Any]] | None = None,
         blocks: Sequence[str] | None = None,
     ) -> Estimate:
-        """Tell what a question would cost and how far off it would be; nothing is spent."""
+        """Tell what a question would cost and how far off it would be; nothing is spent.
+
+        With `accuracy` it tells the least price that gives it; not for means, whose error depends
+        on the number of rows.
+        """
         from sfumato.ask.estimating import estimated  # noqa: PLC0415 - loaded when used
+        from sfumato.ask.pilot import priced  # noqa: PLC0415 - the same
 
         one = self._posed(question, bounds, keys, blocks)
         desk, now = self.desk, self.desk.now()
-        prepared = desk.prepared(one, now, epsilon=epsilon, rho=rho, delta=delta)
+        price = {"epsilon": epsilon, "rho": rho, "delta": delta, "accuracy": accuracy}
+        prepared = desk.prepared(one, now, **priced(desk, now, one, price, spending=False))
         promised = desk.guarantee(prepared.strategy, now)
         return estimated(prepared, promised, desk.standing(now, one.blocks), confidence)
 

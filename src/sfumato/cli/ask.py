@@ -129,7 +129,7 @@ def ask(
         data, schema, owner, unit, rows, groups, rows_per_group, analyst, purpose, ledger,
         public, private, block,
     )  # fmt: skip
-    price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "accuracy": accuracy}
     try:
         with Waiting("asking"), opening.session() as session:
             facts: dict[str, Any] = {
@@ -138,7 +138,7 @@ def ask(
             if estimate:
                 found = session.estimate(question, **price, **facts)
             else:
-                answer = session.sql(question, accuracy=accuracy, **price, **facts)
+                answer = session.sql(question, **price, **facts)
     except Refused as refused:
         if refused.nearest:
             note(f"this can be answered: {refused.nearest}")

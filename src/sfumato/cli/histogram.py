@@ -148,7 +148,7 @@ def histogram(
     )  # fmt: skip
     wanted: dict[str, Any] = {"sums": sums, "counts": counts, "where": where,
                               "bounds": bounds_of(bounds) or None}  # fmt: skip
-    price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+    price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "accuracy": accuracy}
     with Waiting("asking"), opening.session() as session:
         if map is None:
             asked = _bins(session, columns, bins, box, missing=missing, **wanted)
@@ -157,7 +157,6 @@ def histogram(
         if estimate:
             found = session.estimate(asked.question, blocks=chosen, **price)
         else:
-            price["accuracy"] = accuracy
             answer = asked.noted(session.ask(asked.question, blocks=chosen, **price))
     if estimate:
         show_estimate(found)
