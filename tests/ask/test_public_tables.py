@@ -38,7 +38,8 @@ def test_an_analyst_brings_no_table_of_her_own(place):
 
 def test_registered_tables_may_be_left_out_or_named_again(place):
     other = {"ill": [0, 1], "name": ["well", "ill"]}
-    with session(place, {"floors": FLOORS, "names": other}) as first:
+    bounds = {"floors.floor": (0, 9)}
+    with session(place, {"floors": FLOORS, "names": other}, bounds=bounds) as first:
         assert first.sql(JOINED, epsilon=100).value == pytest.approx(50, abs=2)
     with session(place) as bare:
         assert bare.sql("SELECT COUNT(*) FROM t", epsilon=100).value == pytest.approx(100, abs=2)

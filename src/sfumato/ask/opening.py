@@ -88,7 +88,8 @@ def _opened(
     engines = {label: one.engine(kinds=kinds, **facts) for label, one in sources.items()}
     engine = next(iter(engines.values())) if len(engines) == 1 else Blocks(engines)
     tables = {table.name: table for table in engine.tables()}
-    _check_columns(tables, first.name, rules)
+    if known is None:
+        _check_columns(tables, first.name, rules)
     _check_person(tables, first.name, person)
     private = private_tables(tables.values())
     if known is not None:
