@@ -1,6 +1,7 @@
 """The ledger as a file for others: JSON, one object per entry, or CSV, one line per entry.
 
-Contract: entries only, never answers. The JSON holds all that is needed to recompute the chain
+Contract: entries only, never answers, and no salt: with it, rows could be tried out against the
+fingerprints of entries. The JSON holds all that is needed to recompute the chain
 with any other program. The file appears whole, by a rename.
 """
 
