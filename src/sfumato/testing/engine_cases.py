@@ -262,7 +262,7 @@ def _tables(
         ("empty", (), ALL),
     ]
     rows = scan(tables, "rows")
-    dated = scan(tables, "dated")
+    dated, wide = scan(tables, "dated"), scan(tables, "wide")
     far = Column("x", "real")
     tenth = Arithmetic("/", c["visits"], number(10))
     return {
@@ -278,6 +278,11 @@ def _tables(
         "people named by date": [
             counted(dated, totals=[summed(dated.columns[0])], bound=RowsBound(3)),
             counted(dated, Key("k", Apply("floor", (dated.columns[0],))), bound=GroupsBound(2, 1)),
+        ],
+        "people named by wide numbers": [
+            counted(wide, totals=[Total("rows"), summed(wide.columns[0])], bound=RowsBound(1)),
+            counted(wide, Key("n", wide.columns[0]), bound=GroupsBound(2, 1)),
+            counted(JoinPerson(wide, wide, (), (("m", wide.columns[0]),)), bound=RowsBound(9)),
         ],
         "whole numbers as keys": [
             counted(visits, Key("n", c["visits"])),

@@ -3,7 +3,7 @@
 Contract: :func:`tables` gives them by name. They hold what has broken engines: NULL and NaN,
 infinities, denormal numbers, integers at the ends of 64 bits, texts with quotes and letters of
 many scripts, dates at both ends of the calendar, names that look like SQL, tables without rows,
-with one row, with equal rows.
+with one row, with equal rows, people whose numbers doubles would not tell apart.
 """
 
 from __future__ import annotations
@@ -106,6 +106,18 @@ def _dated() -> CheckTable:
     )
 
 
+def _wide() -> CheckTable:
+    """Make people who are one where their numbers are read as doubles, or clamped."""
+    people = [2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**63 - 2, -(2**63), None]
+    people += [10**17 + i for i in range(20)]
+    return CheckTable(
+        {"who": "integer", "n": "integer"},
+        {"who": _cycled(tuple(people), 135, 4), "n": list(range(135))},
+        person="who",
+        bounds={"n": (0, 134)},
+    )
+
+
 def _busy() -> CheckTable:
     """Make a person with more rows than are joined to several others, and one with few."""
     rows = MOST_JOINED + 40
@@ -132,6 +144,7 @@ def tables() -> dict[str, CheckTable]:
         NAMES[0]: _named(),
         "dated": _dated(),
         "busy": _busy(),
+        "wide": _wide(),
         "empty": CheckTable(numbers, {"who": [], "x": []}, "who", bounds={"x": (0, 1)}),
         "one": CheckTable(numbers, {"who": [7], "x": [0.5]}, "who", bounds={"x": (0, 1)}),
         "equal": CheckTable(numbers, {"who": [5] * 50, "x": [0.25] * 50}, "who"),

@@ -114,19 +114,21 @@ class DuckDBEngine:
         known = declared_kinds(wanted, source.types, source.source)
         kinds, self.left_out[name] = kinds_of(source, known, person, by_text=self._by_text)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
-        self._hold(source, name, kinds)
+        self._hold(source, name, kinds, person)
         if not private:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
-    def _hold(self, source: Stored, name: str, kinds: Mapping[str, Kind]) -> None:
+    def _hold(
+        self, source: Stored, name: str, kinds: Mapping[str, Kind], person: str | None
+    ) -> None:
         """Load a table, or make a view of it where it is large."""
         target = f"{quoted(self._catalog)}.{quoted(SCHEMA)}.{quoted(name)}"
         in_place = source.path is not None and source.size() > LOADED * memory()
         self._kept.append(source)
         with translated(source.source):
             scan, tidy = self._reachable(source)
-            cells = typed_cells(source, kinds) or "1 AS one"
+            cells = typed_cells(source, kinds, person) or "1 AS one"
             form = "VIEW" if in_place else "TABLE"
             try:
                 self._engine.run(f"CREATE {form} {target} AS SELECT {cells} FROM {scan}")

@@ -5,8 +5,9 @@ kind each of its columns is, by what the owner declares, else by the types of a 
 file, else (cells of a CSV file are texts) by what all of its cells look like: a whole number, a
 number or a date written in the usual way; 007 is a text. An empty cell of a CSV file is NULL.
 :func:`typed_cells` gives SQL that brings every cell to its kind and cannot fail: what does not fit
-is NULL. Texts lose the collation of their column, so that they compare by their bytes. People who
-are named by texts are told apart by these, whatever they look like or are declared to be.
+is NULL. Texts lose the collation of their column, so that they compare by their bytes. Whole
+numbers are exact within 64 bits. People are told apart exactly, whatever their column is declared
+to be: by 64-bit integers where it holds such numbers only, by dates, else by texts.
 
 Kinds are public. Where they must not depend on the data, declare them in the schema.
 """
@@ -33,6 +34,11 @@ _DATABASES = {".duckdb", ".ddb", ".db"}
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
 _REAL = {"FLOAT", "DOUBLE"}
+_MOST, _MOST_DOUBLE = 2**63 - 1, 2**63 - 1024
+"""The largest whole number of 64 bits, and the largest that is a double."""
+
+_PLAIN = 2**53
+"""Up to here a double is one whole number and no other."""
 _LOOKS: Mapping[Kind, str] = {
     "integer": r"-?(0|[1-9][0-9]{0,17})",
     "real": r"(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?)|[nN]a[nN]|-?[iI]nf(inity)?",
@@ -120,8 +126,9 @@ def kinds_of(
     kinds: dict[str, Kind] = {}
     for column, type_ in stored.types.items():
         kind = declared.get(column) or looks.get(column) or _kind(type_)
-        if column == person and (by_text or kind in {"integer", "real", "date"}):
-            kind = "text" if by_text else _person_kind(stored, column, type_, kind)
+        if column == person and kind is not None:
+            told = _person_kind(stored, column, type_, kind)
+            kind = "text" if by_text else told
         if kind is not None:
             kinds[column] = kind
     return kinds, tuple(column for column in stored.types if column not in kinds)
@@ -133,8 +140,7 @@ def _kind(type_: str) -> Kind | None:
     if type_ in _REAL:
         return "real"
     if type_.startswith("DECIMAL("):
-        precision, scale = (int(part) for part in type_[8:-1].split(","))
-        return "integer" if scale == 0 and precision <= 18 else "real"
+        return "integer" if _small(type_) else "real"
     if type_ in {"VARCHAR", "UUID"} or type_.startswith("ENUM("):
         return "text"
     if type_ == "DATE" or type_.startswith("TIMESTAMP"):
@@ -142,20 +148,33 @@ def _kind(type_: str) -> Kind | None:
     return "boolean" if type_ == "BOOLEAN" else None
 
 
-def _person_kind(stored: Stored, column: str, type_: str, kind: Kind | None) -> Kind | None:
+def _small(type_: str) -> bool:
+    """Tell whether a decimal is a whole number of at most 18 digits, which 64 bits hold."""
+    if not type_.startswith("DECIMAL("):
+        return False
+    precision, scale = (int(part) for part in type_[8:-1].split(","))
+    return scale == 0 and precision <= 18
+
+
+def _person_kind(stored: Stored, column: str, type_: str, kind: Kind) -> Kind:
     """Tell people apart exactly: numbers too wide as text, doubles as integers if all are whole."""
     exact = _kind(type_)
-    if exact == "text":  # whatever is declared: read as a number, 7 and 07 would be one person
+    if exact is None and ("(" in type_ or "[" in type_):
+        raise SchemaError(
+            f"The person '{column}' of {stored.source} is of the type {type_}, whose values have "
+            "no text of their own by which people could be told apart; name another column."
+        )
+    if exact in {None, "text"}:  # read as a number, as declared, 7 and 07 would be one person
         return "text"
     if type_ in _WIDE or type_.startswith("TIMESTAMP") or (exact == "real" and type_ not in _REAL):
         return "text"
-    if exact != "real":
+    if exact != "real" or kind == "text":
         return kind
     name = quoted(column)
     with translated(stored.source):
         fractions = stored.engine.run(
             f"SELECT count(*) FROM {stored.scan} WHERE {name} IS NOT NULL AND NOT isnan({name}) "
-            f"AND (abs({name}) > 9007199254740992 OR {name} <> floor({name}))"
+            f"AND (abs({name}) > {_PLAIN} OR {name} <> floor({name}))"
         )
     return "text" if fractions[0][0] else "integer"
 
@@ -181,26 +200,52 @@ def _looks(stored: Stored, columns: list[str]) -> dict[str, Kind]:
     return found
 
 
-def typed_cells(stored: Stored, kinds: Mapping[str, Kind]) -> str:
+def typed_cells(stored: Stored, kinds: Mapping[str, Kind], person: str | None) -> str:
     """Give the SELECT list that brings cells to their kinds; what does not fit becomes NULL."""
     return ", ".join(
-        f"{_typed(column, stored, kind)} AS {quoted(column)}" for column, kind in kinds.items()
+        f"{_typed(column, stored, kind, person=column == person)} AS {quoted(column)}"
+        for column, kind in kinds.items()
     )
 
 
-def _typed(column: str, stored: Stored, kind: Kind) -> str:
+def _typed(column: str, stored: Stored, kind: Kind, *, person: bool) -> str:
     name, type_ = quoted(column), stored.types[column]
     cell = f"nullif({name}, '')" if stored.texts else name
+    if person and type_ in _REAL:
+        return _named_by_double(f"CAST({name} AS DOUBLE)", kind)
     if kind == "integer" and (type_ in _WIDE or type_ in _REAL or type_.startswith("DECIMAL(")):
-        cell = f"least(greatest({cell}, -9007199254740992), 9007199254740992)"
-        whole = f"CASE WHEN {name} IS NOT NULL THEN try_cast({cell} AS BIGINT) END"
-        return f"CASE WHEN NOT isnan({name}) THEN {whole} END" if type_ in _REAL else whole
+        return _whole(name, type_)
     if kind == "real":
         number = f"try_cast({cell} AS DOUBLE)"
         return f"CASE WHEN NOT isnan({number}) THEN {number} END"
     if kind == "text":  # a column of a database may have a collation, which would tell texts alike
         return f'try_cast({cell} AS VARCHAR) COLLATE "binary"'
     return f"try_cast({cell} AS {_SQL[kind]})"
+
+
+def _whole(name: str, type_: str) -> str:
+    """Read numbers as whole ones of 64 bits; those beyond are as large as these can be."""
+    if _small(type_):
+        return f"CAST({name} AS BIGINT)"
+    most = _MOST_DOUBLE if type_ in _REAL else _MOST
+    cell = f"try_cast({name} AS HUGEINT)" if type_.startswith("DECIMAL(") else name
+    near = f"least(greatest({cell}, -{most}), {most})"
+    whole = f"CASE WHEN {name} IS NOT NULL THEN try_cast({near} AS BIGINT) END"
+    return f"CASE WHEN NOT isnan({name}) THEN {whole} END" if type_ in _REAL else whole
+
+
+def _named_by_double(number: str, kind: Kind) -> str:
+    """Name a person by a double: a whole number as its digits; NaN names nobody.
+
+    Where people are told apart by integers, all numbers were whole when the table was opened. One
+    that was added since and is not names nobody rather than somebody else.
+    """
+    plain = f"abs({number}) <= {_PLAIN} AND {number} = floor({number})"
+    whole = f"CASE WHEN {plain} THEN try_cast({number} AS BIGINT) END"
+    if kind == "integer":
+        return whole
+    other = f"CASE WHEN NOT isnan({number}) THEN CAST({number} AS VARCHAR) END"
+    return f'coalesce(CAST({whole} AS VARCHAR), {other}) COLLATE "binary"'
 
 
 def memory() -> int:

@@ -3,7 +3,8 @@
 Contract: :func:`cell` gives SQL that brings a column of a known type to its kind and cannot raise
 for any cell: a ``numeric`` is clamped before it becomes a double, since Postgres raises on overflow
 and on underflow; NaN and what does not fit are NULL. Types the language does not have give None.
-A ``char(n)`` loses the blanks it was padded with.
+A ``char(n)`` loses the blanks it was padded with. People are told apart exactly: by 64-bit integers
+and dates where the column holds such, else by its text, whatever it is declared to be.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ _WHOLE = {"int2", "int4", "int8"}
 _REAL = {"float4", "float8"}
 _TEXT = {"text", "varchar", "bpchar", "name", "uuid"}
 _DATE = {"date", "timestamp", "timestamptz"}
+_MOST, _MOST_DOUBLE = 2**63 - 1, 2**63 - 1024
+"""The largest whole number of 64 bits, and the largest that is a double."""
+
+_PLAIN = 2**53
+"""Up to here a double is one whole number and no other."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class StoredColumn:
         if person and self.type in {"timestamp", "timestamptz"}:
             return "text"
         if self.type in _REAL:
-            return "real"
+            return "text" if person else "real"
         if self.type in _TEXT or self.enum:
             return "text"
         if self.type in _DATE:
@@ -67,10 +73,12 @@ class StoredColumn:
         return "boolean" if self.type == "bool" else None
 
 
-def cell(column: StoredColumn, kind: Kind) -> str:
+def cell(column: StoredColumn, kind: Kind, *, person: bool = False) -> str:
     """Give the SQL of a column in a kind."""
     name = quoted(column.name, "postgres")
     natural = column.kind(person=False)
+    if person and column.type in _REAL:
+        return _named_by_double(f"CAST({name} AS DOUBLE PRECISION)")
     if kind == "text":
         text = f"TRIM_SCALE({name})" if column.type == "numeric" else name
         return f"CAST({text} AS TEXT)"
@@ -91,10 +99,11 @@ def _number(name: str, kind: Kind, column: StoredColumn) -> str:
         return f"CAST({name} AS {'BIGINT' if kind == 'integer' else 'DOUBLE PRECISION'})"
     nan = f"{name} = 'NaN'"
     if kind == "integer":
-        low, high = (f"CAST({sign}9007199254740992 AS BIGINT)" for sign in ("-", ""))
+        most = _MOST_DOUBLE if column.type in _REAL else _MOST
+        low, high = (f"CAST({sign}{most} AS BIGINT)" for sign in ("-", ""))
         return (
-            f"CASE WHEN {nan} THEN NULL WHEN {name} < -9007199254740992 THEN {low} "
-            f"WHEN {name} > 9007199254740992 THEN {high} ELSE CAST({name} AS BIGINT) END"
+            f"CASE WHEN {nan} THEN NULL WHEN {name} < -{most} THEN {low} "
+            f"WHEN {name} > {most} THEN {high} ELSE CAST({name} AS BIGINT) END"
         )
     if column.type in _REAL:
         return f"CAST({name} AS DOUBLE PRECISION)"
@@ -103,6 +112,15 @@ def _number(name: str, kind: Kind, column: StoredColumn) -> str:
         f"CASE WHEN {nan} THEN NULL WHEN {name} < -1e300 THEN {low} "
         f"WHEN {name} > 1e300 THEN {high} WHEN ABS({name}) < 1e-30 THEN {zero} "
         f"ELSE CAST({name} AS DOUBLE PRECISION) END"
+    )
+
+
+def _named_by_double(number: str) -> str:
+    """Name a person by a double: a whole number by its digits; NaN names nobody."""
+    whole = f"ABS({number}) <= {_PLAIN} AND {number} = FLOOR({number})"
+    return (
+        f"CASE WHEN {number} = 'NaN' THEN NULL WHEN {whole} "
+        f"THEN CAST(CAST({number} AS BIGINT) AS TEXT) ELSE CAST({number} AS TEXT) END"
     )
 
 

@@ -3,7 +3,9 @@
 Contract: a frame is made readable under a name that nobody else has, cells are brought to their
 kinds in the plan, and nothing is cached or written. Results do not depend on whether ANSI mode is
 on: no cast and no sum of the plan can overflow. Timestamps become days in the time zone of the
-session. No message of Spark leaves this module, as it may quote a cell.
+session. People are told apart exactly: by 64-bit integers and dates where the column holds such,
+else by its text, whatever it is declared to be. No message of Spark leaves this module, as it may
+quote a cell.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 _WHOLE = {"tinyint", "smallint", "int", "bigint"}
 _REAL = {"float", "double"}
+_PLAIN, _MOST_DOUBLE = 2**53, 2**63 - 1024
+"""Up to where a double is one whole number and no other, and the largest one of 64 bits."""
+
 _SQL: Mapping[Kind, str] = {
     "integer": "BIGINT",
     "real": "DOUBLE",
@@ -111,24 +116,19 @@ class SparkEngine:
                 kinds[column] = kind
         self.left_out[name] = tuple(column for column in stored if column not in kinds)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
-        self._tables[name] = self._readable(
-            name, frame, {c: (stored[c], k) for c, k in kinds.items()}
-        )
+        cells = [_cell(column, stored[column], kinds[column], person) for column in kinds]
+        self._tables[name] = self._readable(name, frame, cells)
         if not private:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
-    def _readable(self, name: str, frame: Any, columns: Mapping[str, tuple[Any, Kind]]) -> str:
-        """Give a frame a name of its own, and the SQL of its cells in their kinds."""
+    def _readable(self, name: str, frame: Any, cells: list[str]) -> str:
+        """Give a frame a name of its own, and the SQL of its cells."""
         view = f"sfumato_{uuid.uuid4().hex}"
         with nothing_quoted(_said):
             frame.createOrReplaceTempView(view)
         self._views.append(view)
-        cells = ", ".join(
-            f"{_cell(quoted(column, 'spark'), type_, kind, column)} AS {quoted(column, 'spark')}"
-            for column, (type_, kind) in columns.items()
-        )
-        return f"(SELECT {cells or '1 AS one'} FROM {view}) AS {quoted(name, 'spark')}"
+        return f"(SELECT {', '.join(cells) or '1 AS one'} FROM {view}) AS {quoted(name, 'spark')}"
 
     # -- the engine -----------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ def _kind(type_: str, *, person: bool) -> Kind | None:
     if type_ in _WHOLE:
         return "integer"
     if type_ in _REAL:
-        return "real"
+        return "text" if person else "real"
     if type_.startswith("decimal("):
         precision, scale = (int(part) for part in type_[8:-1].split(","))
         if scale == 0 and precision <= 18:
@@ -179,8 +179,32 @@ def _kind(type_: str, *, person: bool) -> Kind | None:
     return {"boolean": "boolean", "date": "date"}.get(type_)  # type: ignore[return-value]
 
 
-def _cell(name: str, type_: Any, kind: Kind, column: str) -> str:
-    """Give the SQL of a cell in its kind; casts between kinds give NULL where they do not fit."""
+def _cell(column: str, type_: Any, kind: Kind, person: str | None) -> str:
+    """Give the SQL of a cell in its kind, under its name."""
+    name, stored = quoted(column, "spark"), type_.simpleString()
+    by_name = _named(name, stored, column) if column == person else None
+    return f"{by_name or _typed(name, type_, kind, column)} AS {name}"
+
+
+def _named(name: str, stored: str, column: str) -> str | None:
+    """Give the text that names a person where a cast to text would not tell all people apart."""
+    if "<" in stored or stored == "variant":
+        raise SchemaError(
+            f"The person '{column}' is of the type {stored}, whose values have no text of their "
+            "own by which people could be told apart; name another column."
+        )
+    if stored == "timestamp":  # as a text, an hour would come twice when clocks are put back
+        return f"CAST(UNIX_MICROS({name}) AS STRING)"
+    if stored not in _REAL:
+        return None
+    number = f"CAST({name} AS DOUBLE)"  # a whole number by its digits; NaN names nobody
+    near = f"CASE WHEN ABS({number}) <= {_PLAIN}D THEN CAST({number} AS BIGINT) END"
+    digits = f"CASE WHEN CAST({near} AS DOUBLE) = {number} THEN CAST({near} AS STRING) END"
+    return f"CASE WHEN NOT ISNAN({number}) THEN COALESCE({digits}, CAST({number} AS STRING)) END"
+
+
+def _typed(name: str, type_: Any, kind: Kind, column: str) -> str:
+    """Bring a cell to its kind; casts between kinds give NULL where they do not fit."""
     natural = _kind(type_.simpleString(), person=False)
     if natural == "text":
         collation = getattr(type_, "collation", None) or "UTF8_BINARY"
@@ -190,7 +214,7 @@ def _cell(name: str, type_: Any, kind: Kind, column: str) -> str:
         return f"CAST({name} AS {_SQL[kind]})"
     if (natural, kind) == ("real", "integer"):
         number = f"CAST({name} AS DOUBLE)"
-        near = f"GREATEST(LEAST({number}, 9007199254740992D), -9007199254740992D)"
+        near = f"GREATEST(LEAST({number}, {_MOST_DOUBLE}D), -{_MOST_DOUBLE}D)"
         whole = f"CAST({near} AS BIGINT)"
         return f"CASE WHEN {number} IS NOT NULL AND NOT ISNAN({number}) THEN {whole} END"
     raise SchemaError(f"The column '{column}' cannot be read as {kind}.")
