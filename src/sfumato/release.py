@@ -127,7 +127,9 @@ class Release:
         """Write the release as a folder that appears whole or not at all; returns the data file.
 
         Options: `file_format` ("csv" or "parquet"), `report` (False for no page), `replace`
-        (True to write over an earlier release), `sweep` (points for the trade-off curve).
+        (True to write over an earlier release), `sweep` (points for the trade-off curve),
+        `ledger` (a Ledger or its place, where the release is recorded before it appears), `purpose`
+        (one that the schema names; others are refused) and `by` (who releases).
         """
         from sfumato.saving import save_release  # noqa: PLC0415 - loaded when used
 

@@ -9,8 +9,9 @@ The folder holds
 * `report.html`: the page for the data steward. It compares with the original data, so it
   stays in the house.
 
-It is filled out of sight, verified from its own data file, and renamed into place. A
-release that does not keep its promise is never put in place.
+It is filled out of sight, verified from its own data file, recorded in a ledger where one is
+named, and renamed into place. A release that does not keep its promise, that is for a purpose which
+the schema does not name, or that cannot be recorded, is never put in place.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.verify import verify
 from sfumato.errors import DataError
+from sfumato.govern.purposes import check_purpose
 from sfumato.staging import staged
 
 if TYPE_CHECKING:
+    import os
+
     from sfumato.audit.verify import Verification
+    from sfumato.govern.ledger import Ledger
     from sfumato.release import Release
 
 
@@ -52,11 +57,16 @@ def save_release(
     file_format: str | None = None,
     report: bool = True,
     replace: bool = False,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    purpose: str | None = None,
+    by: str | None = None,
     **report_options: Any,
 ) -> Saved:
     """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise."""
     form = _chosen_format(release, file_format)
     _check_target(target, replace)
+    if ledger is None and purpose is not None:
+        check_purpose(release.name, release.schema.purposes, purpose)
     try:
         with staged(target) as staging:
             data = _write_data(release, staging, form)
@@ -68,6 +78,11 @@ def save_release(
                 Policy.of(release).write(staging / "policy.yaml")
             if report:
                 release.report(staging / "report.html", verification=checked, **report_options)
+            if ledger is not None:
+                from sfumato.govern.releases import record_release  # noqa: PLC0415 - a database
+
+                called = str((target / data.name).absolute())
+                record_release(release, data, ledger, called=called, purpose=purpose, by=by)
             _put_in_place(staging, target, replace)
     except OSError as error:
         raise DataError(

@@ -13,7 +13,7 @@ from sfumato.ask.blocks import Blocks, SomeBlocks
 from sfumato.ask.keying import keyed
 from sfumato.ask.owner_rules import clashing, listed_values
 from sfumato.errors import GovernanceError, ParameterError
-from sfumato.govern.purposes import check_purpose
+from sfumato.govern.purposes import purpose_for
 from sfumato.govern.registering import MAIN
 
 if TYPE_CHECKING:
@@ -101,10 +101,7 @@ class Opened:
 
     def purpose_of(self, wanted: str | None) -> str | None:
         """Choose the purpose of a session; the dataset's only one when none is stated."""
-        named = self.registration.purposes
-        chosen = named[0] if wanted is None and len(named) == 1 else wanted
-        check_purpose(self.dataset, named, chosen)
-        return chosen
+        return purpose_for(self.dataset, self.registration.purposes, wanted)
 
     def close(self) -> None:
         """Give back the engine and a ledger that was opened here."""

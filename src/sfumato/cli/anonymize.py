@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from sfumato.cli.login import login
 from sfumato.cli.options import (
     DelimiterOption,
     EncodingOption,
     PopulationOption,
     QuietOption,
+    RecordOption,
+    ReleasePurposeOption,
     SchemaOption,
 )
 from sfumato.cli.promise_options import takes_promise
@@ -112,6 +115,8 @@ def anonymize(
     force: Annotated[
         bool, typer.Option("--force", help="Replace a release that is already there.")
     ] = False,
+    ledger: RecordOption = None,
+    purpose: ReleasePurposeOption = None,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = None,
     quiet: QuietOption = False,
@@ -125,6 +130,7 @@ def anonymize(
     """
     from sfumato.anonymize.run import anonymize as run  # noqa: PLC0415 - heavy
     from sfumato.data.reading import read  # noqa: PLC0415 - heavy
+    from sfumato.govern.purposes import check_purpose  # noqa: PLC0415 - rarely needed
     from sfumato.saving import save_release  # noqa: PLC0415 - heavy
 
     if promise is None:
@@ -133,6 +139,8 @@ def anonymize(
             "attribute."
         )
     table: Any = read(data, schema=schema, delimiter=delimiter, encoding=encoding)
+    if purpose is not None and ledger is None:
+        check_purpose(table.name, table.known_schema.purposes, purpose)  # before the search
     table = _perturbed(table, noise or [], swap or [], microaggregate or [], synthetic, seed)
     with SearchProgress("searching", enabled=not quiet) as progress:
         release = run(
@@ -153,8 +161,9 @@ def anonymize(
     if sweep is not None:
         extra["sweep"] = _swept(sweep, release, time_limit, quiet=quiet)
     saved = save_release(
-        release, output, file_format=file_format, report=not no_report, replace=force, **extra
-    )
+        release, output, file_format=file_format, report=not no_report, replace=force,
+        ledger=ledger, purpose=purpose, by=login(), **extra,
+    )  # fmt: skip
     if not quiet:
         tell(release, saved.path)
     if query_error or model_loss is not None:

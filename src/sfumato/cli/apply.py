@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.anonymize import pseudonym_key_bytes, tell
+from sfumato.cli.login import login
 from sfumato.cli.options import (
     DelimiterOption,
     EncodingOption,
     PopulationOption,
     QuietOption,
+    RecordOption,
+    ReleasePurposeOption,
     SchemaOption,
 )
 
@@ -42,6 +45,8 @@ def apply(
         bool, typer.Option("--force", help="Replace a release that is already there.")
     ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML page.")] = False,
+    ledger: RecordOption = None,
+    purpose: ReleasePurposeOption = None,
     delimiter: DelimiterOption = None,
     encoding: EncodingOption = None,
     quiet: QuietOption = False,
@@ -67,7 +72,8 @@ def apply(
         seed=seed,
     )
     saved = save_release(
-        release, output, file_format=file_format, replace=force, report=not no_report
-    )
+        release, output, file_format=file_format, replace=force, report=not no_report,
+        ledger=ledger, purpose=purpose, by=login(),
+    )  # fmt: skip
     if not quiet:
         tell(release, saved.path)

@@ -87,7 +87,8 @@ def show(
         entries = opened.entries(dataset, last=last or None)
         count, head = opened.count(dataset), opened.head()
         shown = f", the last {len(entries):,}" if len(entries) < count else ""
-        out.print(f"{opened.place}: {count:,} entries{shown}", markup=False, style="bold")
+        title = f"{opened.place}: {count:,} {'entry' if count == 1 else 'entries'}{shown}"
+        out.print(title, markup=False, style="bold", soft_wrap=True)
         show_entries(opened, entries)
         _show_accounts(opened.accounts(dataset))
         out.print(f"head: {head.hash}", markup=False, soft_wrap=True)

@@ -106,7 +106,7 @@ def _told(ledger: Ledger, entry: Entry, *, whole: bool = False) -> Iterable[str]
     if entry.details.get("reason") and entry.kind == "amended":
         yield f"reason: {plain(str(entry.details['reason']))}"
     if entry.kind == "released":
-        yield from (f"{name}: {plain(str(value))}" for name, value in entry.details.items())
+        yield from _released(entry.details)
 
 
 def _questions(text: str | None, part: Any = None, cost: str | None = None) -> Iterable[str]:
@@ -144,6 +144,16 @@ def _rules(entry: Entry) -> Iterable[str]:
     yield f"policy: {rules.policy}"
     if rules.purposes:
         yield f"purposes: {', '.join(map(plain, rules.purposes))}"
+
+
+def _released(details: dict[str, Any]) -> Iterable[str]:
+    """Tell what was released, where to, and what it cost."""
+    loss = details.get("loss")
+    if isinstance(loss, dict):
+        loss = ", ".join(f"{name} {value}" for name, value in loss.items())
+    for name, value in (details | {"loss": loss}).items():
+        if value is not None:
+            yield f"{plain(name)}: {plain(str(value))}"
 
 
 def _paragraph(text: str, rest: str | None = None) -> None:

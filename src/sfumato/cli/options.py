@@ -26,4 +26,17 @@ DelimiterOption = Annotated[
 EncodingOption = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of the CSV; UTF-8 if absent.")
 ]
+RecordOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        "-L",
+        metavar="PLACE",
+        help="Record the release in this ledger, a file or postgresql://…, before it appears.",
+    ),
+]
+ReleasePurposeOption = Annotated[
+    str | None,
+    typer.Option("--purpose", help="What the release is for: one of the schema's purposes."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

@@ -7,7 +7,6 @@ same.
 
 from __future__ import annotations
 
-import getpass
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli.login import login
 from sfumato.cli.option_texts import float_of, pairs_of
 from sfumato.cli.owner_options import OwnerWords
 from sfumato.errors import ParameterError
@@ -214,14 +214,6 @@ class Opening:
             )
         assert column is not None
         return Unit(column, *limits)
-
-
-def login() -> str:
-    """Give the name under which whoever runs the command is logged in."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # an account without a name, as in some containers
-        return "analyst"
 
 
 def bounds_of(given: Sequence[str] | None) -> dict[str, tuple[str, str]]:

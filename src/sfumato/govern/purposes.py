@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+def purpose_for(dataset: str, named: Sequence[str], wanted: str | None) -> str | None:
+    """Choose the purpose of a use: the dataset's only one when none is stated; refuse others."""
+    chosen = named[0] if wanted is None and len(named) == 1 else wanted
+    check_purpose(dataset, named, chosen)
+    return chosen
+
+
 def check_purpose(dataset: str, named: Sequence[str], purpose: str | None) -> None:
     """Refuse a purpose that the dataset does not name."""
     if (purpose or "") in (named or ("",)):
