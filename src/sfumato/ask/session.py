@@ -71,7 +71,7 @@ class Session:
         facts about columns, beside those of the schema. `public` and `private` name further
         tables to join: public ones, and private ones with the same person column. Without
         `ledger`, that of a file lies beside it, that of a table of Postgres or Spark in the user's
-        data directory, and that of a frame or of an engine of your own lives with this process.
+        data directory, and that of a frame or of an engine of your own ends with the session.
         """
         if not isinstance(analyst, str) or not analyst:
             raise ParameterError("analyst= is the name of whoever asks, such as 'ann'.")
