@@ -105,10 +105,12 @@ def offers(
         return (pure,)
     whole = budget.exact_delta if not available else min(available, budget.exact_delta)
     calibration = whole - failure
-    if calibration <= 0:
+    if failure >= budget.exact_delta:
         raise ParameterError(
             "delta= is smaller than the δ of the session's budget; the noise needs some of it."
         )
+    if calibration <= 0:  # what is left of δ is too little for Gaussian noise, and pure needs none
+        return (pure,)
     return (
         pure,
         Price("gaussian", epsilon=amount, calibration=calibration, delta=failure),

@@ -23,6 +23,7 @@ from small_tables import Failing
 
 import sfumato as sf
 from sfumato.ask.engines.dialects import printed
+from sfumato.ask.grids import grid_for
 from sfumato.ask.parsing import parse
 from sfumato.ask.plan import plan
 from sfumato.ask.preparing import prepare
@@ -62,6 +63,11 @@ def exact(engine, text, unit=None):
     _, asked = requests(prepared, engine, SALT)
     found = [table(engine.aggregate(one)) for one in asked]
     return {key: totals for (key, _), (_, totals) in found[-1].items()}
+
+
+def step(reach):
+    """Give the step of the grid on which values up to this reach are summed."""
+    return grid_for((Fraction(0), Fraction(reach)), "real", centred=False).step
 
 
 def session(engine, unit="row", **given):
@@ -109,7 +115,7 @@ def test_one_null_moves_no_sum(open_on):
     without = exact(open_on(frame(x=values, n=[1] * 10), **facts), question)
     other = exact(open_on(frame(x=[*values, None], n=[1] * 11), **facts), question)
     assert without == other
-    assert Fraction(other[()][0]) * Fraction(2) ** (4 - 20) == 100
+    assert other[()][0] * step(20) == 100
     assert other[()][1] == 10
 
 
@@ -158,12 +164,11 @@ def test_nan_survives_no_clamp(open_on):
         "SUM(CASE WHEN x > 1 THEN 1 ELSE 0 END), COUNT(CASE WHEN x = x THEN 1 END), "
         "SUM(CASE WHEN x IS NULL THEN 1 ELSE 0 END) FROM t",
     )[()]
-    fine = Fraction(1, 2**16)  # 2⁻²⁰ of the reach, 16
-    assert Fraction(found[0]) * fine == 20  # 16 + 0 + 4
+    assert found[0] * step(16) == 20  # 16 + 0 + 4
     assert found[1] == 3
-    assert Fraction(found[2]) * fine / 2 == 12  # 8 + 0 + 4, on a grid of half the reach
-    assert Fraction(found[3]) * fine / 2 == 12
-    assert Fraction(found[4]) * fine == 24
+    assert found[2] * step(8) == 12  # 8 + 0 + 4
+    assert found[3] * step(8) == 12
+    assert found[4] * step(16) == 24
     assert found[5:] == (2, 3, 2)
 
 
@@ -177,11 +182,11 @@ def test_overflow_neither_raises_nor_wraps(open_on):
         "SELECT SUM(CLAMP(n, -9007199254740992, 9007199254740992)), SUM(CLAMP(n * n, 0, 1024)), "
         "SUM(CLAMP(x * x * x, -1024, 1024)), SUM(CLAMP(n + n - n, 0, 1024)) FROM t",
     )[()]
-    step = Fraction(2) ** (53 - 20)
-    expected = sum(math.floor(min(max(n, -most), most) / step + Fraction(1, 2)) for n in wholes)
+    clamped = [min(max(n, -most), most) for n in wholes]
+    expected = sum(math.floor(n / step(most) + Fraction(1, 2)) for n in clamped)
     assert found[0] == expected
     assert found[1] == 5 * 1024 + 9
-    assert Fraction(found[2], 2**10) == 3 * 1024 - 1024 + 0 + 8
+    assert found[2] * step(1024) == 3 * 1024 - 1024 + 0 + 8
     assert found[3] == 4 * 1024 + 3
     for text in ("SELECT SUM(" + "*".join(["n"] * 20) + ") FROM t",
                  "SELECT SUM(CLAMP(" + "*".join(["x"] * 30) + ", 0, 1)) FROM t"):  # fmt: skip
@@ -295,7 +300,7 @@ def _charge(one, text):
     posed = one._posed(text)
 
     def plan(now):
-        prepared = one.desk.prepared(posed.question, now, epsilon=1, delta="0.001")
+        prepared = one.desk.prepared(posed, now, epsilon=1, delta="0.001")
         return None, {"cost": prepared.strategy.cost, "guarantee": "as priced"}
 
     one.desk.charged(one.desk.now(), plan, blocks=posed.blocks, question=text)
@@ -451,7 +456,7 @@ def test_names_inject_nothing(open_on):
     from_ = '"' + title.replace('"', '""') + '"'
     sums = ", ".join(f"SUM(CLAMP({name}, 0, 100))" for name in quoted)
     found = exact(engine, f"SELECT {sums} FROM {from_}")[()]
-    assert [Fraction(one) * Fraction(2) ** (6 - 20) for one in found] == list(range(len(NAMES)))
+    assert [one * step(100) for one in found] == list(range(len(NAMES)))
     with sf.Session(
         engine, unit="row", budget=sf.PureDP(9), name=title, analyst="o'Neil; --"
     ) as one:
