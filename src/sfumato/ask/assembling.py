@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.analysis import declared_range, interval_of, kind_of
 from sfumato.ask.building import case, condition, literal, number
+from sfumato.ask.days import Day
 from sfumato.ask.domains import given_values, public_values
 from sfumato.ask.exactness import exact
 from sfumato.ask.language import Column, Constant, Expression, Filter, Key, Measure
@@ -80,11 +81,18 @@ class Asked:
 
 
 def read_bounds(name: str, pair: Any) -> Bounds:
-    """Check bounds that come with a question."""
+    """Check bounds that come with a question: two numbers, or two dates as numbers of days."""
+    days = [Day.read(end) for end in pair] if isinstance(pair, (tuple, list)) else []
+    if len(days) == 2 and days[0] is not None and days[1] is not None:
+        if days[0] >= days[1]:
+            raise ParameterError(f"The bounds of {name!r} are dates with the earlier one first.")
+        return days[0], days[1]
     try:
         low, high = (Fraction(repr(end) if isinstance(end, float) else end) for end in pair)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"The bounds of {name!r} are a pair of numbers (low, high).") from None
+        raise ParameterError(
+            f"The bounds of {name!r} are a pair of numbers (low, high), or of dates."
+        ) from None
     if not -(10**300) <= low < high <= 10**300:
         raise ParameterError(
             f"The bounds of {name!r} are numbers with low < high, and ({low}, {high}) was given."
@@ -111,9 +119,14 @@ def measure(
         if term is not None:
             checked(term)
         return Measure(name, aggregate, term, where, None, order, spelling)
+    if aggregate == "quantile" and kind_of(term) == "date":
+        known = _date_bounds(name, checked(term), given, bounds, scope)
+        if known is None:
+            raise refuse("date_bounds", what=spelling)
+        return Measure(name, aggregate, term, where, known, order, spelling)
     tight = narrowed(number(term, spelling or aggregate.upper()), given, scope)
     known = interval_of(checked(tight))
-    asked = bounds or given.bounds_for(name)
+    asked = _alike(name, bounds or given.bounds_for(name), dates=False)
     if asked is not None:
         known = asked if known is None else _within(name, asked, known)
         if isinstance(tight, Column):
@@ -133,10 +146,33 @@ def narrowed(term: Expression, given: Given, scope: Scope | None = None) -> Expr
         asked = given.bounds_for(*names, column.name)
         if asked is None or kind_of(column) not in {"integer", "real"}:
             return column
+        _alike(column.name, asked, dates=False)
         own = column.bounds
         return replace(column, bounds=asked if own is None else _within(column.name, asked, own))
 
     return transformed(term, narrow)
+
+
+def _date_bounds(
+    name: str, term: Expression, given: Given, bounds: Bounds | None, scope: Scope | None
+) -> Bounds | None:
+    """Find the days between which a quantile of dates lies: given, or declared for its column."""
+    names, own = [name], None
+    if isinstance(term, Column):
+        names += [*(scope.names_of(term) if scope is not None else ()), term.name]
+        domain = dict(scope.domains).get(term.name, ()) if scope is not None else ()
+        days = [day for day in map(Day.read, domain) if day is not None]
+        own = term.bounds or ((min(days), max(days)) if days else None)
+    asked = _alike(name, bounds or given.bounds_for(*names), dates=True)
+    return own if asked is None else asked if own is None else _within(name, asked, own)
+
+
+def _alike(name: str, asked: Bounds | None, *, dates: bool) -> Bounds | None:
+    """Refuse dates as bounds of numbers, and numbers as bounds of dates."""
+    if asked is not None and isinstance(asked[0], Day) != dates:
+        wanted = "dates such as '2024-12-31'" if dates else "numbers"
+        raise ParameterError(f"The bounds of {name!r} are {wanted}.")
+    return asked
 
 
 def _within(name: str, asked: Bounds, own: Bounds) -> Bounds:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from sfumato.ask.analysis import kind_of
 from sfumato.ask.answer import NoisyColumn
 from sfumato.ask.answering import sort_key
+from sfumato.ask.days import date_of
 from sfumato.ask.deriving import DerivedColumn, formula_of, names_in
 from sfumato.ask.domains import bounded_key
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import Column, Output
-from sfumato.ask.picking import mechanism
+from sfumato.ask.picking import is_dated, mechanism
 from sfumato.ask.request import RowBound, RowsBound
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def composed(found: Numbers) -> dict[str, Any]:
     kept = kept[: question.limit] if question.limit is not None else kept
     outputs = outputs_of(question)
     shown = [(o.name, o.expression.name) for o in outputs if isinstance(o.expression, Column)]
-    ranges = {m.name: _range(m) for m in found.prepared.wanted.parts.quantiles}
+    picked = found.prepared.wanted.parts.quantiles
+    ranges = {m.name: _range(m) for m in picked if not is_dated(m)}
     keyed = {key.name for key in question.keys}
     return {
         "columns": tuple(output.name for output in outputs),
@@ -99,7 +101,10 @@ def _row(
         key.name: value for key, value in zip(question.keys, found.keys[place], strict=True)
     }
     row |= {name: column.value(place) for name, column in columns.items()}
-    return row | {name: picked[place] for name, picked in found.quantiles.items()}
+    dated = {m.name for m in question.measures if is_dated(m)}
+    for name, picked in found.quantiles.items():
+        row[name] = date_of(picked[place]) if name in dated else picked[place]
+    return row
 
 
 def _passes(question: Question, row: dict[str, Any]) -> bool:
@@ -145,6 +150,7 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
+_RANGE = "its interval is the range in which it was looked for"
 _CHOSEN = "count, chosen by a keyed hash; how many were left out is not measured"
 
 
@@ -166,7 +172,7 @@ def _quantile_notes(prepared: Prepared) -> list[str]:
         notes.append(
             f"{measure.name} is the quantile of order {float(measure.order or 0):g}{extreme}; with "
             f"95 % confidence it is at most {reach:.3g} ranks away; how far that is in values "
-            "depends on the data, so its interval is the range in which it was looked for"
+            "depends on the data, so " + ("it has no interval" if is_dated(measure) else _RANGE)
         )
     return notes
 
@@ -177,7 +183,10 @@ def _bounds_notes(found: Numbers) -> tuple[str, ...]:
     for measure in found.prepared.question.measures:
         if measure.bounds is None or measure.aggregate in {"count", "people"}:
             continue
-        low, high = (f"{float(end):g}" for end in measure.bounds)
+        low, high = (
+            str(date_of(float(end))) if is_dated(measure) else f"{float(end):g}"
+            for end in measure.bounds
+        )
         how = "found privately with a share of the price" if (
             measure.term, measure.where) in given else "as declared"  # fmt: skip
         notes.append(

@@ -73,7 +73,7 @@ def histogram_question(
             column,
             _bins_of(bins, name, several=len(names) > 1),
             domain=dict(scope.domains).get(column.name),
-            bounds=limits.get(name.lower()) or column.bounds,
+            bounds=limits.get(name.lower()) or (None if column.kind == "date" else column.bounds),
             with_missing=missing,
         )
     return _question(scope, found, _listed(sums), counts=counts, limits=limits, binned_by=names)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sfumato.ask.analysis import kind_of
 from sfumato.ask.assembling import measure
 from sfumato.ask.language import Column, Measure
 from sfumato.ask.scopes import fresh, short
@@ -52,6 +53,8 @@ class MeasureRegister:
 
 def shown_as(found: Measure) -> Column:
     """Give the column that shows a measure in the answer."""
+    if found.term is not None and found.aggregate not in WHOLE and kind_of(found.term) == "date":
+        return Column(found.name, "date")
     return Column(found.name, "integer" if found.aggregate in WHOLE else "real")
 
 

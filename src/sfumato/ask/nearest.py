@@ -138,6 +138,14 @@ def _ungrouped(tree: Node, _: Facts) -> Iterator[Node]:
         yield select
 
 
+def _years(tree: Node, _: Facts) -> Iterator[Node]:
+    """Take the quantile of years in place of dates."""
+    for call in list(tree.find_all(exp.Min, exp.Max, exp.Median, exp.Quantile)):
+        if isinstance(call.this, exp.Column):
+            call.set("this", exp.Year(this=call.this.copy()))
+    yield tree
+
+
 def _people_where(tree: Node, _: Facts) -> Iterator[Node]:
     """Put the FILTER of a number of people into WHERE, if nothing else is asked."""
     select = tree.copy().find(exp.Select)
@@ -294,4 +302,5 @@ _RULES: Mapping[str, Rule] = {
     "subquery_where": _semi_joins,
     "unknown_keys": _ungrouped,
     "people_filter": _people_where,
+    "date_bounds": _years,
 }

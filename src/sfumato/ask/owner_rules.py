@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.days import Day, date_of
 from sfumato.dp.guarantees import Guarantee
 from sfumato.dp.neighbours import PrivacyUnit, Row, Unit, unit_of
 from sfumato.dp.rounding import stated
@@ -80,13 +81,22 @@ def rules_for(
 def _texts(bounds: Mapping[str, tuple[Any, Any]]) -> dict[str, list[str]]:
     for name, pair in bounds.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise ParameterError(f"The bounds of {name!r} are a pair of numbers (low, high).")
-    return {name: [str(stated(end)) for end in pair] for name, pair in bounds.items()}
+            raise ParameterError(
+                f"The bounds of {name!r} are a pair of numbers (low, high), or of dates."
+            )
+    return {name: [_text(end) for end in pair] for name, pair in bounds.items()}
+
+
+def _text(end: Any) -> str:
+    day = Day.read(end)
+    return str(stated(end)) if day is None else date_of(float(day)).isoformat()
 
 
 def pair_of(texts: Sequence[str]) -> tuple[Fraction, Fraction]:
-    """Read registered bounds."""
-    low, high = (Fraction(text) for text in texts)
+    """Read registered bounds; dates are numbers of days."""
+    days = [Day.read(text) for text in texts]
+    low, high = (day if day is not None else Fraction(text)
+                 for text, day in zip(texts, days, strict=True))  # fmt: skip
     return low, high
 
 

@@ -4,7 +4,8 @@ Contract: for every shown group, a point of the term's grid is picked by its dis
 the wanted quantile (:mod:`sfumato.dp.mechanisms.quantiles` has the proof), with the ε that the
 strategy gives to one quantile in one group and the rows that one unit may have there.
 
-MIN and MAX are the quantiles of order 0 and 1: the true ones would show one person's value.
+MIN and MAX are the quantiles of order 0 and 1: the true ones would show one person's value. Those
+of dates are picked among days.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from sfumato.ask.analysis import kind_of
 from sfumato.ask.contributions import rows_in_group
+from sfumato.ask.days import days_of
 from sfumato.ask.grids import point_grid
 from sfumato.ask.language import Case, Constant
 from sfumato.ask.request import Request, RowBound, Total
@@ -33,13 +35,19 @@ def grid_of(measure: Measure) -> Grid:
     """Give the points among which a quantile is picked."""
     assert measure.term is not None
     assert measure.bounds is not None
-    return point_grid(measure.bounds, kind_of(measure.term))
+    kind = kind_of(measure.term)
+    return point_grid(measure.bounds, "integer" if kind == "date" else kind)
+
+
+def is_dated(measure: Measure) -> bool:
+    """Tell whether a measure is a date."""
+    return measure.term is not None and kind_of(measure.term) == "date"
 
 
 def points_request(question: Question, measure: Measure, bound: Bound, salt: bytes) -> Request:
     """Ask how many kept rows of each group have each point."""
     assert measure.term is not None
-    term: Expression = measure.term
+    term: Expression = days_of(measure.term) if is_dated(measure) else measure.term
     if measure.where is not None:
         term = Case(((measure.where, term),), Constant(None, kind_of(term)))
     return Request(

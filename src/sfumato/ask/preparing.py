@@ -19,6 +19,7 @@ from sfumato.ask.bounds_search import ASSUMED
 from sfumato.ask.contributions import bound_for, touched
 from sfumato.ask.key_discovery import people_needed
 from sfumato.ask.measuring import breakdown
+from sfumato.ask.picking import is_dated
 from sfumato.ask.pricing import offers
 from sfumato.ask.refusals import refuse
 from sfumato.ask.strategy import Strategy, Wanted, counts_people, strategy
@@ -100,6 +101,9 @@ def prepare(
     """
     if any(m.aggregate == "people" and m.where is not None for m in question.measures):
         raise refuse("people_filter", name=getattr(unit, "name", "person"))
+    for measure in question.measures:
+        if measure.aggregate == "quantile" and measure.bounds is None and is_dated(measure):
+            raise refuse("date_bounds", what=measure.spelling or "A quantile")
     finds_keys = any(key.values is None for key in question.keys)
     available = None if standing is None else standing.first_delta
     prices = offers(

@@ -106,6 +106,8 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "unit_bounds": "Nothing limits {what} for the unit '{name}', so no noise would hide a person. "
     "The owner declares it when the dataset is registered, as in unit={example}; COUNT(DISTINCT "
     "{name}) without GROUP BY needs no limit.",
+    "date_bounds": "{what} of dates is looked for between bounds, and none are known: give "
+    "bounds={{'column': ('2020-01-01', '2029-12-31')}}.",
     "people_filter": "COUNT(DISTINCT {name}) with FILTER is not answered: the rows kept of a "
     "person need not be those it counts; use WHERE.",
     "nothing_asked": "All that is asked for is 0 whatever the data are, since bounds leave no "

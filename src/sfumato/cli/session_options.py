@@ -218,6 +218,8 @@ class Opening:
 
 def bounds_of(given: Sequence[str] | None) -> dict[str, tuple[str, str]]:
     """Read --bounds COLUMN=LOW,HIGH."""
+    from sfumato.ask.days import Day  # noqa: PLC0415 - help stays quick
+
     form = "COLUMN=LOW,HIGH, as in --bounds salary=0,200000"
     found: dict[str, tuple[str, str]] = {}
     for name, value in pairs_of("--bounds", given, form).items():
@@ -225,7 +227,8 @@ def bounds_of(given: Sequence[str] | None) -> dict[str, tuple[str, str]]:
         if len(ends) != 2:
             raise ParameterError(f"--bounds wants {form}, and {value!r} was given.")
         for end in ends:
-            float_of("--bounds", end)
+            if Day.read(end) is None:
+                float_of("--bounds", end)
         found[name] = (ends[0], ends[1])
     return found
 

@@ -419,3 +419,7 @@ SELECT COUNT() FROM visits
 
 SELECT COUNT(*) FROM visits AS v JOIN wards AS w ON v.name = w.region
   ! join_many: wards is joined on columns on which 2000 of its rows agree, and at most 1000 may: join on more columns, or on others.
+
+SELECT MEDIAN(day) FROM visits
+  ! date_bounds: MEDIAN of dates is looked for between bounds, and none are known: give bounds={'column': ('2020-01-01', '2029-12-31')}.
+  ? SELECT MEDIAN(YEAR(day)) FROM visits

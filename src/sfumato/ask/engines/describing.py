@@ -11,6 +11,7 @@ import datetime as dt
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.days import Day
 from sfumato.ask.language import Column, TableFacts
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, SchemaError
@@ -88,13 +89,19 @@ def _of(given: Mapping[str, Any], table: str, column: str, main: bool) -> Any:
 
 
 def _bounds(column: str, kind: Kind, pair: tuple[Any, Any] | None) -> Bounds | None:
-    if pair is None or kind not in {"integer", "real"}:
+    if pair is None or kind not in {"integer", "real", "date"}:
         return None
-    low, high = (Fraction(end) for end in pair)
+    days = [end if isinstance(end, Day) else Day.read(end) for end in pair]
+    dated = [day for day in days if day is not None]
+    if kind == "date" and not dated:
+        return None  # a range of numbers, which a date does not have
+    if len(dated) != (2 if kind == "date" else 0):
+        wanted = "two dates" if kind == "date" else "numbers"
+        raise ParameterError(f"The bounds of '{column}' are {wanted}.")
+    low, high = (Fraction(end) for end in pair) if not dated else dated
     if low > high:
         raise ParameterError(
-            f"The bounds of '{column}' are two numbers with low ≤ high; {low} and {high} were "
-            "given."
+            f"The bounds of '{column}' are a pair with low ≤ high; {low} and {high} were given."
         )
     return low, high
 
