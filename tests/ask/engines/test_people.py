@@ -49,10 +49,11 @@ def test_the_cells_of_a_file_name_people_as_they_are_written(declared, tmp_path)
         assert people(engine) == ([len(set(ids))], [len(set(ids))])
 
 
-def test_a_file_and_a_frame_name_the_same_people(tmp_path):
+@pytest.mark.parametrize("kind", [int, float])
+def test_a_file_and_a_frame_name_the_same_people(kind, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id,x\n7,1\n8,2\n07,3\n")
-    stays = pl.DataFrame({"id": [7, 7, 8], "nights": [1, 2, 3]})
+    stays = pl.DataFrame({"id": [kind(7), kind(7), kind(8)], "nights": [1, 2, 3]})
     question = "SELECT COUNT(*) FROM {} JOIN {} USING (id)"
     for main, other, names in ((path, stays, ("t", "s")), (stays, path, ("s", "t"))):
         with sf.Session(
