@@ -60,19 +60,19 @@ def _parts(engine: Engine) -> list[str]:
 
 def check_public(found: Mapping[str, Any], known: Registration) -> dict[str, Any]:
     """Refuse tables that are not registered just so; give those that wait for their rows."""
-    amend = f"Ledger.amend({known.dataset!r}, public=[{{!r}}])"
     for name, table in found.items():
+        amend = f"Ledger.amend({known.dataset!r}, public=[{name!r}]) or `sfumato ledger amend`"
         if name not in known.public:
             raise GovernanceError(
                 f"The table {name!r} is not registered as public in the dataset {known.dataset!r}. "
-                f"Its owner allows it by {amend.format(name)}; the next session that names it "
-                "registers its rows."
+                f"Its owner allows it by {amend}; the next session that names it registers its "
+                "rows."
             )
         if known.public[name] not in (None, table):
             raise GovernanceError(
                 f"The public table {name!r} of the dataset {known.dataset!r} has other columns or "
-                f"rows than registered. If its owner changed it, {amend.format(name)} lets the "
-                "next session that names it register it again."
+                f"rows than registered. If its owner changed it, {amend} lets the next session "
+                "that names it register it again."
             )
     return {name: table for name, table in found.items() if known.public[name] is None}
 
