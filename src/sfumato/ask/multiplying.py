@@ -111,6 +111,8 @@ def _kinds(named: Iterable[tuple[str, Expression | Column]]) -> dict[str, Kind]:
 
 
 def _number(aggregate: PersonAggregate) -> Kind:
-    if aggregate.term is None or aggregate.function not in {"min", "max"}:
+    if aggregate.function == "count":
+        return "integer"
+    if aggregate.term is None or aggregate.function in {"sum", "avg"}:
         return "real"
     return kind_of(aggregate.term)

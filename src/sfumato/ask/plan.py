@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sfumato.ask.analysis import kind_of
+from sfumato.ask.column_kinds import check_columns
 from sfumato.ask.engines.dialects import Wide
 from sfumato.ask.exactness import fits
 from sfumato.ask.plan_bounding import bounded
@@ -88,6 +89,7 @@ def plan(request: Request, facts: Mapping[str, TableFacts]) -> exp.Select:
 def contributions(request: Request, facts: Mapping[str, TableFacts]) -> tuple[exp.Select, Layout]:
     """Give the SELECT of what every row contributes, before bounding, and its columns."""
     checked(request)
+    check_columns(request, facts)
     by_person = not isinstance(request.bound, RowBound)
     relations = Relations(facts, Names(), by_person=by_person, salt=request.salt)
     rows = relations.rows(request.relation)

@@ -34,6 +34,7 @@ from sfumato.ask.language import (
     Relation,
     Scan,
 )
+from sfumato.ask.multiplying import kinds
 from sfumato.ask.request import Bound, Grid, GroupsBound, Request, RowBound, RowsBound, Total
 from sfumato.testing.engine_tables import NAMES
 
@@ -312,7 +313,7 @@ def _relations(
     named = tuple((n, PersonAggregate(f, term, b)) for n, f, term, b in aggregates)
     each = PerPerson(visits, (), named)
     totals = [
-        summed(Column(name, "real"), FAR if name == "bare" else FINE)
+        summed(Column(name, kinds(each)[name]), FAR if name == "bare" else FINE)
         for name in ("rows", "priced", "total", "bare", "mean", "least", "most")
     ]
     kept = PerPerson(

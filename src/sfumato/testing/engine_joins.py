@@ -54,7 +54,9 @@ def _long_joins(tables: Mapping[str, CheckTable]) -> list[Request]:
             totals=totals,
             bound=RowsBound(10**6),
         ),
-        counted(PerPerson(both, (), (longest,)), totals=[summed(Column("longest", "real"), FAR)]),
+        counted(
+            PerPerson(both, (), (longest,)), totals=[summed(Column("longest", "integer"), FAR)]
+        ),
     ]
 
 

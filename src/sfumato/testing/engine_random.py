@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.ask.analysis import kind_of
 from sfumato.ask.language import (
     Apply,
     Arithmetic,
@@ -86,8 +87,9 @@ class _Draw:
             relation = Filter(relation, self._condition(columns, 2))
         if self._rng.random() < 0.3:
             kept = [(one.name, one) for one in columns]
-            relation = Project(relation, (*kept, ("extra", self._number(columns, 2))))
-            columns = [*columns, Column("extra", "real")]
+            extra = self._number(columns, 2)
+            relation = Project(relation, (*kept, ("extra", extra)))
+            columns = [*columns, Column("extra", kind_of(extra))]
         keys = tuple(self._key(i, columns) for i in range(int(self._rng.integers(3))))
         totals = tuple(self._total(columns) for _ in range(int(self._rng.integers(1, 4))))
         bounds: list[Bound] = [

@@ -16,6 +16,7 @@ from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import (
     Apply,
     Column,
+    Compare,
     Filter,
     IsNull,
     JoinPublic,
@@ -23,12 +24,13 @@ from sfumato.ask.language import (
     Not,
     PerPerson,
     PersonAggregate,
+    Project,
     Scan,
 )
 from sfumato.ask.multiplying import repetition
 from sfumato.ask.request import Bound, Grid, GroupsBound, Request, RowBound, RowsBound, Total
 from sfumato.errors import InputError
-from sfumato.testing.engine_cases import ALL, FINE, SALT, counted, scan, summed
+from sfumato.testing.engine_cases import ALL, FINE, SALT, counted, number, scan, summed
 from sfumato.testing.statistics import chi_square_tail
 
 if TYPE_CHECKING:
@@ -245,6 +247,12 @@ def _illegal(bench: Bench) -> Mapping[str, Request]:
         "an unknown table": counted(Scan("nothing", ())),
         "an unknown column": counted(Scan("visits", (Column("nothing", "text"),))),
         "a column of another kind": counted(Scan("visits", (Column("ward", "real"),))),
+        "a made column of another kind": counted(
+            Project(visits, (("w", column["ward"]),)), totals=[summed(Column("w", "real"))]
+        ),
+        "a condition on a column of another kind": counted(
+            Filter(visits, Compare(">", Column("visits", "real"), number(0)))
+        ),
         "people of a public table": counted(scan(bench.tables, "wards")),
         "rows where people are protected": counted(visits, bound=RowBound()),
         "people where rows are protected": counted(rows),
