@@ -326,8 +326,23 @@ def test_bounds_nobody_declared_are_found_with_a_share_of_the_price():
         truth = table.cost.sum()
         low, high = answer.intervals()["s"][0]
         assert low <= truth <= high or abs(answer.column("s")[0] - truth) < 5000
-        tiny = one.sql("SELECT SUM(cost) FROM visits WHERE cost = 77", epsilon="0.01")
-        assert any("no bounds stood out" in note for note in tiny.notes)
+
+
+def test_without_bounds_that_stand_out_there_is_no_number_to_be_misread():
+    table = pd.DataFrame({"cost": np.arange(3000) % 100})
+    asked = (
+        "SELECT SUM(cost) AS s, COUNT(*) AS n, SUM(cost) / COUNT(*) AS a FROM visits "
+        "WHERE cost = 77"
+    )
+    with session(table, bare=True, budget=sf.PureDP(10)) as one:
+        for answer in (one.sql(asked, epsilon="0.01"), one.sql(asked, epsilon="0.01")):
+            assert any("s has no value" in note for note in answer.notes)
+            (row,) = answer.rows
+            assert (row[0], row[2]) == (None, None)
+            assert isinstance(row[1], int)
+            intervals = answer.intervals()
+            assert intervals["s"] == intervals["a"] == [None]
+            assert "–" in str(answer)
 
 
 def test_a_policy_holds_for_questions_asked_together():

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 class Numbers:
     """Noisy numbers per group; ``totals`` by place, ``quantiles`` by measure name.
 
-    ``prepared`` is the question with the bounds it was answered with; ``unfound`` counts terms
-    for which no bounds stood out.
+    ``prepared`` is the question with the bounds it was answered with; ``unfound`` names the
+    measures for which no bounds stood out, whose numbers therefore say nothing.
     """
 
     prepared: Prepared
     keys: tuple[tuple[Value, ...], ...]
     totals: dict[int, list[int]]
     quantiles: dict[str, list[float]]
-    unfound: int = 0
+    unfound: frozenset[str] = frozenset()
 
 
 def numbers(prepared: Prepared, engine: Engine, salt: bytes) -> Numbers:
@@ -66,21 +66,24 @@ def numbers(prepared: Prepared, engine: Engine, salt: bytes) -> Numbers:
         quantiles[measure.name] = pick(
             measure, counted, keys, ready.bound, strategy.quantile_epsilon
         )
-    return Numbers(ready, keys, totals, quantiles, unfound)
+    lost = frozenset(m.name for m in prepared.question.measures if (m.term, m.where) in unfound)
+    return Numbers(ready, keys, totals, quantiles, lost)
 
 
 def _find_bounds(
     prepared: Prepared, engine: Engine, salt: bytes
-) -> tuple[dict[tuple[Expression, Expression | None], Bounds], int]:
+) -> tuple[dict[tuple[Expression, Expression | None], Bounds], set[Any]]:
+    """Find bounds privately; name the terms for which none stood out."""
     found: dict[tuple[Expression, Expression | None], Bounds] = {}
-    unfound = 0
+    unfound = set()
     for term, where in prepared.searched:
         request = search_request(
             prepared.question.relation, term, where, bound=prepared.bound, salt=salt
         )
         assert prepared.strategy.search is not None
         bounds = found_bounds(engine.aggregate(request), prepared.strategy.search)
-        unfound += bounds is None
+        if bounds is None:
+            unfound.add((term, where))
         found[term, where] = bounds or UNKNOWN
     return found, unfound
 

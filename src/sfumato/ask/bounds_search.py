@@ -7,7 +7,7 @@ unit has at most r rows in it, so its L1 and L2 sensitivities are r.
 
 The price is a share of the question's; the gain is that nobody has to look at the data to
 declare bounds. A few extreme values are clamped, which is what bounds are for. Where no bin stands
-out (little data, little budget) the answer falls back to [−1, 1] and says so.
+out (little data, little budget) the noise is drawn as for [−1, 1] and the answer has no value.
 (Smith, STOC 2011; Wilson et al., "Differentially private SQL with bounded user contribution",
 PoPETs 2020.)
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.analysis import kind_of
+from sfumato.ask.analysis import LARGEST_PLAIN, kind_of
 from sfumato.ask.answer import NoisyColumn
 from sfumato.ask.answering import sort_key
 from sfumato.ask.days import date_of
@@ -60,8 +60,16 @@ def composed(found: Numbers) -> dict[str, Any]:
         ),
         "keys": tuple(name for name, inner in shown if inner in keyed),
         "places": tuple(kept),
-        "measures": {name: columns[inner] for name, inner in shown if inner in columns},
-        "ranges": {name: ranges[inner] for name, inner in shown if inner in ranges},
+        "measures": {
+            name: columns[inner]
+            for name, inner in shown
+            if inner in columns and inner not in found.unfound
+        },
+        "ranges": {
+            name: ranges[inner]
+            for name, inner in shown
+            if inner in ranges and inner not in found.unfound
+        },
         "derived": _derived(outputs, columns, ranges, found),
         "notes": (*bounding_notes(found.prepared), *_bounds_notes(found)),
     }
@@ -79,7 +87,7 @@ def _derived(
     for output in outputs:
         formula = None if isinstance(output.expression, Column) else formula_of(output.expression)
         used = set() if formula is None else names_in(formula)
-        if formula is not None and not used <= {*names}:
+        if formula is not None and not used <= {*names} and not used & found.unfound:
             derived[output.name] = DerivedColumn(
                 formula,
                 {name: column for name, column in columns.items() if name in used},
@@ -104,7 +112,7 @@ def _row(
     dated = {m.name for m in question.measures if is_dated(m)}
     for name, picked in found.quantiles.items():
         row[name] = date_of(picked[place]) if name in dated else picked[place]
-    return row
+    return row | dict.fromkeys(found.unfound)
 
 
 def _passes(question: Question, row: dict[str, Any]) -> bool:
@@ -183,19 +191,28 @@ def _bounds_notes(found: Numbers) -> tuple[str, ...]:
     for measure in found.prepared.question.measures:
         if measure.bounds is None or measure.aggregate in {"count", "people"}:
             continue
+        if measure.name in found.unfound:
+            notes.append(
+                f"{measure.name} has no value: bounds for it were not declared, and none stood out "
+                "of the noise; declare bounds, or spend more"
+            )
+            continue
         low, high = (
             str(date_of(float(end))) if is_dated(measure) else f"{float(end):g}"
             for end in measure.bounds
         )
         how = "found privately with a share of the price" if (
-            measure.term, measure.where) in given else "as declared"  # fmt: skip
+            measure.term, measure.where) in given else _stated(measure)  # fmt: skip
         notes.append(
             f"{measure.name}: values were clamped to [{low}, {high}], {how}; how many were outside "
             "is not measured"
         )
-    if found.unfound:
-        notes.append(
-            "for some term no bounds stood out of the noise, so [-1, 1] was used: declare bounds, "
-            "or spend more"
-        )
     return tuple(notes)
+
+
+def _stated(measure: Measure) -> str:
+    """Say where bounds come from that were known beforehand."""
+    assert measure.bounds is not None
+    if max(map(abs, measure.bounds)) >= LARGEST_PLAIN:
+        return "as far as numbers of its kind are computed with"
+    return "as declared, or as the question implies"

@@ -98,7 +98,7 @@ def _bounds(column: str, kind: Kind, pair: tuple[Any, Any] | None) -> Bounds | N
     if len(dated) != (2 if kind == "date" else 0):
         wanted = "two dates" if kind == "date" else "numbers"
         raise ParameterError(f"The bounds of '{column}' are {wanted}.")
-    low, high = (Fraction(end) for end in pair) if not dated else dated
+    low, high = dated or (Fraction(end) for end in pair)
     if low > high:
         raise ParameterError(
             f"The bounds of '{column}' are a pair with low ≤ high; {low} and {high} were given."
