@@ -238,6 +238,6 @@ def _same(found: Registration, wanted: Registration) -> None:
     if different:
         raise GovernanceError(
             f"The dataset {found.dataset!r} is registered with other {' and '.join(different)}; "
-            "what its owner fixed is changed by Ledger.amend (limits, purposes, policy, public) or "
-            "not at all (unit, rules)."
+            "what its owner fixed is changed by Ledger.amend or `sfumato ledger amend` (limits, "
+            "purposes, policy, public) or not at all (unit, rules)."
         )
