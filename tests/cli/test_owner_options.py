@@ -195,6 +195,24 @@ def test_an_amendment_of_the_budget_keeps_its_kind(clinic, say):
     assert "both --budget and --budget-delta" in err
 
 
+def test_an_owner_lets_a_public_table_in(patients, say):
+    Path("sexes.csv").write_text("sex,code\nfemale,1\nmale,2\n")
+    asked = "SELECT COUNT(*) AS n FROM patients p JOIN sexes s ON p.sex = s.sex WHERE s.code = 1"
+    joined = ("ask", "patients.csv", asked, "-e", "0.1", "--public", "sexes=sexes.csv")
+    _, err = say(*joined, code=1)
+    assert "sexes" in err
+    out, _ = say(*patients, "--public", "sexes")
+    assert "sexes" in out
+    say(*joined)
+    Path("sexes.csv").write_text("sex,code\nfemale,1\nmale,1\n")
+    say(*joined, code=1)
+    _, err = say(*patients, "--public", "sexes")
+    assert "its rules read as before" in err
+    say(*joined)
+    shown, _ = say("ledger", "show", "--data", "patients.csv")
+    assert "public tables: sexes" in shown
+
+
 def test_an_analyst_learns_that_the_owner_amends(patients, say):
     _, err = say("ask", "patients.csv", COUNT, "-e", "0.1", "--budget", "9", code=1)
     assert "amend" in err

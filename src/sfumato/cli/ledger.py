@@ -159,12 +159,13 @@ def amend(
         ("limits", str(known.limits), str(now.limits)),
         ("policy", str(known.policy), str(now.policy)),
         ("purposes", ", ".join(known.purposes), ", ".join(now.purposes)),
+        ("public tables", ", ".join(known.public), ", ".join(now.public)),
     ]
     changed = [tuple(map(plain, row)) for row in rows if row[1] != row[2]]
     if changed:
         show_table(f"{plain(dataset)}, amended", ("what", "before", "now"), changed)
     else:
-        note(f"{plain(dataset)} is amended; its limits, policy and purposes are as before")
+        note(f"{plain(dataset)} is amended; its rules read as before")
 
 
 @app.command()

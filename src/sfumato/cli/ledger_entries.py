@@ -144,6 +144,8 @@ def _rules(entry: Entry) -> Iterable[str]:
     yield f"policy: {rules.policy}"
     if rules.purposes:
         yield f"purposes: {', '.join(map(plain, rules.purposes))}"
+    if rules.public:
+        yield f"public tables: {', '.join(map(plain, rules.public))}"
 
 
 def _released(details: dict[str, Any]) -> Iterable[str]:
