@@ -1,12 +1,15 @@
 """A black box that asks a session on neighbouring tables: no event tells them apart beyond ε.
 
 The box knows nothing of noise and sensitivities: a table in, an answer out. A person is added with
-many extreme rows, in groups of her own and in those of others.
+many extreme rows, in groups of her own and in those of others; and persons with rows at random, to
+tables at random, other ones in every run. SFUMATO_AUDIT_SEED repeats a run.
 """
 
 from __future__ import annotations
 
 import os
+import random
+import secrets
 from functools import lru_cache
 
 import polars as pl
@@ -17,7 +20,9 @@ from sfumato.ask.answering import numbers
 from sfumato.ask.composing import composed
 
 RUNS = int(os.environ.get("SFUMATO_AUDIT_RUNS", "1000"))
-SECONDS = float(os.environ.get("SFUMATO_AUDIT_SECONDS", "1.5"))
+SECONDS = float(os.environ.get("SFUMATO_AUDIT_SECONDS", "2"))
+SEED = os.environ.get("SFUMATO_AUDIT_SEED") or secrets.token_hex(4)
+PAIRS = int(os.environ.get("SFUMATO_AUDIT_PAIRS", "2"))
 SCHEMA = {"id": pl.Int64, "ward": pl.String, "x": pl.Float64, "n": pl.Int64}
 OTHERS = tuple(((p, "ab"[p % 2], float(p % 4), p),) for p in range(6))  # a record is a person
 HER = tuple((99, ward, 1e9, 7) for ward in ("a", "b", "hers", "hers too", "a", "a", None))
@@ -60,7 +65,7 @@ class Remembering:
         return self.known[request]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4 + 2 * PAIRS)
 def asked(rows, name):
     """Open a session on a table, charge for a question, and give what answers it repeatedly."""
     text, unit = CASES[name]
@@ -76,16 +81,39 @@ def asked(rows, name):
     )  # fmt: skip
     one.sql(text, epsilon=1)
     assert one.spent.epsilon <= 1.01
-    prepared = one.desk.prepared(one._posed(text).question, one.desk.now(), epsilon=1)
+    prepared = one.desk.prepared(one._posed(text), one.desk.now(), epsilon=1)
     # the salt differs from session to session; a guarantee holds for every one of them
     engine = Remembering(one.desk.opened.engine)
     return lambda: composed(numbers(prepared, engine, b"the same salt 16"))["rows"]
 
 
+REALS = (0.0, -0.0, 0.5, 3.0, 4.0, -1e9, 1e300, float("inf"), float("nan"), None)
+WHOLES = (0, 1, 2, 7, -3, 2**31, 2**53 + 1, 2**63 - 1, -(2**63), None)
+
+
+def rows_of(rng, person, most):
+    """Give a person rows at random, as many as she may have and more than count."""
+    return tuple(
+        (person, rng.choice(("a", "b", "hers", None)), rng.choice(REALS), rng.choice(WHOLES))
+        for _ in range(rng.randint(1, most))
+    )
+
+
+def at_random(rng, *, by_row):
+    """Give two tables at random, of which the first has one person, or row, more."""
+    most = 1 if by_row else 5
+    others = [rows_of(rng, person, most) for person in range(rng.randint(0, 6))]
+    hers = rows_of(rng, rng.choice((99, -(2**63))), 1 if by_row else 9)
+    place = rng.randint(0, len(others))
+    return [*others[:place], hers, *others[place:]], others
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_no_event_tells_neighbouring_tables_apart(name):
     _, unit = CASES[name]
-    with_her = (*OTHERS, HER if unit != "row" else HER[:1])
+    rng = random.Random(f"{SEED} {name}")
+    pairs = [([*OTHERS, HER if unit != "row" else HER[:1]], list(OTHERS))]
+    pairs += [at_random(rng, by_row=unit == "row") for _ in range(PAIRS)]
     claim = sf.PureDP(1)
     if "found keys" in name or "words" in name:
         claim = sf.ApproxDP(1, 0.01)
@@ -94,17 +122,19 @@ def test_no_event_tells_neighbouring_tables_apart(name):
     def box(people):
         return asked(tuple(row for rows in people for row in rows), name)()
 
+    for side in (side for pair in pairs for side in pair):
+        box(side)  # opens its session, which is not to be timed
     verdict = sf.audit.check(
         box,
         claim,
-        pairs=[(list(with_her), list(OTHERS))],
+        pairs=pairs,
         samples=RUNS,
         seconds=SECONDS,
-        confidence=0.999,
+        confidence=1 - 1e-5,
         seed=None,
         processes=1,
     )
-    assert not verdict.refuted, verdict.headline
+    assert not verdict.refuted, f"SFUMATO_AUDIT_SEED={SEED}: {verdict.headline}"
 
 
 def test_the_same_audit_finds_noise_that_is_too_small(monkeypatch):
