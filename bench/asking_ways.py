@@ -352,21 +352,26 @@ def small_session(unit, ledger):
 
 
 class TimedCursor:
-    """A cursor of DuckDB that adds the CPU time of its calls to ``spent[0]``."""
+    """A cursor or relation of DuckDB that adds the CPU time of its calls to ``spent[0]``."""
 
-    def __init__(self, cursor, spent):
-        self._cursor, self._spent = cursor, spent
+    def __init__(self, inner, spent):
+        self._inner, self._spent = inner, spent
 
     def __getattr__(self, name):
-        found = getattr(self._cursor, name)
-        if not callable(found):
-            return found
+        found = getattr(self._inner, name)
+        return self._timed(found) if callable(found) else found
 
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._timed(self._inner.__arrow_c_stream__)(requested_schema)
+
+    def _timed(self, function):
         def called(*args, **kwargs):
             start = time.process_time()
-            result = found(*args, **kwargs)
+            result = function(*args, **kwargs)
             self._spent[0] += time.process_time() - start
-            return self if result is self._cursor else result
+            if result is self._inner:
+                return self
+            return TimedCursor(result, self._spent) if hasattr(result, "project") else result
 
         return called
 

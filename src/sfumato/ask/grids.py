@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sfumato.ask.request import Grid
@@ -39,6 +40,7 @@ _MOST_WHOLE_SQUARED = 1 << 31
 _OFF = 0.52  # steps: ½, and what subtracting the centre and adding ½ in doubles may round
 
 
+@lru_cache(maxsize=1024)
 def grid_for(bounds: Bounds, kind: Kind, *, centred: bool, squared: bool = False) -> Grid:
     """Choose the grid of a summed term."""
     low, high = _as_doubles(bounds)

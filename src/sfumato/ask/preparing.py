@@ -25,7 +25,7 @@ from sfumato.ask.refusals import refuse
 from sfumato.ask.strategy import Strategy, Wanted, counts_people, strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sfumato.ask.language import Bounds, Expression, Measure, Question
     from sfumato.ask.measuring import Breakdown
@@ -109,7 +109,8 @@ def prepare(
     prices = offers(
         budget, epsilon=epsilon, rho=rho, delta=delta, finds_keys=finds_keys, available=available
     )
-    found = [prepare_at(question, unit, price) for price in prices]
+    prepare_at = _preparing(question, unit)
+    found = [prepare_at(price) for price in prices]
     fitting = [one for one in found if standing is None or standing.covers(one.strategy.cost)]
     chosen = _quietest(fitting or found)
     if chosen.strategy.cost.is_nothing:
@@ -121,8 +122,8 @@ def _quietest(prepared: list[Prepared]) -> Prepared:
     return min(prepared, key=lambda one: one.strategy.deviation)
 
 
-def prepare_at(question: Question, unit: PrivacyUnit, price: Price) -> Prepared:
-    """Prepare a question at one price."""
+def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepared]:
+    """Find what a question releases; give a function that prepares it at a price."""
     bound = bound_for(unit, question)
     question = replace(question, measures=tuple(_with_bounds(m) for m in question.measures))
     searched = tuple(dict.fromkeys(_about(m) for m in question.measures if _needs_search(m)))
@@ -134,7 +135,11 @@ def prepare_at(question: Question, unit: PrivacyUnit, price: Price) -> Prepared:
         ),
     )
     wanted = Wanted(_parts(assumed, bound), bound, finds_keys, len(searched))
-    return Prepared(question, bound, wanted, strategy(wanted, price), searched)
+
+    def prepared(price: Price) -> Prepared:
+        return Prepared(question, bound, wanted, strategy(wanted, price), searched)
+
+    return prepared
 
 
 def _parts(question: Question, bound: Bound) -> Breakdown:
