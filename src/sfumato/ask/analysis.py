@@ -157,7 +157,7 @@ def _declared_leaf(column: Column) -> Range | None:
     if column.kind not in {"integer", "real"}:
         return None
     whole = column.kind == "integer"
-    low: End = -math.inf
+    low: End = Fraction(0) if column.counts else -math.inf
     high: End = math.inf
     most = LARGEST_PLAIN
     if column.bounds is not None:

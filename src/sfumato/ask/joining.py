@@ -178,7 +178,7 @@ def per_person(
 def person_column(name: str, aggregate: PersonAggregate) -> Column:
     """Make the column that shows a number about a person."""
     if aggregate.function == "count":
-        return Column(name, "integer")
+        return Column(name, "integer", counts=True)
     if aggregate.function == "sum":
         return Column(name, "real")
     assert aggregate.term is not None

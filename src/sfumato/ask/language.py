@@ -46,11 +46,13 @@ class Column(Expression):
     """A column of the relation the expression is about.
 
     ``bounds`` are public: from the schema, or derived from the expression that made the column.
+    ``counts`` says that it counts rows of a person, and so is not negative.
     """
 
     name: str
     kind: Kind
     bounds: Bounds | None = None
+    counts: bool = False
 
 
 @dataclass(frozen=True)
