@@ -93,7 +93,7 @@ def test_types_become_kinds_whatever_ansi_says(spark, ansi):
         "at": "date", "flag": "boolean", "digits": "integer",
     }  # fmt: skip
     assert engine.left_out["t"] == ("list",)
-    assert by(engine, "huge") == {2**53: 1, None: 1}
+    assert by(engine, "huge") == {2**63 - 1024: 1, None: 1}
     assert by(engine, "digits") == {7: 1, None: 1}
     assert by(engine, "at") == {dt.date(2020, 1, 1): 1, None: 1}
 
