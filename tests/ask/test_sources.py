@@ -89,7 +89,8 @@ def test_a_table_of_postgres_has_one_budget_for_all_sessions(postgres_url, tmp_p
     source = f"{postgres_url}?table=kept"
     with sf.Session(source, unit="row", budget=sf.PureDP(1)) as first:
         first.sql("SELECT COUNT(*) FROM kept", epsilon=1)
-        assert first.ledger.place == default_place(None) == f"{tmp_path}/sfumato/ledger.sqlite"
+        assert first.ledger.place == default_place(source)
+        assert first.ledger.place.startswith(f"{tmp_path}/sfumato/kept-")
     with sf.Session(source) as second:
         assert second.remaining == sf.PureDP(0)
         with pytest.raises(sf.BudgetExceeded):

@@ -402,7 +402,7 @@ def test_a_ledger_is_found_again(place, registration, charge):
         assert again.verify().ok
 
 
-def test_the_file_is_the_owners_alone_and_made_only_on_purpose(tmp_path):
+def test_the_file_is_the_owners_alone_and_made_only_on_purpose(tmp_path, monkeypatch):
     file = tmp_path / "deep" / "ledger.sqlite"
     with pytest.raises(ParameterError, match="no ledger"):
         Ledger(file, create=False)
@@ -411,6 +411,12 @@ def test_the_file_is_the_owners_alone_and_made_only_on_purpose(tmp_path):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     empty = tmp_path / "empty.sqlite"
     empty.touch()
+    monkeypatch.setattr("sfumato.govern.connecting._MAKING", 0.1)
+    with pytest.raises(GovernanceError, match=r"empty .*restore the latest copy .*delete the file"):
+        Ledger(empty)
+    assert not empty.stat().st_size
+    with pytest.raises(ParameterError, match="is a folder; name a file"):
+        Ledger(tmp_path)
     with pytest.raises(ParameterError, match="no ledger"):
         Ledger(empty, create=False)
 
@@ -420,7 +426,7 @@ def test_bad_places_are_refused_with_a_sentence(tmp_path):
     for bad in ("mysql://x/y", "sqlite://", "what://"):
         with pytest.raises(ParameterError, match="ledger"):
             Ledger(bad)
-    with pytest.raises(GovernanceError, match="cannot be used"):
+    with pytest.raises(GovernanceError, match=r"cannot be used .* latest sound copy"):
         Ledger(tmp_path / "text.sqlite")
     with pytest.raises(GovernanceError, match="cannot be used") as refusal:
         Ledger("postgresql://someone:secret@127.0.0.1:9/none")
@@ -441,7 +447,7 @@ def test_a_ledger_of_a_later_format_is_refused(tmp_path):
     Ledger(file).close()
     with sqlite3.connect(file) as connection:
         connection.execute("UPDATE sfumato_head SET version = 99")
-    with pytest.raises(GovernanceError, match="format 99"):
+    with pytest.raises(GovernanceError, match="format 99.*update Sfumato"):
         Ledger(file)
 
 

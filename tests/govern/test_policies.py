@@ -91,6 +91,24 @@ def test_limits_that_cannot_be_kept_are_refused():
         Registration("x", Limits(PureDP(1)), rules={"a": float("nan")})
 
 
+def test_tables_of_one_name_in_two_databases_have_ledgers_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    one = places.default_place("postgresql://ann:secret@Host/clinic?table=visits")
+    assert one.startswith(f"{tmp_path}/sfumato/visits-")
+    assert "secret" not in one
+    same = ("postgres://bob@host:5432/clinic?table=public.visits",
+            "postgresql:///clinic?host=host&table=visits&application_name=x")  # fmt: skip
+    assert {places.default_place(address) for address in same} == {one}
+    others = {
+        places.default_place(f"postgresql://{address}")
+        for address in ("host/other?table=visits", "host:5433/clinic?table=visits",
+                        "else/clinic?table=visits", "host/clinic?table=old.visits",
+                        "host/clinic?table=patients")
+    }  # fmt: skip
+    assert len(others | {one}) == 6
+
+
 def test_where_a_ledger_is_kept(tmp_path, monkeypatch):
     monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
@@ -98,10 +116,15 @@ def test_where_a_ledger_is_kept(tmp_path, monkeypatch):
     data = tmp_path / "people.csv"
     assert places.default_place(data) == str(tmp_path / "people.csv.ledger.sqlite")
     assert places.default_place(None) == own
-    assert places.default_place("postgresql://host/base") == own
-    assert places.default_place(tmp_path / "none" / "people.csv") == own
+    assert places.default_place(f"{tmp_path}/c.duckdb::t") == f"{tmp_path}/c.duckdb.ledger.sqlite"
+    with pytest.raises(ParameterError, match=r"--ledger .* or \$SFUMATO_LEDGER"):
+        places.default_place(tmp_path / "none" / "people.csv")
     monkeypatch.setattr(places.os, "access", lambda path, mode: False)
-    assert places.default_place(data) == own
+    with pytest.raises(ParameterError, match=f"and {tmp_path} cannot be written"):
+        places.default_place(data)
+    (tmp_path / "people.csv.ledger.sqlite").touch()
+    with pytest.raises(ParameterError, match="people.csv.ledger.sqlite cannot be written"):
+        places.default_place(data)
     monkeypatch.setenv("SFUMATO_LEDGER", "postgresql://host/ledger")
     assert places.default_place(data) == "postgresql://host/ledger"
     monkeypatch.delenv("SFUMATO_LEDGER")

@@ -212,4 +212,4 @@ def _ledger(ledger: Ledger | str | Path | None, source: Source) -> tuple[Ledger,
         return ledger, False
     if ledger is not None:
         return Ledger(str(ledger)), True
-    return Ledger(default_place(source.path) if source.outlives else None), True
+    return Ledger(default_place(source.place) if source.outlives else None), True

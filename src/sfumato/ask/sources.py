@@ -73,6 +73,11 @@ class Source:
         """Whether the rows are still there when this process has ended, so that its budget is."""
         return self.path is not None or self.kind in {"postgres", "spark"}
 
+    @property
+    def place(self) -> str | Path | None:
+        """What the ledger is found by: a file, or the address of a table."""
+        return str(self.given) if self.kind == "postgres" else self.path
+
     def _attributes(self) -> Sequence[tuple[str, Any]]:
         return () if self.schema is None else tuple(self.schema.attributes.items())
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 """How many seconds a writer waits for others."""
 
+_MAKING = 5.0  # seconds in which a file that was just made gets its tables
 _WRITING = "sfumato_writing"
 
 
@@ -182,9 +184,11 @@ class Store:
                 tables.head.select().with_only_columns(tables.head.c.version)
             )
         if version != tables.VERSION:
+            newer = isinstance(version, int) and version > tables.VERSION
+            what = "update Sfumato" if newer else "restore the latest sound copy of the ledger"
             raise GovernanceError(
                 f"The ledger at {self.name} has the format {version}, and this version of Sfumato "
-                f"reads format {tables.VERSION}."
+                f"reads format {tables.VERSION}; {what} to use it."
             )
 
     def _write_ahead(self) -> None:
@@ -195,13 +199,33 @@ class Store:
 
 
 def _touch(file: Path) -> None:
+    """Make the file, or see that one that exists was not emptied."""
+    if file.is_dir():
+        raise ParameterError(f"No ledger can be kept at {file}, which is a folder; name a file.")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        _refuse_empty(file)
     except OSError:
         raise ParameterError(
             f"No ledger can be kept at {file}: the folder or the file cannot be written."
         ) from None
+
+
+def _refuse_empty(file: Path) -> None:
+    """Refuse an empty file, which would be a new budget, unless somebody is just making it."""
+    end = time.monotonic() + _MAKING
+    while file.is_file() and not file.stat().st_size:
+        if time.monotonic() > end:
+            raise GovernanceError(
+                f"The ledger at {file} is empty (0 bytes), and what was spent would be forgotten. "
+                "If questions were asked before, restore the latest copy of it; if none ever was, "
+                "delete the file."
+            )
+        time.sleep(0.05)
+    if not os.access(file, os.R_OK | os.W_OK):
+        raise ParameterError(f"The ledger at {file} cannot be written by you; ask its owner.")
 
 
 def _url(place: str | os.PathLike[str] | None) -> URL:
@@ -266,9 +290,19 @@ def _sentence(error: Exception, name: str) -> str:
     kind = type(cause).__name__
     if kind in {"LockNotAvailable", "QueryCanceled"} or "locked" in str(cause):
         return f"The ledger at {name} is busy; others kept it for {PATIENCE:.0f} seconds."
-    return (
+    told = (
         f"The ledger at {name} cannot be used ({kind}). Nothing is answered without a ledger; a "
         "charge that was under way counts if it had reached the disk."
+    )
+    if kind == "DatabaseError":  # SQLite's word for a file that it cannot make sense of
+        return (
+            f"{told} The file is damaged, or no ledger at all: keep it, put the latest sound copy "
+            "in its place (`sfumato ledger verify` tells whether one is), and amend the budget by "
+            "what was spent since."
+        )
+    return (
+        f"{told} See that the place is right, that the server or disk is there with room to write, "
+        "and that you may write to it; then ask again."
     )
 
 
