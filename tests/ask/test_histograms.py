@@ -13,7 +13,7 @@ from sfumato.ask.bin_labels import number_text, read_edges, read_label, real_lab
 from sfumato.ask.session import Session
 from sfumato.errors import GovernanceError, ParameterError, Refused
 
-SURE = 200  # an ε at which noise is 0 but for one chance in e^200
+SURE = 2000  # an ε at which noise is 0, also of sums: but for one chance in e^66 where Δ is 15
 PEOPLE = 400
 
 
