@@ -276,3 +276,25 @@ def test_texts_fit_their_room():
     assert all(text_width(line) <= 200 for line in wrapped(long, 200))
     assert plain(None) == "(missing)"
     assert plain("a\x00b\n c") == "a\ufffdb c"
+
+
+@pytest.mark.parametrize(("down", "across"), [(1, 30), (30, 1), (200, 300)])
+def test_a_map_of_any_size_is_a_map(down, across):
+    table = {"latitude": [46.5, 46.7], "longitude": [11.2, 11.9]}
+    with sf.Session(table, name="t", unit="row", budget=sf.PureDP(100)) as session:
+        answer = session.map(
+            latitude="latitude", longitude="longitude", box=(46, 11, 47, 12), rows=down,
+            columns=across, epsilon=50,
+        )  # fmt: skip
+    drawn = picture(answer)
+    assert not marks(drawn, "above")  # no bars
+    assert "° N" in drawn
+    assert "° E" in drawn
+    assert "Each interval" not in drawn
+    assert "moved a cell" in drawn
+    assert len(drawn) < 3_000_000
+    if down * across == 60_000:
+        full = [one for one in drawn.split("<path")[1:] if 'class="hot"' in one]
+        darkest = max(full, key=lambda one: float(one.split('fill-opacity="')[1].split('"')[0]))
+        assert 'fill-opacity="1.000"' in darkest
+        assert 1 <= darkest.count("M") <= 4  # two rows in all, and hardly any noise

@@ -3,13 +3,14 @@
 Contract: the strength of the colour is the size of the number, from 0 to the largest; numbers below
 0, which noise makes of small counts, have a colour of their own and are not moved to 0. A cell
 without a number is grey. The legend says how far noise may have moved a cell, and every
-cell tells its number and interval under the pointer.
+cell tells its number and interval under the pointer, unless a map has so many that none has room.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 _LEGEND = 92.0
 _TALLEST = 520.0
 _FAINT = 0.04
+_MOST_TITLES = 5_000
+_SHADES = 48
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Cells:
     values: Mapping[tuple[int, int], float | None]
     intervals: Mapping[tuple[int, int], tuple[float, float] | None]
 
-    @property
+    @cached_property
     def most(self) -> float:
         """The largest size of a number, at least something above 0."""
         return max((abs(v) for v in self.values.values() if v is not None), default=1.0) or 1.0
@@ -199,16 +202,53 @@ def chart(cells: Cells, top: float) -> tuple[list[Markup], float] | None:
     height = min(max(width * ratio, 60.0), _TALLEST)
     to_x = _Degrees(lon[0], lon[-1], left, left + width)
     to_y = _Degrees(lat[0], lat[-1], top + height, top)
-    marks = []
-    for row in range(len(lat) - 1):
-        for column in range(len(lon) - 1):
-            x0, x1 = to_x.at(lon[column]), to_x.at(lon[column + 1])
-            y1, y0 = to_y.at(lat[row]), to_y.at(lat[row + 1])
-            marks += _cell(cells, (row, column), (x0, y0, x1 - x0, y1 - y0), written=False)
+    x = [to_x.at(edge) for edge in lon]
+    y = [to_y.at(edge) for edge in lat]
+    if len(cells.down) * len(cells.across) > _MOST_TITLES:
+        marks = _areas(cells, x, y)
+    else:
+        marks = []
+        for row in range(len(lat) - 1):
+            for column in range(len(lon) - 1):
+                where = (x[column], y[row + 1], x[column + 1] - x[column], y[row] - y[row + 1])
+                marks += _cell(cells, (row, column), where, written=False)
     marks.append(box(left, top, width, height, "frame"))
     marks += _degrees_below(to_x, top + height) + _degrees_beside(to_y, left)
     legend, low = _legend(cells, left + width + 16, top)
     return [*marks, *legend], max(top + height + 26, low) + 8
+
+
+def _areas(cells: Cells, x: Sequence[float], y: Sequence[float]) -> list[Markup]:
+    """Draw many small cells: one area per shade, of runs of cells that have it.
+
+    There is no room for a pointer on them, so that they tell no numbers.
+    """
+    runs: dict[tuple[str, int], list[str]] = {}
+    for row in range(len(y) - 1):
+        first = 0
+        shades = [_shade(cells, (row, column)) for column in range(len(x) - 1)]
+        for column in range(1, len(shades) + 1):
+            if column == len(shades) or shades[column] != shades[first]:
+                across, down = x[column] - x[first], y[row] - y[row + 1]
+                runs.setdefault(shades[first], []).append(
+                    f"M{x[first]:.2f} {y[row + 1]:.2f}h{across:.2f}v{down:.2f}h{-across:.2f}z"
+                )
+                first = column
+    return [
+        Markup('<path class="{}" fill-opacity="{:.3f}" d="{}"/>').format(
+            kind, 1.0 if kind == "void" else level / _SHADES, "".join(parts)
+        )
+        for (kind, level), parts in sorted(runs.items())
+    ]
+
+
+def _shade(cells: Cells, place: tuple[int, int]) -> tuple[str, int]:
+    """Give the colour of a cell, in one of so many shades."""
+    value = cells.values.get(place)
+    if value is None:
+        return "void", 0
+    strength = _FAINT + (1 - _FAINT) * abs(value) / cells.most
+    return "hot" if value >= 0 else "cold", max(1, round(strength * _SHADES))
 
 
 @dataclass(frozen=True)

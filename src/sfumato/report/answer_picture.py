@@ -35,8 +35,8 @@ _SHOWN = 50
 
 def picture(answer: Answer, confidence: float = 0.95) -> str:
     """Draw an answer as SVG: bars with intervals, a heat grid for two keys, a map."""
-    draw = _two_keys(answer, confidence) or _bars(answer, confidence)
-    return _assembled(answer, confidence, draw)
+    cells = _two_keys(answer, confidence)
+    return _assembled(answer, confidence, cells or _bars(answer, confidence), bars=not cells)
 
 
 def heat_map(answer: Answer, confidence: float = 0.95, *, measure: str | None = None) -> str:
@@ -53,7 +53,7 @@ def heat_map(answer: Answer, confidence: float = 0.95, *, measure: str | None = 
     draw = _two_keys(answer, confidence, measure)
     if draw is None or any(read_label(one) is None for one in answer.column(GLOBE[0])):
         raise ParameterError("The latitudes and longitudes of the answer are not a grid of bins.")
-    return _assembled(answer, confidence, draw)
+    return _assembled(answer, confidence, draw, bars=False)
 
 
 def _numbers(answer: Answer) -> list[str]:
@@ -130,11 +130,15 @@ def _two_keys(
         return None
     down, across = (_axis(answer.column(key)) for key in answer.keys)
     pairs = list(zip(*(answer.column(key) for key in answer.keys), strict=True))
-    if len(set(pairs)) < len(pairs) or 2 * len(pairs) < len(down) * len(across):
+    if len(set(pairs)) < len(pairs):
         return None
-    if len(down) * len(across) > _MOST_CELLS or len(down) < 2 or len(across) < 2:
-        return None
-    at = [(down.index(a), across.index(b)) for a, b in pairs]
+    if answer.keys != GLOBE or read_label(down[0]) is None:  # a map is one, whatever its size
+        full = 2 * len(pairs) >= len(down) * len(across)
+        if not full or len(down) < 2 or len(across) < 2 or len(down) * len(across) > _MOST_CELLS:
+            return None
+    at_down = {one: i for i, one in enumerate(down)}
+    at_across = {one: i for i, one in enumerate(across)}
+    at = [(at_down[a], at_across[b]) for a, b in pairs]
     found: list[tuple[str, Callable[[float], Drawn]]] = []
     for name in [measure] if measure else _numbers(answer):
         values = dict(zip(at, answer.column(name), strict=True))
@@ -165,7 +169,11 @@ def _axis(values: Sequence[object]) -> list[object]:
 
 
 def _assembled(
-    answer: Answer, confidence: float, panels: list[tuple[str, Callable[[float], Drawn]]]
+    answer: Answer,
+    confidence: float,
+    panels: list[tuple[str, Callable[[float], Drawn]]],
+    *,
+    bars: bool,
 ) -> str:
     marks, y = [], 26.0
     for name, draw in panels:
@@ -176,7 +184,7 @@ def _assembled(
     if not panels:
         marks.append(text(MARGIN, y, "no groups" if answer.keys else "no numbers", "title"))
         y += 26
-    for words in _footer(answer, confidence):
+    for words in _footer(answer, confidence, bars=bars):
         marks.append(text(MARGIN, y - 6, words))
         y += 16
     names = ", ".join(name for name, _ in panels)
@@ -190,15 +198,19 @@ def _heading(answer: Answer, name: str) -> str:
     return words[0] if len(words) == 1 else f"{words[0]} …"
 
 
-def _footer(answer: Answer, confidence: float) -> list[str]:
+def _footer(answer: Answer, confidence: float, *, bars: bool) -> list[str]:
     room = WIDTH - 2 * MARGIN
     lines = []
-    if len(answer.rows) > MOST_BARS and len(answer.keys) != 2:
+    if len(answer.rows) > MOST_BARS and bars:
         lines.append(f"The first {MOST_BARS} of {len(answer.rows):,} rows.")
+    sure = f"with {100 * confidence:.4g} % confidence"
     if any(name in answer.measures or name in answer.derived for name in _numbers(answer)):
         lines.append(
-            f"Each interval holds what the counted rows give with {100 * confidence:.4g} % "
-            "confidence; noise may take a number below 0."
+            f"Each interval holds what the counted rows give {sure}; noise may take a number below "
+            "0."
+            if bars
+            else "± beside the colours, or the interval under the pointer, is how far noise may "
+            f"have moved a cell {sure}; it may take a number below 0."
         )
     promise = str(answer.guarantee).partition(":")[0]
     lines.append(promise[:1].upper() + promise[1:] + ".")
@@ -230,16 +242,27 @@ def notebook(answer: Answer, confidence: float = 0.95) -> str:
             for line, pair in zip(body, pairs, strict=False):
                 line.append(Markup("<td>{}</td>").format("" if pair is None else span(pair)))
     lines = Markup().join(Markup("<tr>{}</tr>").format(Markup().join(line)) for line in body)
-    return str(
-        Markup("<div>{}{}{}{}</div>").format(
-            _TABLE.format(Markup().join(head), lines),
-            Markup("<p>… and {:,} more rows</p>").format(len(answer.rows) - _SHOWN)
-            if len(answer.rows) > _SHOWN
-            else "",
-            Markup(picture(answer, confidence)),  # noqa: S704 - made here, escaped
-            _told(answer),
-        )
-    )
+    table = _TABLE.format(Markup().join(head), lines)
+    if len(answer.rows) > _SHOWN:
+        table += Markup("<p>… and {:,} more rows</p>").format(len(answer.rows) - _SHOWN)
+    drawn = Markup(picture(answer, confidence))  # noqa: S704 - made here, escaped
+    parts = (drawn, table) if len(answer.keys) == 2 else (table, drawn)  # a map before its cells
+    return str(Markup("<div>{}{}{}</div>").format(*parts, _told(answer)))
+
+
+_PAGE = Markup(
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width"><title>{}</title>'
+    "<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;"
+    "padding:0 1rem}}svg{{max-width:100%;height:auto}}</style></head>\n<body>{}</body></html>\n"
+)
+
+
+def page(answer: Answer, confidence: float = 0.95) -> str:
+    """Show an answer as a page of its own, which needs no other file."""
+    title = ", ".join(_numbers(answer)) + (f" by {', '.join(answer.keys)}" if answer.keys else "")
+    inside = Markup(notebook(answer, confidence))  # noqa: S704 - made here, escaped
+    return str(_PAGE.format(plain(title), inside))
 
 
 def _told(answer: Answer) -> Markup:
