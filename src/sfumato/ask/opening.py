@@ -16,6 +16,7 @@ from sfumato.ask.blocks import Blocks, add_blocks, private_part
 from sfumato.ask.keying import keyed, new_salt
 from sfumato.ask.opened import Opened
 from sfumato.ask.owner_rules import (
+    check_schema,
     check_tables,
     limits_for,
     pair_of,
@@ -70,6 +71,8 @@ def _opened(
     given: dict[str, Any],
 ) -> Opened:
     known = _known(ledger, first.name)
+    if known is not None:
+        check_schema(first, given, known)
     unit = unit_for(given["unit"], first, known)
     if len(sources) > 1:
         _check_blocks(unit, given["private"])

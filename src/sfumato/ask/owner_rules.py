@@ -78,6 +78,46 @@ def rules_for(
     }
 
 
+def check_schema(first: Source, given: dict[str, Any], known: Registration) -> None:
+    """Refuse a schema that says other things about columns than are registered.
+
+    What a session states beside its schema stands over it, as when the dataset was registered.
+    """
+    bounds = {**_texts(first.bounds), **_texts(given["bounds"])}
+    keys = {**_listed(first.domains), **_listed(given["keys"])}
+    fixed, listed = known.rules["bounds"], known.rules["keys"]
+    different = {
+        "bounds": [name for name in first.bounds if bounds[name] != fixed.get(name)],
+        "values": [name for name in first.domains if not _same_values(keys[name], listed, name)],
+        "types": _other_kinds(first, known),
+    }
+    told = [f"other {what} of {', '.join(names)}" for what, names in different.items() if names]
+    if told:
+        raise GovernanceError(
+            f"The schema states {' and '.join(told)} than the dataset {known.dataset!r} was "
+            "registered with, which decides. Leave the schema out, or give the one it was "
+            "registered with; a question may state bounds=… and keys=… of columns for which none "
+            "are registered."
+        )
+
+
+def _other_kinds(first: Source, known: Registration) -> list[str]:
+    """Name columns whose type is stated to be another; people are told apart by what they are."""
+    from sfumato.ask.engines.describing import KINDS  # noqa: PLC0415 - needed here only
+
+    table = known.rules["tables"].get(first.name, {"kinds": {}, "person": None})
+    kinds = table["kinds"]
+    return [
+        name
+        for name, type_ in first.types.items()
+        if name in kinds and name != table["person"] and kinds[name] != KINDS[type_]
+    ]
+
+
+def _same_values(values: Sequence[Any], listed: Mapping[str, Any], name: str) -> bool:
+    return set(map(str, values)) == set(map(str, listed.get(name, ())))
+
+
 def _texts(bounds: Mapping[str, tuple[Any, Any]]) -> dict[str, list[str]]:
     for name, pair in bounds.items():
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
