@@ -9,6 +9,7 @@ and are accounted together when both are asked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from sfumato.ask.pruning import pruned
 from sfumato.ask.refusals import refuse
 from sfumato.ask.scopes import Name, Person, fresh, scan
 from sfumato.dp.rounding import stated
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,12 +172,27 @@ def _condition(opened: Opened, where: str) -> Expression | None:
         raise ParameterError(_CONDITION)
     table = '"' + opened.table.replace('"', '""') + '"'
     asked = f"SELECT COUNT(*) FROM {table} WHERE (\n{where}\n)"  # noqa: S608 - read, never run
-    parsed = parse(asked, opened.facts)
+    try:
+        parsed = parse(asked, opened.facts)
+    except Refused as refused:
+        if refused.code == "syntax":
+            raise refuse("condition", place=_place(str(refused), where)) from None
+        raise
     if parsed.keys or parsed.having or parsed.order or parsed.limit is not None:
         raise ParameterError(_CONDITION)
     if not isinstance(parsed.relation, Filter):
         return None  # the condition is always true
     return parsed.relation.condition
+
+
+def _place(told: str, where: str) -> str:
+    """Tell where a condition is at fault; it stands in the second line of what is read."""
+    found = re.search(r"line (\d+), column (\d+)\.$", told)
+    line, column = (int(found[1]) - 1, int(found[2])) if found else (1, 1)
+    lines = where.splitlines() or [""]
+    if not 1 <= line <= len(lines):
+        return "at its end"
+    return f"at column {column}" + ("" if len(lines) == 1 else f" of line {line}")
 
 
 def _column(scope: Scope, name: str) -> Column:

@@ -160,6 +160,8 @@ def _syntax(error: SqlglotError) -> Refused:
     first = details[0]
     near = str(first.get("highlight") or "").strip()
     what = f"it stops making sense near {near!r}" if near else "it ends too early or is cut"
+    if near.startswith("-"):
+        what += ' (quote such a name, as in "sales-2025")'
     return refuse("syntax", what=what, line=first.get("line") or 1, column=first.get("col") or 1)
 
 

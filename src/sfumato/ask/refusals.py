@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 REASONS: Mapping[str, str] = MappingProxyType({
     # the text
     "syntax": "The question is not SQL that can be read: {what} at line {line}, column {column}.",
+    "condition": "where= is not a condition in SQL that can be read: it stops making sense "
+    "{place}. Write it as after WHERE: age >= 18 AND sex = 'female'.",
     "one_statement": "A question is one SELECT statement, not {what}.",
     "too_long": "The question is too long: {what}.",
     "too_deep": "The question is nested too deeply: at most {most} levels are read.",

@@ -86,7 +86,8 @@ class Scope:
         if not found:
             shown = name.text if table is None else f"{table.text}.{name.text}"
             known = [one.name for one in self.seen] + [one.name for one in self.people]
-            raise refuse("unknown_column", name=shown, hint=hint(name.text, known))
+            other = hint(name.text, known) or _columns(known)
+            raise refuse("unknown_column", name=shown, hint=other)
         return found[0]
 
     def names_of(self, column: Column) -> list[str]:
@@ -183,6 +184,11 @@ def hint(name: str, known: Iterable[str]) -> str:
     lowered = {one.lower(): one for one in known}
     close = difflib.get_close_matches(name.lower()[:MOST_NAME], list(lowered), n=1)
     return f" Did you mean {lowered[close[0]]}?" if close else ""
+
+
+def _columns(known: Iterable[str]) -> str:
+    """List the columns that there are, as far as a line goes."""
+    return f" There are {', '.join(dict.fromkeys(known))}." if known else ""
 
 
 def table_named(name: Name, facts: Mapping[str, TableFacts]) -> TableFacts:
