@@ -59,11 +59,12 @@ def rows_of(text):
 def test_a_count_shows_its_interval_cost_and_what_is_left(clinic, say):
     out, err = say(*PATIENTS, COUNT, "-e", "0.25")
     assert "95 % interval" in out
-    assert "pure differential privacy with ε = 0.25 for one row added or removed" in out
+    assert "cost: ε = 0.25, pure differential privacy for one row added or removed\n" in out
     assert "left: ε = 0.75" in out
     low, high = map(int, re.search(r"(\d+) … (\d+)", out).groups())
     assert (high - low) / 2 == 11 or (high - low) / 2 == 12  # ln(2/(0.05·(1 + e^−¼)))/¼ − 1
-    assert not err
+    assert err.startswith("note: the budget of patients is kept in /")
+    assert err.count("note:") == 1
     assert (clinic / "patients.csv.ledger.sqlite").is_file()
 
 
@@ -128,7 +129,17 @@ def test_json_tells_everything(clinic, say):
     assert list(found["intervals"]) == ["age"]  # a quantile's is one of ranks, in the notes
     low, high = found["intervals"]["age"][0]
     assert low <= found["rows"][0][0] <= high
-    assert "ε = 0.5" in found["guarantee"]
+    promised = found["guarantee"]
+    assert (promised["kind"], promised["epsilon"], promised["rho"]) == ("PureDP", 0.5, None)
+    assert "ε = 0.5" in promised["statement"]
+    assert promised["delta"] == 0
+    assert found["cost"]["epsilon"] == 0.5
+    assert found["cost"]["delta"] == 0
+    for part, epsilon in (("spent", 0.5), ("remaining", 0.5)):
+        assert found[part]["kind"] == "ApproxDP"
+        assert found[part]["epsilon"] == pytest.approx(epsilon)
+    assert found["question"].startswith("SELECT AVG(age) AS age")
+    assert (found["dataset"], found["analyst"], found["purpose"]) == ("patients", "ada", "research")
     assert found["stored"] is False
     assert any("ranks" in note for note in found["notes"])
 
@@ -137,7 +148,7 @@ def test_accuracy_finds_the_price(clinic, say):
     out, _ = say(*PATIENTS, COUNT, "--accuracy", "20")
     low, high = map(int, re.search(r"(\d+) … (\d+)", out).groups())
     assert (high - low) / 2 == 20
-    assert re.search(r"ε = 0\.14\d+ for one row", out)  # about ln(1/0.05)/21
+    assert re.search(r"cost: ε = 0\.14\d+, pure", out)  # about ln(1/0.05)/21
 
 
 def test_a_person_with_many_rows_and_a_public_table(clinic, say):
@@ -157,7 +168,7 @@ def test_a_person_with_many_rows_and_a_public_table(clinic, say):
     ]
     assert [int(row["people"]) for row in rows_of(out)] == wanted
     again, _ = say("ask", "visits.csv", "SELECT COUNT(*) FROM visits", "-e", "1")
-    assert "for one patient (at most 2 groups, at most 1 rows per group)" in again
+    assert "for one patient (at most 2 groups, at most 1 rows per group)" in " ".join(again.split())
 
 
 def test_pictures_and_outputs_are_files_that_are_not_replaced_unasked(clinic, say):
@@ -247,7 +258,7 @@ def test_a_table_in_postgres(fresh_postgres_url, tmp_path, monkeypatch, say):
     out, err = say("ask", source, asked, *given, "-e", "600", "--budget", "1000", "-f", "csv")
     assert rows_of(out)[0]["people"] == "40"
     assert rows_of(out)[0]["nights"] == str(sum(i % 7 for i in range(1, 121)))
-    assert "postgres" not in err
+    assert "postgresql:" not in err
     out, _ = say(
         "histogram", source, "nights", "-b", "0,3,6", "-L", "here.sqlite", "-e", "300", "-f", "csv"
     )

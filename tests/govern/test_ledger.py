@@ -447,7 +447,7 @@ def test_a_ledger_of_a_later_format_is_refused(tmp_path):
     Ledger(file).close()
     with sqlite3.connect(file) as connection:
         connection.execute("UPDATE sfumato_head SET version = 99")
-    with pytest.raises(GovernanceError, match="format 99.*update Sfumato"):
+    with pytest.raises(GovernanceError, match=r"format 99.*update Sfumato"):
         Ledger(file)
 
 

@@ -123,7 +123,7 @@ def test_where_a_ledger_is_kept(tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match=f"and {tmp_path} cannot be written"):
         places.default_place(data)
     (tmp_path / "people.csv.ledger.sqlite").touch()
-    with pytest.raises(ParameterError, match="people.csv.ledger.sqlite cannot be written"):
+    with pytest.raises(ParameterError, match=r"people.csv.ledger.sqlite cannot be written"):
         places.default_place(data)
     monkeypatch.setenv("SFUMATO_LEDGER", "postgresql://host/ledger")
     assert places.default_place(data) == "postgresql://host/ledger"

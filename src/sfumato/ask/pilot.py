@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from sfumato.dp.rounding import Stated
     from sfumato.govern.situation import Situation
 
+
+class NeedsPilot(ParameterError):  # noqa: N818 - says what the price of an accuracy needs
+    """The price of an accuracy cannot be told without spending."""
+
+
 _PART = 50  # of what is left, spent on the number of rows
 _SURE = 0.999
 
@@ -76,8 +81,9 @@ def _amount_for(
         )
     size = None
     if needs_size(first):
+        _check_size(one)
         if not spending:
-            raise ParameterError(
+            raise NeedsPilot(
                 "What the accuracy of a mean costs depends on the number of rows, and finding that "
                 "is a question of its own; ask with accuracy=, or estimate at an epsilon=."
             )
@@ -86,8 +92,8 @@ def _amount_for(
     return {name: least_amount(at, accuracy, size=size)}
 
 
-def _rows_at_least(desk: Desk, now: Situation, one: Posed, name: str) -> float:
-    """Spend a little on a number that the rows of a mean are hardly ever below."""
+def _check_size(one: Posed) -> None:
+    """Refuse errors that depend on more than one number of rows."""
     if one.question.keys or any(
         m.aggregate in {"variance", "stddev"} for m in one.question.measures
     ):
@@ -95,6 +101,10 @@ def _rows_at_least(desk: Desk, now: Situation, one: Posed, name: str) -> float:
             "The error of means per group and of variances depends on how many rows there are in "
             "each; give epsilon= instead of accuracy=."
         )
+
+
+def _rows_at_least(desk: Desk, now: Situation, one: Posed, name: str) -> float:
+    """Spend a little on a number that the rows of a mean are hardly ever below."""
     amount = amount_of(desk.standing(now).remaining) / _PART
     if amount <= 0:
         raise Unsatisfiable("Nothing is left of the budget to find out the number of rows.")

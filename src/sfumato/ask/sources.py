@@ -129,8 +129,15 @@ class Source:
         return DuckDBEngine.open(self.given, **facts)
 
 
-def source_of(source: Any, *, name: str | None = None, schema: Any = None) -> Source:
-    """Recognise a source of rows."""
+def source_of(
+    source: Any,
+    *,
+    name: str | None = None,
+    schema: Any = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Source:
+    """Recognise a source of rows; ``delimiter`` and ``encoding`` are those of a CSV file."""
     read = schema if isinstance(schema, Schema) or schema is None else Schema.read(schema)
     if hasattr(source, "aggregate") and hasattr(source, "tables"):
         tables = [table.name for table in source.tables() if table.private]
@@ -143,7 +150,7 @@ def source_of(source: Any, *, name: str | None = None, schema: Any = None) -> So
         return _database(str(source), name, read)
     from sfumato.data.reading import read as read_table  # noqa: PLC0415 - loaded when used
 
-    table = read_table(source, schema=read, name=name)
+    table = read_table(source, schema=read, name=name, delimiter=delimiter, encoding=encoding)
     path = Path(source) if isinstance(source, (str, Path)) else _path(table)
     return Source(name or table.name, table.kind, table, table.known_schema, path)
 
@@ -171,8 +178,9 @@ def _database(source: str, name: str | None, schema: Schema | None) -> Source:
     file, _, table = source.partition("::")
     if not Path(file).is_file():
         raise DataError(f"{file} is not a file; give the path of a DuckDB database.")
-    return Source(name or table or _needs(name, "a table of a DuckDB file"), "duckdb", source,
-                  schema, Path(file))  # fmt: skip
+    if not name and not table:
+        raise ParameterError(f"Name the table of the DuckDB file: {file}::visits.")
+    return Source(name or table, "duckdb", source, schema, Path(file))
 
 
 def _table_of(url: str) -> str:

@@ -43,7 +43,7 @@ def run(arguments: list[str]) -> int:
             complain("Stopped; nothing was written.")
         return end.code if isinstance(end.code, int) else 0
     except SfumatoError as error:
-        complain(str(error))
+        complain(_told(str(error), arguments))
         return error.exit_code
     except KeyboardInterrupt:
         complain("Stopped; nothing was written.")
@@ -62,3 +62,10 @@ def run(arguments: list[str]) -> int:
         )
         return UNFORESEEN
     return 0
+
+
+def _told(message: str, arguments: list[str]) -> str:
+    """Say a message in options where it is about arguments of Python."""
+    from sfumato.cli.wording import in_options  # noqa: PLC0415 - only where something went wrong
+
+    return in_options(message) if arguments[0] in {"ask", "histogram"} else message

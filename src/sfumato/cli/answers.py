@@ -11,27 +11,37 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.session_options import Format
 from sfumato.cli.terminal import note, out, show_table
+from sfumato.cli.wording import in_options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from sfumato.ask.answer import Answer, Estimate
+    from sfumato.dp.guarantees import Guarantee
 
 CONFIDENCE = 0.95
 _SHOWN = 200
 
 
 def deliver(
-    answer: Answer, *, form: Format, output: Path | None = None, picture: Path | None = None
+    answer: Answer,
+    *,
+    asked: Mapping[str, Any],
+    form: Format,
+    output: Path | None = None,
+    picture: Path | None = None,
 ) -> None:
-    """Show an answer, or write it to a file, and draw it where wanted."""
-    from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
+    """Show an answer, or write it to a file, and draw it where wanted.
 
+    ``asked`` says who asked what of which dataset, for the form that is read by programs.
+    """
     if picture is not None:
-        write_text_atomically(picture, answer.picture(CONFIDENCE) + "\n")
-    text = _csv(answer) if form is Format.csv else _json(answer) if form is Format.json else None
+        _write(picture, _picture(answer, picture))
+    text = _csv(answer) if form is Format.csv else None
+    text = _json(answer, asked) if form is Format.json else text
     if output is not None:
-        write_text_atomically(output, text if text is not None else f"{answer}\n")
+        _write(output, text if text is not None else f"{answer}\n")
     elif text is not None:
         out.file.write(text)
     else:
@@ -44,23 +54,52 @@ def deliver(
 
 def show_estimate(estimate: Estimate) -> None:
     """Tell what a question would cost."""
-    out.print(str(estimate), markup=False)
+    out.print(in_options(str(estimate)), markup=False)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file; the answer is paid for by now, which is no reason to pay again."""
+    from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
+    from sfumato.errors import DataError  # noqa: PLC0415 - the same
+
+    try:
+        write_text_atomically(path, text)
+    except DataError as error:
+        raise DataError(
+            f"{error} The answer is paid for and kept in the ledger: asking the same again costs "
+            "nothing."
+        ) from None
+
+
+def _picture(answer: Answer, path: Path) -> str:
+    """Draw an answer alone, or as a page with its table, by the ending of the file."""
+    if path.suffix.lower() == ".svg":
+        return answer.picture(CONFIDENCE) + "\n"
+    from sfumato.report.answer_picture import page  # noqa: PLC0415 - help stays quick
+
+    return page(answer, CONFIDENCE)
 
 
 def _cost(answer: Answer, *, aside: bool) -> None:
     from sfumato.govern.limits import in_short  # noqa: PLC0415 - heavy
 
-    paid = "nothing, the same answer was given before" if answer.stored else str(answer.guarantee)
-    left = in_short(answer.remaining)
+    one = answer.guarantee
+    paid = f"{in_short(one)}, {one.kind} for {one.neighbours}"
     tell = note if aside else _plainly
-    tell(f"cost: {paid}")
-    tell(f"left: {left}")
+    if not answer.rows and answer.keys:
+        note(
+            "the answer has no rows: no group reached the number of people at which it is shown, "
+            "or a condition on groups left none. What was spent is spent; ask with more ε, for "
+            "larger groups, or with --keys, if their values are public"
+        )
+    tell(f"cost: {'nothing, the same answer was given before' if answer.stored else paid}")
+    tell(f"left: {in_short(answer.remaining)}")
     for words in answer.notes:
-        note(words)
+        note(in_options(words))
 
 
 def _plainly(words: str) -> None:
-    out.print(words, markup=False, soft_wrap=True)
+    out.print(words, markup=False)
 
 
 def _table(answer: Answer) -> None:
@@ -126,21 +165,36 @@ def _csv(answer: Answer) -> str:
     return text.getvalue()
 
 
-def _json(answer: Answer) -> str:
+def _json(answer: Answer, asked: Mapping[str, Any]) -> str:
     import json  # noqa: PLC0415 - only where wanted
 
+    from sfumato.ask.question_words import in_words  # noqa: PLC0415 - the same
+
+    cost = answer.cost
+    numbers = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho, "delta": cost.delta}
     whole = {
+        **asked,
+        "question": asked.get("question") or in_words(answer.question)[0].question,
         "columns": answer.columns,
         "rows": answer.rows,
         "intervals": _intervals(answer),
         "confidence": CONFIDENCE,
-        "guarantee": str(answer.guarantee),
+        "guarantee": _numbers(answer.guarantee),
         "stored": answer.stored,
-        "spent": str(answer.spent),
-        "remaining": str(answer.remaining),
+        "cost": {name: 0.0 if answer.stored else float(one) for name, one in numbers.items()},
+        "spent": _numbers(answer.spent),
+        "remaining": _numbers(answer.remaining),
         "notes": answer.notes,
     }
     return json.dumps(whole, ensure_ascii=False, default=_plain) + "\n"
+
+
+def _numbers(guarantee: Guarantee) -> dict[str, Any]:
+    """Give the parameters of a guarantee; None for one that it does not have."""
+    told = {name: getattr(guarantee, name, None) for name in ("epsilon", "delta", "rho")}
+    if told["epsilon"] is not None and told["delta"] is None:
+        told["delta"] = 0.0  # as pure differential privacy has it
+    return {"kind": type(guarantee).__name__, **told, "statement": str(guarantee)}
 
 
 def _plain(value: Any) -> str:

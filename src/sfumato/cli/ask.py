@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.option_texts import pairs_of
+from sfumato.cli.options import DelimiterOption, EncodingOption
 from sfumato.cli.owner_options import (
     BudgetDeltaOption,
     BudgetOption,
@@ -45,6 +46,8 @@ from sfumato.cli.session_options import (
     blocks_of,
     bounds_of,
     check_files,
+    price_of,
+    who_asks,
 )
 from sfumato.cli.terminal import note
 
@@ -89,6 +92,8 @@ def ask(
     analyst: AnalystOption = None,
     purpose: PurposeOption = None,
     ledger: LedgerOption = None,
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = None,
     format: FormatOption = Format.table,  # noqa: A002 - the word for it
     output: OutputOption = None,
     picture: PictureOption = None,
@@ -112,11 +117,12 @@ def ask(
 
     The table has the name of its file, or is called data. The first question fixes unit, budget,
     limits and policy, which the ledger beside the data keeps; later ones may leave them out, and
-    `sfumato ledger amend` changes them. With --estimate this costs nothing. A charge is recorded
-    before the data are read and is never given back; asking the same again costs nothing. Exit
+    `sfumato ledger amend` changes them. A question that is refused, or one with --estimate, costs
+    and fixes nothing. A charge is recorded before the data are read and is never given back; asking the same again costs nothing. Exit
     code 1: the budget or the owner's rules refuse; 2: the question or an option is at fault.
     """
     from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.first_question import register_for  # noqa: PLC0415 - the same
     from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
     from sfumato.errors import Refused  # noqa: PLC0415 - the same
 
@@ -127,17 +133,19 @@ def ask(
     owner = OwnerWords(budget, budget_delta, budget_rho, limit_analyst, limit_purpose, policy)
     opening = Opening(
         data, schema, owner, unit, rows, groups, rows_per_group, analyst, purpose, ledger,
-        public, private, block,
+        public, private, block, delimiter, encoding,
     )  # fmt: skip
-    price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "accuracy": accuracy}
+    price = price_of(epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
     try:
         with Waiting("asking"), opening.session() as session:
+            asking = who_asks(session)
             facts: dict[str, Any] = {
                 "bounds": limits, "keys": _values(session, values), "blocks": chosen,
             }  # fmt: skip
             if estimate:
                 found = session.estimate(question, **price, **facts)
             else:
+                register_for(session, question, price, facts)
                 answer = session.sql(question, **price, **facts)
     except Refused as refused:
         if refused.nearest:
@@ -146,7 +154,8 @@ def ask(
     if estimate:
         show_estimate(found)
     else:
-        deliver(answer, form=format, output=output, picture=picture)
+        asked = {**asking, "question": question}
+        deliver(answer, asked=asked, form=format, output=output, picture=picture)
 
 
 def kinds_of(session: Session) -> dict[str, str]:

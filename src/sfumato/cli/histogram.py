@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.option_texts import float_of
+from sfumato.cli.options import DelimiterOption, EncodingOption
 from sfumato.cli.owner_options import (
     BudgetDeltaOption,
     BudgetOption,
@@ -45,6 +46,8 @@ from sfumato.cli.session_options import (
     blocks_of,
     bounds_of,
     check_files,
+    price_of,
+    who_asks,
 )
 from sfumato.errors import ParameterError
 
@@ -117,6 +120,8 @@ def histogram(
     analyst: AnalystOption = None,
     purpose: PurposeOption = None,
     ledger: LedgerOption = None,
+    delimiter: DelimiterOption = None,
+    encoding: EncodingOption = None,
     format: FormatOption = Format.table,  # noqa: A002 - the word for it
     output: OutputOption = None,
     picture: PictureOption = None,
@@ -137,6 +142,7 @@ def histogram(
     What is said of budgets, limits, blocks and the ledger is as in `sfumato ask`.
     """
     from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.first_question import register_for  # noqa: PLC0415 - the same
     from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
 
     check_files(force=force, output=output, picture=picture)
@@ -144,12 +150,13 @@ def histogram(
     owner = OwnerWords(budget, budget_delta, budget_rho, limit_analyst, limit_purpose, policy)
     opening = Opening(
         data, schema, owner, unit, rows, groups, rows_per_group, analyst, purpose, ledger,
-        public, private, block,
+        public, private, block, delimiter, encoding,
     )  # fmt: skip
     wanted: dict[str, Any] = {"sums": sums, "counts": counts, "where": where,
                               "bounds": bounds_of(bounds) or None}  # fmt: skip
-    price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta, "accuracy": accuracy}
+    price = price_of(epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
     with Waiting("asking"), opening.session() as session:
+        asking = who_asks(session)
         if map is None:
             asked = _bins(session, columns, bins, box, missing=missing, **wanted)
         else:
@@ -157,11 +164,12 @@ def histogram(
         if estimate:
             found = session.estimate(asked.question, blocks=chosen, **price)
         else:
+            register_for(session, asked.question, price, {"blocks": chosen})
             answer = asked.noted(session.ask(asked.question, blocks=chosen, **price))
     if estimate:
         show_estimate(found)
     else:
-        deliver(answer, form=format, output=output, picture=picture)
+        deliver(answer, asked=asking, form=format, output=output, picture=picture)
 
 
 def _bins(

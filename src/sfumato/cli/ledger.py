@@ -39,12 +39,12 @@ LedgerOption = Annotated[
         "--ledger",
         "-L",
         metavar="PLACE",
-        help="File of the ledger, or postgresql://…; else $SFUMATO_LEDGER, the file beside --data, "
-        "or the one in your data directory.",
+        help="File of the ledger, or postgresql://…; else $SFUMATO_LEDGER, or that of --data.",
     ),
 ]
 DataOption = Annotated[
-    Path | None, typer.Option("--data", "-d", help="Data file whose ledger is meant.")
+    str | None,
+    typer.Option("--data", "-d", help="Data whose ledger is meant, as DATA of `sfumato ask`."),
 ]
 DatasetOption = Annotated[
     str | None, typer.Option("--dataset", help="Only entries of this dataset.")
@@ -204,18 +204,29 @@ def export(
         Format | None,
         typer.Option("--format", help="json or csv; by the ending of the file if absent."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Write all entries to a JSON or CSV file; answers are left out.
 
     Example: sfumato ledger export entries.csv --data patients.csv
     """
-    kind = format or (Format.csv if target.suffix.lower() == ".csv" else Format.json)
+    from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
+
+    endings = {f".{one.value}": one for one in Format}
+    kind = format or endings.get(target.suffix.lower())
+    if kind is None:
+        raise ParameterError(
+            f"An export is written to a file that ends in .json or .csv, and {target} was named; "
+            "or say which with --format."
+        )
+    if not force:
+        refuse_existing(target, "--force")
     with _opened(ledger, data) as opened:
         opened.export(target, kind.value)
         note(f"{opened.head().number:,} entries in {target}")
 
 
-def _opened(ledger: str | None, data: Path | None) -> Ledger:
+def _opened(ledger: str | None, data: str | None) -> Ledger:
     from sfumato.govern.ledger import Ledger  # noqa: PLC0415 - loads the database library
     from sfumato.govern.places import default_place  # noqa: PLC0415 - the same
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sfumato.ask.session import Session
     from sfumato.ask.sources import Source
     from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.govern.ledger import Ledger
     from sfumato.govern.registering import Registration
 
 
@@ -132,8 +133,10 @@ EstimateOption = Annotated[
     bool, typer.Option("--estimate", help="Tell cost and error only; nothing is spent.")
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How the answer is written.")]
+PICTURES = (".svg", ".html")
 PictureOption = Annotated[
-    Path | None, typer.Option("--picture", help="SVG file to draw the answer into.")
+    Path | None,
+    typer.Option("--picture", help="File to draw the answer into: .svg, or .html with its table."),
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="File to write the answer to.")
@@ -160,21 +163,23 @@ class Opening:
     public: Sequence[str] | None = None
     private: Sequence[str] | None = None
     added: Sequence[str] | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
 
     @contextmanager
     def session(self) -> Iterator[Session]:
         """Open the session, and close it with its ledger."""
         from sfumato.ask.session import Session  # noqa: PLC0415 - heavy
         from sfumato.ask.sources import source_of  # noqa: PLC0415 - the same
-        from sfumato.govern.ledger import Ledger  # noqa: PLC0415 - the same
         from sfumato.govern.places import default_place  # noqa: PLC0415 - the same
 
         public = named_files("--public", self.public)
         private = named_files("--private", self.private)
         places = [self.data, *(self.added or ())]
-        sources = [source_of(place, schema=self.schema) for place in places]
+        written = {"delimiter": self.delimiter, "encoding": self.encoding}
+        sources = [source_of(place, schema=self.schema, **written) for place in places]
         source = sources[0]
-        with Ledger(self.ledger or default_place(source.path)) as ledger:
+        with _ledger(self.ledger or default_place(source.place), source.name) as ledger:
             known = ledger.registration(source.name)
             # files have been read, and need not be read again
             read = all(hasattr(one.given, "known_schema") for one in sources)
@@ -216,6 +221,16 @@ class Opening:
         return Unit(column, *limits)
 
 
+def _ledger(place: str, dataset: str) -> Ledger:
+    """Open the ledger; one that does not know the dataset is written to when a question holds."""
+    from sfumato.govern.tentative import TentativeLedger  # noqa: PLC0415 - heavy
+
+    ledger = TentativeLedger(place)
+    if ledger.registration(dataset) is not None:
+        ledger.keep()
+    return ledger
+
+
 def bounds_of(given: Sequence[str] | None) -> dict[str, tuple[str, str]]:
     """Read --bounds COLUMN=LOW,HIGH."""
     from sfumato.ask.days import Day  # noqa: PLC0415 - help stays quick
@@ -254,8 +269,26 @@ def named_files(option: str, given: Sequence[str] | None) -> dict[str, str]:
     return found
 
 
+def price_of(**given: Any) -> dict[str, Any]:
+    """Read what the question may cost, of which one thing is said."""
+    said = [f"--{name}" for name, value in given.items() if value is not None and name != "delta"]
+    if len(said) > 1:
+        raise ParameterError(
+            f"Say in one way what the answer may cost: {' and '.join(said)} were given, and one of "
+            "--epsilon, --rho and --accuracy is wanted."
+        )
+    return given
+
+
+def who_asks(session: Session) -> dict[str, Any]:
+    """Tell who asks what dataset for what, beside an answer."""
+    return {"dataset": session.dataset, "analyst": session.analyst, "purpose": session.purpose}
+
+
 def check_files(*, force: bool, **files: Path | None) -> None:
     """Refuse files that cannot be written, before anything is paid for."""
+    import tempfile  # noqa: PLC0415 - used by one function
+
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
 
     for option, path in files.items():
@@ -263,5 +296,18 @@ def check_files(*, force: bool, **files: Path | None) -> None:
             continue
         if not path.parent.is_dir() or path.is_dir():
             raise ParameterError(f"--{option}: {path} is not a file in a folder that exists.")
+        if option == "picture" and path.suffix.lower() not in PICTURES:
+            raise ParameterError(
+                f"--picture draws into a file that ends in {' or '.join(PICTURES)}, and {path} was "
+                "named."
+            )
         if not force:
             refuse_existing(path, "--force")
+        try:
+            with tempfile.TemporaryFile(dir=path.parent):
+                pass
+        except OSError as error:
+            raise ParameterError(
+                f"--{option}: {path} cannot be written ({error.strerror}); choose a folder that "
+                "may be written to. Nothing was asked."
+            ) from None

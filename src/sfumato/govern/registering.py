@@ -236,8 +236,20 @@ def _same(found: Registration, wanted: Registration) -> None:
     old, new = found.to_json(), wanted.to_json()
     different = [name for name in old if old[name] != new[name]]
     if different:
+        told = [_told(name, found) for name in different]
         raise GovernanceError(
-            f"The dataset {found.dataset!r} is registered with other {' and '.join(different)}; "
-            "what its owner fixed is changed by Ledger.amend or `sfumato ledger amend` (limits, "
-            "purposes, policy, public) or not at all (unit, rules)."
+            f"The dataset {found.dataset!r} is registered with other {' and '.join(different)} "
+            f"({'; '.join(one for one in told if one)}). Leave out what is registered. What its "
+            "owner fixed is changed by Ledger.amend or `sfumato ledger amend` (limits, purposes, "
+            "policy, public) or not at all (unit, rules)."
         )
+
+
+def _told(name: str, found: Registration) -> str:
+    """Say what is registered, so that it can be stated again or left out; no rows are in it."""
+    if name == "rules":
+        named = sorted({*found.rules.get("bounds", ()), *found.rules.get("keys", ())})
+        return f"bounds or values are registered for {', '.join(named) or 'no column'}"
+    if name in {"limits", "policy", "unit"}:
+        return f"{name}: {getattr(found, name)}"
+    return f"{name}: {', '.join(getattr(found, name)) or 'none'}"
