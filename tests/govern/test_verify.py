@@ -118,7 +118,10 @@ def test_an_inserted_entry_is_found(tamper):
     [
         ("DELETE FROM sfumato_accounts", "totals"),
         ("UPDATE sfumato_accounts SET name = 'eve' WHERE name = 'bob'", "totals"),
-        ("UPDATE sfumato_accounts SET spent = replace(spent, '\"charges\":', '\"charges\":1')", "totals"),
+        (
+            "UPDATE sfumato_accounts SET spent = replace(spent, 'charges\":', 'charges\":1')",
+            "totals",
+        ),
         ("UPDATE sfumato_registrations SET body = replace(body, '3.0', '9.0')", "registrations"),
         ("INSERT INTO sfumato_blocks VALUES ('patients', 'secret')", "blocks"),
         ("UPDATE sfumato_answers SET answer = '{\"count\": 6}'", "answers"),
