@@ -142,3 +142,12 @@ def test_an_answer_without_groups_says_why(say):
     assert "cost: ε = 0.1" in out
     with Ledger("d.csv.ledger.sqlite") as ledger:
         assert ledger.count("d") == 3
+
+
+def test_a_column_that_cannot_be_asked_about_is_not_denied(say):
+    import duckdb
+
+    with duckdb.connect("c.duckdb") as base:
+        base.execute("CREATE TABLE t AS SELECT 1 AS x, [1, 2] AS many FROM range(20)")
+    _, err = say("ask", "c.duckdb::t", "SELECT COUNT(many) FROM t", *ROW, "-e", "1", code=2)
+    assert "The column many is of a type that cannot be asked about" in err

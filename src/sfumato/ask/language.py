@@ -306,7 +306,7 @@ class TableFacts:
     ``person`` is None for a public table and for a private one whose unit is the row.
     ``domains`` maps a column to its public values; ``unique`` lists sets of columns of a public
     table that name at most one row, and ``repeated`` says of others how many rows agree on them at
-    most.
+    most. ``unasked`` names columns of kinds that no question can be about, such as lists.
     """
 
     name: str
@@ -316,3 +316,4 @@ class TableFacts:
     domains: tuple[tuple[str, tuple[Value, ...]], ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
     repeated: tuple[tuple[tuple[str, ...], int], ...] = ()
+    unasked: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ not registered under two names, is the operator's duty.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.blocks import Blocks, add_blocks, private_part
@@ -90,7 +91,11 @@ def _opened(
     kinds = {} if known is None else known.rules["tables"].get(first.name, {}).get("kinds", {})
     engines = {label: one.engine(kinds=kinds, **facts) for label, one in sources.items()}
     engine = next(iter(engines.values())) if len(engines) == 1 else Blocks(engines)
-    tables = {table.name: table for table in engine.tables()}
+    left_out = getattr(next(iter(engines.values())), "left_out", {})
+    tables = {
+        table.name: replace(table, unasked=left_out.get(table.name, ()))
+        for table in engine.tables()
+    }
     if known is None:
         _check_columns(tables, first.name, rules)
     _check_person(tables, first.name, person)

@@ -30,6 +30,8 @@ REASONS: Mapping[str, str] = MappingProxyType({
     # names
     "unknown_table": "There is no table {name}.{hint}",
     "unknown_column": "There is no column {name}.{hint}",
+    "unasked_column": "The column {name} is of a type that cannot be asked about; numbers, texts, "
+    "dates and truth values can.",
     "ambiguous_column": "{name} names more than one column; say which table it is of.",
     "long_name": "The name {name} is longer than 60 bytes, which some engines cut.",
     "duplicate_name": "Two tables of the question are called {name}; give one another name.",

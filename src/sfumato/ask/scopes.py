@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.ask.language import Kind, TableFacts, Value
 
 MOST_NAME = 60
+_MOST_LISTED = 50  # characters of names of columns
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Scope:
     table: str
     taken: frozenset[str]
     domains: tuple[tuple[str, tuple[Value, ...]], ...] = ()
+    unasked: tuple[str, ...] = ()
 
     def find(self, name: Name, table: Name | None = None) -> Expression | Person:
         """Resolve a name, or refuse it."""
@@ -85,6 +87,8 @@ class Scope:
             raise refuse("ambiguous_column", name=name.text)
         if not found:
             shown = name.text if table is None else f"{table.text}.{name.text}"
+            if any(name.matches(one) for one in self.unasked):
+                raise refuse("unasked_column", name=shown)
             known = [one.name for one in self.seen] + [one.name for one in self.people]
             other = hint(name.text, known) or _columns(known)
             raise refuse("unknown_column", name=shown, hint=other)
@@ -139,6 +143,7 @@ def scan(facts: TableFacts, alias: str) -> Scope:
         table=facts.name,
         taken=frozenset(column.name.lower() for column in (*shown, *people)),
         domains=facts.domains,
+        unasked=facts.unasked,
     )
 
 
@@ -187,8 +192,11 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 def _columns(known: Iterable[str]) -> str:
-    """List the columns that there are, as far as a line goes."""
-    return f" There are {', '.join(dict.fromkeys(known))}." if known else ""
+    """List the columns that there are, as far as they fit into a refusal."""
+    names = list(dict.fromkeys(known))
+    shown = [name for i, name in enumerate(names) if len(", ".join(names[: i + 1])) <= _MOST_LISTED]
+    more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    return f" There are {', '.join(shown)}{more}." if shown else ""
 
 
 def table_named(name: Name, facts: Mapping[str, TableFacts]) -> TableFacts:
