@@ -61,5 +61,5 @@ def test_most_reasons_have_an_example():
     }
     elsewhere = {"unreadable", "too_long", "too_deep", "too_many_groups", "not_condition"}
     elsewhere |= {"unknown_keys", "unit_bounds", "people_filter", "nothing_asked"}  # by a session
-    elsewhere |= {"condition", "unasked_column"}  # by a histogram, and by a table with such a column
+    elsewhere |= {"condition", "unasked_column"}  # by histograms and tables
     assert set(REASONS) - shown - elsewhere == set()
