@@ -151,3 +151,59 @@ def test_people_counted_by_a_number_of_their_own_are_in_one_group_each():
             f"SELECT n, COUNT(*) AS c FROM ({each}) AS p GROUP BY n", epsilon=5, keys={"n": [3, 4]}
         )
         assert asked.table["c"][1] == pytest.approx(500, abs=10)
+
+
+@pytest.mark.parametrize("budget", [sf.PureDP(100), sf.ApproxDP(100, 1e-6), sf.ZCDP(100)])
+@pytest.mark.parametrize(
+    "measures",
+    ["AVG(x), STDDEV(x)", "SUM(x), AVG(x), VARIANCE(x)", "AVG(x), VARIANCE(x), MEDIAN(person)"],
+)
+def test_bounds_that_are_found_do_not_change_what_was_charged(measures, budget):
+    bounds = {"person": (0, 500)}
+    with opened(budget=budget, bounds=bounds) as one:
+        answer = one.sql(f"SELECT {measures} FROM t", **priced_at(budget))
+        assert answer.rows[0][0] is not None
+        assert [entry.kind for entry in one.ledger.entries()][-1] == "answered"
+
+
+def priced_at(budget):
+    return {"rho": 10} if isinstance(budget, sf.ZCDP) else {"epsilon": 20}
+
+
+def test_blocks_have_one_order_and_an_accuracy_of_their_own():
+    other = FRAME.assign(x=FRAME.x + 1)
+    facts = {"name": "t", "unit": "row", "bounds": {"x": (0, 10)}, "budget": sf.PureDP(10)}
+    with sf.Session([FRAME, other], **facts) as one:
+        both = one.sql(MEN, epsilon=1, blocks=["main", "block 2"])
+        assert one.sql(MEN, epsilon=1, blocks=["block 2", "main"]).value == both.value
+        one.sql(MEN, epsilon=9, blocks=["main"])
+        assert one.sql("SELECT AVG(x) FROM t", accuracy=1, blocks=["block 2"]).value is not None
+
+
+def test_what_is_refused_together_was_not_given_again():
+    with opened(budget=sf.PureDP(1)) as one:
+        one.sql(MEN, epsilon=1)
+        with pytest.raises(sf.BudgetExceeded):
+            one.together([MEN, WOMEN], epsilon=1)
+        assert "repeated" not in [entry.kind for entry in one.ledger.entries()]
+
+
+def test_too_much_delta_together_is_told_as_budget():
+    asked = [f"SELECT ward, COUNT(*) FROM t WHERE x < {n} GROUP BY ward" for n in range(1, 25)]
+    with opened(budget=sf.ApproxDP(10, 1e-3), keys={}) as one, pytest.raises(sf.BudgetExceeded):
+        one.together(asked, epsilon="0.01")
+
+
+def test_a_policy_that_is_amended_meanwhile_is_obeyed():
+    with opened(budget=sf.PureDP(1)) as one:
+        now = one.desk.now()
+        one.ledger.amend("t", policy=Geometric())
+
+        def plan(now):
+            ready = one.desk.prepared(one._posed(MEN), now, epsilon=None if used else 1)
+            used.append(ready.strategy.cost.epsilon)
+            return None, {"cost": ready.strategy.cost, "guarantee": "as priced"}
+
+        used = []
+        one.desk.charged(now, plan, blocks=("main",), question="q")
+        assert used == [1, Fraction(1, 2)]

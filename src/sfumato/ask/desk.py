@@ -131,6 +131,12 @@ class Desk:
         """State what one answer promises about one unit."""
         return strategy.guarantee(self.neighbours, self.budget(now))
 
+    def was_asked(self, blocks: Sequence[str], text: str) -> bool:
+        """Tell whether this analyst has had an answer to the same question on unchanged data."""
+        opened = self.opened
+        fingerprint = opened.fingerprint(blocks)
+        return opened.ledger.stored(opened.dataset, self.analyst, fingerprint, text) is not None
+
     def repeated(self, blocks: Sequence[str], text: str) -> str | None:
         """Find the answer that this analyst has had to the same question on unchanged data.
 

@@ -157,13 +157,17 @@ class Breakdown:
     people: bool
 
 
-def breakdown(question: Question, *, rows_are_people: bool = False) -> Breakdown:
+def breakdown(
+    question: Question, *, rows_are_people: bool = False, searched: frozenset[str] = frozenset()
+) -> Breakdown:
     """List what the measures of a question are made of.
 
     ``rows_are_people``: a person has one row in a group at most, so that counting rows is
-    counting people, and one noisy number serves both.
+    counting people, and one noisy number serves both. ``searched`` names measures whose bounds
+    are found privately: which of their totals are one must not depend on what is found, or the
+    cost would, so sums that are squared and those that are not stay apart.
     """
-    found: list[Total] = []
+    found: list[tuple[Total, str]] = []
     recipes, quantiles = [], []
     summed = {(m.term, m.where, m.bounds) for m in question.measures if m.aggregate == "sum"}
     for measure in question.measures:
@@ -172,20 +176,27 @@ def breakdown(question: Question, *, rows_are_people: bool = False) -> Breakdown
             continue
         grid = _grid(measure, centred=(measure.term, measure.where, measure.bounds) not in summed)
         everyone = (None, Total("rows")) if rows_are_people else (None,)
+        kept_apart = _family(measure) if measure.name in searched else ""
         places = tuple(
-            PEOPLE if total in everyone else _place(found, total)
+            PEOPLE if total in everyone else _place(found, total, kept_apart)
             for total in _totals(measure, grid)
         )
         recipes.append(Recipe(measure.name, measure.aggregate, measure.spelling, places, grid))
     people = any(PEOPLE in recipe.places for recipe in recipes)
-    return Breakdown(tuple(found), tuple(recipes), tuple(quantiles), people)
+    totals = tuple(total for total, _ in found)
+    return Breakdown(totals, tuple(recipes), tuple(quantiles), people)
 
 
-def _place(found: list[Total], total: Total | None) -> int:
+def _family(measure: Measure) -> str:
+    return "squared" if measure.aggregate in {"variance", "stddev"} else "plain"
+
+
+def _place(found: list[tuple[Total, str]], total: Total | None, kept_apart: str) -> int:
     assert total is not None
-    if total not in found:
-        found.append(total)
-    return found.index(total)
+    one = (total, kept_apart if total.grid is not None else "")
+    if one not in found:
+        found.append(one)
+    return found.index(one)
 
 
 def _grid(measure: Measure, *, centred: bool) -> Grid | None:

@@ -56,7 +56,7 @@ class Opened:
                 f"The dataset {self.dataset} has the blocks {', '.join(self.blocks)}, and "
                 f"{', '.join(map(repr, unknown)) or 'none'} was named."
             )
-        return tuple(dict.fromkeys(wanted))
+        return tuple(label for label in self.blocks if label in wanted)
 
     def engine_of(self, blocks: Sequence[str]) -> Engine:
         """Give an engine that reads these blocks."""

@@ -105,7 +105,7 @@ def _check_size(one: Posed) -> None:
 
 def _rows_at_least(desk: Desk, now: Situation, one: Posed, name: str) -> float:
     """Spend a little on a number that the rows of a mean are hardly ever below."""
-    amount = amount_of(desk.standing(now).remaining) / _PART
+    amount = amount_of(desk.standing(now, one.blocks).remaining) / _PART
     if amount <= 0:
         raise Unsatisfiable("Nothing is left of the budget to find out the number of rows.")
     price: dict[str, Any] = {name: amount}

@@ -82,7 +82,7 @@ def posed(
     """
     if isinstance(question, Posed):  # which anybody can make
         check_well_formed(question.question)
-        return replace(question, blocks=session.check_blocks(question.blocks))
+        return replace(question, blocks=session.check_blocks(blocks or question.blocks))
     chosen = session.check_blocks(blocks)
     if isinstance(question, str):
         given: dict[str, Any] = {

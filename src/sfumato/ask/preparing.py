@@ -73,7 +73,7 @@ class Prepared:
             for m in self.question.measures
         )
         question = replace(self.question, measures=measures)
-        wanted = replace(self.wanted, parts=_parts(question, self.bound))
+        wanted = replace(self.wanted, parts=_parts(question, self.bound, self.question))
         scaled = strategy(wanted, self.strategy.price)
         paid, charged = scaled.cost, self.strategy.cost
         if (
@@ -134,7 +134,7 @@ def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepa
             replace(m, bounds=ASSUMED) if _needs_search(m) else m for m in question.measures
         ),
     )
-    wanted = Wanted(_parts(assumed, bound), bound, finds_keys, len(searched))
+    wanted = Wanted(_parts(assumed, bound, question), bound, finds_keys, len(searched))
 
     def prepared(price: Price) -> Prepared:
         return Prepared(question, bound, wanted, strategy(wanted, price), searched)
@@ -142,8 +142,10 @@ def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepa
     return prepared
 
 
-def _parts(question: Question, bound: Bound) -> Breakdown:
-    return breakdown(question, rows_are_people=counts_people(bound))
+def _parts(question: Question, bound: Bound, asked: Question) -> Breakdown:
+    """Break a question with all its bounds down; ``asked`` is the one that lacks some."""
+    searched = frozenset(m.name for m in asked.measures if _needs_search(m))
+    return breakdown(question, rows_are_people=counts_people(bound), searched=searched)
 
 
 def _with_bounds(measure: Measure) -> Measure:

@@ -20,6 +20,7 @@ from sfumato.ask.paid import paid
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.neighbours import Row
+from sfumato.dp.rounding import stated_up
 from sfumato.errors import ParameterError
 from sfumato.govern.chain import joined
 
@@ -44,14 +45,18 @@ def answered_together(desk: Desk, asked: Sequence[Posed], **price: Any) -> list[
     texts = [one.text(desk.purpose, **price) for one in asked]
     with desk.lock:
         now = desk.now()
-        found: dict[str, Answer] = {}
+        known: dict[str, Posed] = {}
+        new: dict[str, Posed] = {}
         for one, text in zip(asked, texts, strict=True):
-            known = desk.repeated(one.blocks, text) if text not in found else None
-            if known is not None:
-                found[text] = desk.again(known, one)
-        new = {text: one for one, text in zip(asked, texts, strict=True) if text not in found}
-        if new:
-            found |= _charged(desk, now, new, price)
+            if desk.was_asked(one.blocks, text):
+                known[text] = one
+            else:
+                new[text] = one
+        found = _charged(desk, now, new, price) if new else {}
+        for text, one in known.items():
+            stored = desk.repeated(one.blocks, text)
+            assert stored is not None
+            found[text] = desk.again(stored, one)
     names = (tuple(output.name for output in outputs_of(one.question)) for one in asked)
     return [found[text].renamed(name) for text, name in zip(texts, names, strict=True)]
 
@@ -97,9 +102,13 @@ def _planned(
 
 def _stated(cost: Cost, budget: Guarantee) -> Guarantee:
     """State what all the answers promise together."""
-    delta = (
-        budget.delta if isinstance(budget, ApproxDP) and (cost.mu_squared or cost.delta) else None
-    )
+    if not isinstance(budget, ApproxDP) or not (cost.mu_squared or cost.delta):
+        return cost.guarantee(budget.neighbours)
+    delta = budget.exact_delta
+    if cost.delta >= delta:  # which the ledger refuses, in words about the budget
+        return ApproxDP(
+            stated_up(cost.epsilon), stated_up(cost.delta), neighbours=budget.neighbours
+        )
     return cost.guarantee(budget.neighbours, delta=delta or None)
 
 

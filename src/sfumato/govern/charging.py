@@ -112,7 +112,7 @@ def _check_rules(connection: Connection, now: Situation, wanted: Charge) -> None
                 "one with Ledger.add_block."
             )
     if wanted.position is None and not isinstance(registration.policy, Free):
-        raise GovernanceError(
+        raise PositionMoved(
             f"The policy of {wanted.dataset!r} ({registration.policy}) goes by the number of "
             "earlier questions, so a charge states the position it was planned for."
         )
