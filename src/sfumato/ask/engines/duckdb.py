@@ -9,7 +9,6 @@ leaves this module.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -178,7 +177,11 @@ class DuckDBEngine:
             return aggregate_bounded(self._cursor(), request, self._facts)
 
     def fingerprint(self) -> str:
-        """Give a text that changes when a row of a table changes, of a public one too."""
+        """Give a text that changes when a row of a table changes, of a public one too.
+
+        It says nothing of the machine: a file has the same wherever it was loaded or scanned in
+        place. There it is kept until the size or the time of a file changes.
+        """
         files = self._in_place.values()
         state = tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in files)
         if self._fingerprint is None or self._fingerprint[0] != state:
@@ -186,14 +189,10 @@ class DuckDBEngine:
         return self._fingerprint[1]
 
     def _content(self) -> str:
-        found: list[tuple[TableFacts, list[Any]]] = []
-        for name, facts in self._facts.items():
-            if name in self._in_place:
-                with self._in_place[name].open("rb") as file:
-                    digest = hashlib.file_digest(file, "sha256").hexdigest()
-                found.append((facts, [int(digest, 16)]))
-            else:
-                found.append((facts, list(self._rows(fingerprint_plan(facts))[0])))
+        """Hash the rows, in memory or in a scan of the file, so that both give one text."""
+        found = [
+            (facts, list(self._rows(fingerprint_plan(facts))[0])) for facts in self._facts.values()
+        ]
         return fingerprint_of(found)
 
     def close(self) -> None:
