@@ -223,3 +223,47 @@ def test_an_engine_error_quotes_nothing(csv, monkeypatch):
     assert "it's" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+EDGES = {
+    "UBIGINT": (0, 2**63 - 1, 2**63, 2**64 - 1),
+    "HUGEINT": (-(2**127), -(2**63), 2**63, 2**127 - 1),
+    "UHUGEINT": (0, 2**63, 2**127 - 1, 2**127, 2**128 - 1),
+    "DECIMAL(38,0)": (1 - 10**38, -(2**63), 2**63, 10**38 - 1),
+    "DECIMAL(38,1)": (1 - 10**37, 10**37 - 1),
+    "FLOAT": (-(2**127), 2**63, 2**127),
+    "DOUBLE": (-(2**1000), 2**63, 2**1000),
+    "BIGNUM": (-(10**400), -(2**63) - 1, 2**63, 10**400),
+    "BIGINT": (-(2**63), 2**63 - 1),
+}
+
+
+@pytest.mark.parametrize("in_place", [False, True], ids=["loaded", "in place"])
+@pytest.mark.parametrize("type_", EDGES)
+def test_no_cell_of_a_type_of_numbers_makes_the_engine_raise(
+    tmp_path, monkeypatch, type_, in_place
+):
+    """An error would tell of one row whether it is asked about."""
+    file = tmp_path / "n.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        cells = ", ".join(f"('{n}'::{type_})" for n in (5, *EDGES[type_]))
+        connection.execute(f"CREATE TABLE t AS SELECT * FROM (VALUES {cells}) AS v(n)")
+    if in_place:
+        monkeypatch.setattr(duckdb_engine, "memory", lambda: 0)
+    engine = DuckDBEngine.open(file, table="t", types={"n": "integer"})
+    assert bool(engine._in_place) is in_place
+    assert counts(engine, "n") == expected(type_)
+    for kind in ("real", "text", "boolean"):
+        other = DuckDBEngine.open(file, table="t", types={"n": kind})
+        assert len(other.fingerprint()) == 64  # which has read every cell
+
+
+def expected(type_):
+    """Clamp to 64 bits, by the largest double for doubles; an endless number is NULL there."""
+    most = 2**63 - 1024 if type_ in {"FLOAT", "DOUBLE"} else 2**63 - 1
+    least = -(2**63) if type_ == "BIGINT" else -most
+    found = {5: 1}
+    for n in EDGES[type_]:
+        cell = None if type_ == "BIGNUM" else max(least, min(n, most))
+        found[cell] = found.get(cell, 0) + 1
+    return found

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 _DATABASES = {".duckdb", ".ddb", ".db"}
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-_WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
+_UNSIGNED = {"UBIGINT", "UHUGEINT"}
+_WIDE = {*_UNSIGNED, "HUGEINT"}
+_ENDLESS = "BIGNUM"  # whose casts to numbers fail, a try_cast too; its texts do not
 _REAL = {"FLOAT", "DOUBLE"}
 _MOST, _MOST_DOUBLE = 2**63 - 1, 2**63 - 1024
 """The largest whole number of 64 bits, and the largest that is a double."""
@@ -211,6 +213,7 @@ def typed_cells(stored: Stored, kinds: Mapping[str, Kind], person: str | None) -
 def _typed(column: str, stored: Stored, kind: Kind, *, person: bool) -> str:
     name, type_ = quoted(column), stored.types[column]
     cell = f"nullif({name}, '')" if stored.texts else name
+    cell = f"CAST({name} AS VARCHAR)" if type_ == _ENDLESS else cell
     if person and type_ in _REAL:
         return _named_by_double(f"CAST({name} AS DOUBLE)", kind)
     if kind == "integer" and (type_ in _WIDE or type_ in _REAL or type_.startswith("DECIMAL(")):
@@ -227,9 +230,12 @@ def _whole(name: str, type_: str) -> str:
     """Read numbers as whole ones of 64 bits; those beyond are as large as these can be."""
     if _small(type_):
         return f"CAST({name} AS BIGINT)"
+    wide = "DOUBLE" if type_ in _REAL else "UHUGEINT" if type_ in _UNSIGNED else "HUGEINT"
     most = _MOST_DOUBLE if type_ in _REAL else _MOST
-    cell = f"try_cast({name} AS HUGEINT)" if type_.startswith("DECIMAL(") else name
-    near = f"least(greatest({cell}, -{most}), {most})"
+    least = 0 if type_ in _UNSIGNED else -most
+    near = (  # all three of one type, since finding a common one is a cast that may fail
+        f"least(greatest(CAST({name} AS {wide}), CAST({least} AS {wide})), CAST({most} AS {wide}))"
+    )
     whole = f"CASE WHEN {name} IS NOT NULL THEN try_cast({near} AS BIGINT) END"
     return f"CASE WHEN NOT isnan({name}) THEN {whole} END" if type_ in _REAL else whole
 
