@@ -3,8 +3,8 @@
 Contract: :func:`normal_text` writes an expression so that expressions with one text have one value
 on every row. The rewritings, each an identity of three-valued logic or of doubles:
 
-* parts without columns are computed; literals are written as the doubles they denote, and beyond
-  ±2^53, where whole numbers need not be doubles, as they are;
+* parts without columns are computed; numbers are written exactly, 0.5 and 1/2 alike, since a whole
+  number is compared with a literal and not with the double next to it;
 * NOT moves inwards: ¬(a < b) is a ≥ b, ¬(a ∧ b) is ¬a ∨ ¬b (NULL stays NULL in all of them);
 * AND and OR are flat, sorted and without repetition; TRUE and FALSE are left out or decide;
 * a > b is b < a; the sides of =, <>, + and * are sorted; IN is a list of equalities;
@@ -17,6 +17,7 @@ import datetime as dt
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _TURNED = {">": "<", ">=": "<="}
+_DIGITS = 1100  # of a decimal; a double has 767 at most, and other numbers are fractions beyond
 
 
 @dataclass(frozen=True)
@@ -187,14 +189,14 @@ def _column(column: Column, names: Names) -> str:
 
 
 def bounds_text(bounds: Bounds | None) -> str:
-    """Write bounds, as the doubles they are used as."""
+    """Write bounds."""
     if bounds is None:
         return ""
     return f"[{value_text(bounds[0])}, {value_text(bounds[1])}]"
 
 
 def value_text(value: Any) -> str:
-    """Write a literal; numbers as doubles, so that 0.5 and 1/2 are one, while these are exact."""
+    """Write a literal; one text has one value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -203,9 +205,21 @@ def value_text(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, dt.date):
         return f'date("{value.isoformat()}")'
-    if abs(value) > LARGEST_PLAIN:
-        return str(value)
-    return repr(float(value) + 0.0)
+    return _number_text(Fraction(value))
+
+
+def _number_text(value: Fraction) -> str:
+    """Write a number exactly: short as a double where that has its value, else with all digits."""
+    if abs(value) <= LARGEST_PLAIN:
+        short = repr(float(value))
+        if Fraction(short) == value:
+            return short
+    above, below = Decimal(value.numerator), Decimal(value.denominator)
+    with localcontext(Context(prec=_DIGITS, traps=[Inexact])):
+        try:
+            return f"{above / below:f}"
+        except Inexact:
+            return f"{above}/{below}"
 
 
 def _computed(expression: Expression) -> Expression:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 _TOKEN = re.compile(
-    r'\s*("(?:[^"\\]|\\.)*"|sha256\([0-9a-f]+\)|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?'
+    r'\s*("(?:[^"\\]|\\.)*"|sha256\([0-9a-f]+\)|-?\d+/\d+|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?'
     r"|[A-Za-z_]\w*|<=|>=|<>|->|[(){}\[\],;:=<>+*/-])"
 )
 _SIGNS = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/"})
@@ -183,8 +183,8 @@ class _Reader:
         return ReadMeasure(aggregate, of, within, order, tuple(where))
 
     def fraction(self) -> str:
-        above = self.take()
-        return f"{float(above) / float(self.take()):.6g}" if self.if_next("/") else number(above)
+        above, _, below = self.take().partition("/")
+        return f"{float(above) / float(below):.6g}" if below else number(above)
 
     # -- terms --------------------------------------------------------------------------
 

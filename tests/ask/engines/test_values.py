@@ -182,3 +182,12 @@ def test_a_unique_public_number_meets_no_row_twice():
     with sf.Session({"x": [1e17]}, public=public, **facts) as one:
         answer = one.sql("SELECT COUNT(*) FROM t JOIN p ON t.x = p.code", epsilon=1000)
         assert answer.rows == ((1,),)
+
+
+def test_two_literals_with_one_double_have_two_answers():
+    near = "SELECT COUNT(*) FROM t WHERE n > 0.99999999999999999999"
+    one = sf.Session({"n": [1, 2, 3, 4]}, unit="row", budget=sf.PureDP(10_000), name="t")
+    plain = "SELECT COUNT(*) FROM t WHERE n > 1"
+    assert [a.value for a in one.together([plain, near], epsilon=1000)] == [3, 4]
+    apart = [one.sql(text, epsilon=500) for text in (plain, near)]
+    assert [(a.value, a.stored) for a in apart] == [(3, False), (4, False)]

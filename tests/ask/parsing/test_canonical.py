@@ -14,8 +14,9 @@ from strategies_of_questions import conditions, numbers, rows
 from sfumato.ask.canonical import canonical
 from sfumato.ask.evaluating import evaluate
 from sfumato.ask.language import Column, Compare, Constant, IsNull, Logic, Not, OneOf
-from sfumato.ask.normal import normal_text
+from sfumato.ask.normal import normal_text, value_text
 from sfumato.ask.parsing import parse
+from sfumato.ask.question_words import readable
 
 
 def text(sql, **given):
@@ -211,6 +212,35 @@ def test_equal_texts_mean_equal_values():
 
     check()
     assert collisions > 50
+
+
+NEAR = [Fraction(base) + sign * tiny
+        for base in ("0", "1", "0.1", "-2.5", str(2**53), str(2**53 + 1), str(10**30))
+        for tiny in (Fraction(0), Fraction(1, 10**25), Fraction(1, 3 * 10**20))
+        for sign in (1, -1)]  # fmt: skip
+NEAR += [Fraction(0.1), Fraction(1, 3), Fraction(1 / 3), Fraction(2**0.5), Fraction(5e-324)]
+
+
+def test_a_literal_is_written_exactly():
+    """A whole number is compared with what was written, and not with the double next to it."""
+    written = {value: value_text(value) for value in NEAR}
+    assert len(set(written.values())) == len(set(NEAR))
+    assert all(Fraction(found) == value for value, found in written.items())
+    assert [value_text(v) for v in (1, Fraction(1, 2), Fraction("0.1"), 2**53 + 1)] == [
+        "1.0", "0.5", "0.1", "9007199254740993",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", ["age > {}", "age <> {}", "age IN ({}, 7)",
+                                       "LEAST(age, {}) = 1"])  # fmt: skip
+def test_numbers_with_one_double_are_two_questions(condition):
+    texts = [
+        text(f"SELECT COUNT(*) FROM visits WHERE {condition.format(literal)}")
+        for literal in ("1", "0.99999999999999999999", "1.00000000000000000001", "1.00")
+    ]
+    assert len(set(texts)) == 3
+    assert texts[0] == texts[3]
+    assert "0.99999999999999999999" in readable(texts[1])
 
 
 @settings(max_examples=100, deadline=None)
