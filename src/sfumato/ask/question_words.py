@@ -87,11 +87,17 @@ def _amount(text: str) -> str:
 
 
 def readable(canonical: str) -> str:
-    """Write a canonical question in the manner of SQL; as it is, if it cannot be read."""
+    """Write a canonical question in the manner of SQL; as it is, if it cannot be read.
+
+    A text that has the grammar may still lack what a word needs: a source of a filter, a digit of
+    an escape, a divisor, the other half of a character.
+    """
     try:
-        return _question(read_back(canonical))
-    except (Unreadable, RecursionError):
+        words = _question(read_back(canonical))
+        words.encode()
+    except (ValueError, LookupError, ArithmeticError, RecursionError):
         return canonical
+    return words
 
 
 def _question(one: ReadQuestion) -> str:

@@ -111,3 +111,39 @@ def test_a_column_named_like_a_measure_is_a_column():
     assert readable(text) == (
         "SELECT m0, SUM(CLAMP(public0, 0, 1)) FROM k0 WHERE k0 = 1 GROUP BY m0"
     )
+
+
+HALF_TRUE = [
+    '{from: filter(sc, n("t")); keys: []; measures: [(count)]; show: [m0]}',
+    '{from: scan("a\\q"); keys: []; measures: [(count)]; show: [m0]}',
+    '{from: scan("\\ud800"); keys: []; measures: [(count)]; show: [m0]}',
+    '{from: scan("t"); measures: [(quantile of "x":real order 1/0)]}',
+    '{from: scan("t"); measures: [(quantile of "x":real order x/y)]}',
+    '{from: join_public0(scan("t")); show: [like("x")]}',
+    "{from: filter(); show: []}",
+    '{from: scan("t"); show: [not()]}',
+]
+
+
+@pytest.mark.parametrize("text", HALF_TRUE)
+def test_a_text_that_lacks_something_is_shown_as_it_is(text):
+    whole = json.dumps({"question": text, "price": {"epsilon": "1/10"}, "blocks": ["main"]})
+    (found,) = in_words(whole)
+    assert (found.question, found.price) == (text, "ε = 0.1")
+
+
+def test_no_broken_text_makes_words_fail():
+    rng = random.Random(4)
+    pieces = ["", "(", ")", '"', "{", "[", ", ", "null", "1", '\\"', ";", "/0", "\\u", "not(", ": "]
+    for text in GOLDEN * 8:
+        broken = list(text)
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(broken))
+            broken[at : at + rng.randint(0, 4)] = rng.choice(pieces)
+        changed = "".join(broken)
+        words = readable(changed)
+        assert words == changed or words.startswith("SELECT ")
+        outer = json.dumps({"question": changed, "price": {"epsilon": "1/10"}, "blocks": ["main"]})
+        cut = rng.randrange(len(outer))
+        for whole in (outer, outer[:cut], f"[{json.dumps(outer)}, {json.dumps(outer[:cut])}]"):
+            assert all(isinstance(str(one), str) for one in in_words(whole))
