@@ -2,12 +2,13 @@
 
 Contract: chosen from public bounds and the kind of the term alone. Whole numbers within whole
 bounds keep step 1 as long as their range allows, so that sums of them are exact. Other values are
-rounded to one part in 2⁴⁵ of the reach of their bounds, and to one in 2³⁰ where they are squared.
+rounded to one part in 2⁴⁴ of the reach of their bounds or finer, and to one in 2²⁹ where they are
+squared.
 
-Bits. A number of a sum is below 2⁴⁶ and there are at most ``MOST_ROWS`` = 2³³ rows, so sums stay
-below 2⁷⁹: 127 bits (DuckDB), 38 digits (Spark) and DECIMAL (Postgres) hold them, and so do the two
-halves of the compiled kernel. Squares are below 2⁶², which is what the kernel multiplies in, and
-their sums below 2⁹⁵. The doubles on the way are whole up to 2⁵², also after ½ was added.
+Bits. A number of a sum is at most 2⁴⁶ and there are at most ``MOST_ROWS`` = 2³³ rows, so sums stay
+within 2⁷⁹: 127 bits (DuckDB), 38 digits (Spark) and DECIMAL (Postgres) hold them, and so do the two
+halves of the compiled kernel. Squares are at most 2⁶², and the kernel multiplies in 63 bits; their
+sums are within 2⁹⁵. The doubles on the way are whole up to 2⁵², also after ½ was added.
 
 All rows may round the same way. :func:`rounding` says how far one value can be off, and the
 intervals of answers count it.
@@ -54,7 +55,7 @@ def grid_for(bounds: Bounds, kind: Kind, *, centred: bool, squared: bool = False
         return Grid((low, high), Fraction(1), centre)
     digits = _FINE_SQUARED if squared else _FINE
     power = (math.floor(math.log2(reach)) if reach else 0) - digits
-    fine = max(power or -1, _FINEST)  # step 1 says that values are whole
+    fine = max(power or 1, _FINEST)  # step 1 says that values are whole, and ½ takes a bit more
     return Grid((low, high), Fraction(2) ** fine, centre)
 
 
@@ -62,7 +63,7 @@ def rounding(grid: Grid) -> float:
     """Give the farthest that a clamped value can be from the point it is rounded to.
 
     Step 1 is for whole numbers only, which are their own points. Otherwise the value less the
-    centre is below 2⁴⁷ steps, so that its double is off by at most 2⁻⁷ of a step, and by as much
+    centre is at most 2⁴⁶ steps, so that its double is off by at most 2⁻⁷ of a step, and by as much
     again once ½ is added.
     """
     return 0.0 if grid.step == 1 else _OFF * float(grid.step)

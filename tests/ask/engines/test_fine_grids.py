@@ -56,6 +56,20 @@ def test_fine_grids_and_days_are_summed_exactly(open_on):
         ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("squared", "bits"), [(False, 46), (True, 31)])
+@pytest.mark.parametrize("centred", [False, True])
+def test_numbers_of_a_grid_have_the_bits_that_engines_count_on(squared, bits, centred):
+    ends = {F(2) ** p + nudge for p in range(-60, 53) for nudge in (0, F(2) ** (p - 20), F(1, 4))}
+    for kind in ("real", "integer"):
+        for high in sorted(ends):
+            for low in (-high, F(0)):
+                grid = grid_for((low, high), kind, centred=centred, squared=squared)
+                whole = high.denominator == 1 and kind == "integer"
+                assert grid.most <= 2**bits
+                assert whole or grid.most >= 2 ** (bits - 2)  # and as fine as that allows
+                assert grid.step != 1 or whole
+
+
 def number(grid):
     low, high = (float(end) for end in grid.bounds)
     return lambda value: grid.number(min(max(value, low), high))
