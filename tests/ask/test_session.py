@@ -198,6 +198,16 @@ def test_the_same_question_is_answered_again_for_nothing(one):
     assert one.spent.epsilon == 1
 
 
+def test_the_notes_of_an_answer_given_again_speak_of_the_names_at_hand(one):
+    question = "SELECT ward, SUM(cost) AS {}, MEDIAN(cost) AS {} FROM visits GROUP BY ward"
+    first = one.sql(question.format("a", "a_b"), epsilon=1)
+    assert {note.split()[0] for note in first.notes} == {"a:", "a_b", "a_b:"}
+    again = one.sql(question.format("a_b", "c"), epsilon=1)
+    assert again.stored
+    fresh = session().sql(question.format("a_b", "c"), epsilon=1)
+    assert again.notes == fresh.notes
+
+
 def test_another_price_another_question_and_another_accuracy_pay(one):
     one.sql(COUNT, epsilon=1)
     assert not one.sql(COUNT, epsilon=2).stored

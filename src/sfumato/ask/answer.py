@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from sfumato.dp.guarantees import Guarantee
 
 
+_SAID_OF_A_COLUMN = (": ", " is the quantile of ", " has no value: ")
+"""How notes go on that begin with the name of a column."""
+
+
 def check_confidence(confidence: object) -> None:
     """Refuse what is no probability strictly between 0 and 1."""
     if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
@@ -181,6 +185,7 @@ class Answer:
         return replace(
             self,
             columns=columns,
+            notes=tuple(_renamed_note(note, new) for note in self.notes),
             keys=tuple(new[key] for key in self.keys),
             measures={new[name]: one for name, one in self.measures.items()},
             ranges={new[name]: one for name, one in self.ranges.items()},
@@ -227,6 +232,14 @@ class Answer:
         from sfumato.report.answer_picture import picture  # noqa: PLC0415 - loaded when shown
 
         return picture(self, confidence)
+
+
+def _renamed_note(note: str, new: Mapping[str, str]) -> str:
+    """Let a note that begins with the name of a column begin with its new one."""
+    for old in sorted(new, key=len, reverse=True):
+        if note.startswith(tuple(old + said for said in _SAID_OF_A_COLUMN)):
+            return new[old] + note[len(old) :]
+    return note
 
 
 @dataclass(frozen=True)
