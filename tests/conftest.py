@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import uuid
@@ -17,6 +18,12 @@ import throwaway_postgres
 # How long an example takes says nothing about what is tested when other programs run beside it.
 settings.register_profile("sfumato", deadline=None)
 settings.load_profile("sfumato")
+
+
+def pytest_collection_finish(session):  # noqa: ARG001 - the hook's name for it
+    """Spare the collector of garbage the thousands of tests, which live until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config):
