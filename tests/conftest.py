@@ -20,7 +20,7 @@ settings.register_profile("sfumato", deadline=None)
 settings.load_profile("sfumato")
 
 
-def pytest_collection_finish(session):  # noqa: ARG001 - the hook's name for it
+def pytest_collection_finish(session):
     """Spare the collector of garbage the thousands of tests, which live until the end."""
     gc.collect()
     gc.freeze()
