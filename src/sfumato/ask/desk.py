@@ -180,14 +180,16 @@ class Desk:
         scope = self._deciding_scope(now)
         return {"scope": scope, "position": now.position(scope, blocks)}
 
-    def answered(self, one: Posed, text: str, prepared: Prepared, guarantee: Guarantee) -> Answer:
+    def answered(
+        self, one: Posed, text: str, prepared: Prepared, guarantee: Guarantee, receipt: Receipt
+    ) -> Answer:
         """Ask the engine, now that the charge is durable."""
         found = numbers(prepared, self.opened.engine_of(one.blocks), self.opened.salt)
         return Answer(
             question=text,
             guarantee=guarantee,
             cost=prepared.strategy.cost,
-            standing=self.standing(self.now(), one.blocks),
+            standing=self.standing(receipt.after, one.blocks),
             kind=self.opened.kind,
             **composed(found),
         )
@@ -208,6 +210,6 @@ class Desk:
 
         (ready, promised), receipt = self.charged(now, plan, blocks=one.blocks, question=text)
         ledger = self.opened.ledger
-        answer = paid(ledger, receipt, lambda: self.answered(one, text, ready, promised))
+        answer = paid(ledger, receipt, lambda: self.answered(one, text, ready, promised, receipt))
         ledger.settle(receipt, dumped(answer))
         return answer

@@ -183,7 +183,7 @@ class Session:
         names the blocks of rows it is about, as ``session.blocks`` lists them; all if absent.
         """
         one = self._posed(question, bounds, keys, blocks)
-        return self.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
+        return self.desk.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
 
     def table(self, name: str | None = None) -> Any:
         """Begin a question in Python about a table; the dataset's own when none is named."""

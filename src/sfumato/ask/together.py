@@ -76,7 +76,7 @@ def _charged(
 
     def work() -> list[Answer]:
         return [
-            desk.answered(one, text, prepared, promised)
+            desk.answered(one, text, prepared, promised, receipt)
             for text, one, (prepared, promised) in zip(texts, asked, ready, strict=True)
         ]
 

@@ -22,14 +22,14 @@ from sfumato.govern.limits import check
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
 from sfumato.govern.registering import MAIN, known_blocks
-from sfumato.govern.situation import read
+from sfumato.govern.situation import Situation, read
 from sfumato.govern.statements import Statement, batched
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sfumato.dp.accounting.costs import Cost, Spent
-    from sfumato.govern.situation import Key, Situation
+    from sfumato.govern.situation import Key
 
 __all__ = ["Charge", "PositionMoved", "Receipt", "charge"]
 
@@ -74,11 +74,12 @@ class Charge:
 
 @dataclass(frozen=True)
 class Receipt:
-    """Proof that a charge is on disk: its entry's number and hash."""
+    """Proof that a charge is on disk: its entry's number and hash, and what stands after it."""
 
     number: int
     hash: str
     charge: Charge
+    after: Situation
 
 
 def charge(connection: Connection, wanted: Charge) -> Receipt:
@@ -93,7 +94,7 @@ def charge(connection: Connection, wanted: Charge) -> Receipt:
         reached("charge-appended")
         _keep(connection, wanted.dataset, totals)
     reached("charge-counted")
-    return Receipt(entry.number, entry.hash, wanted)
+    return Receipt(entry.number, entry.hash, wanted, Situation(now.registration, totals))
 
 
 def spent_text(spent: Spent) -> str:

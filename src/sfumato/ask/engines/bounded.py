@@ -69,9 +69,14 @@ def aggregate_bounded(
     if not ACCOUNT.worth(_SECONDS + _SECONDS_PER_ROW * sum(batch.rows for batch in pieces)):
         _close(pieces)
         return None
+    return _summed(pieces, _shape(request, layout), bound, request.salt)
+
+
+def _summed(pieces: list[Batch], *shape: Any) -> Aggregates:
+    """Add up what was gathered, in the compiled kernel."""
     from sfumato.ask.engines.bounded_summing import bounded_totals  # noqa: PLC0415 - loads numba
 
-    return bounded_totals(pieces, _shape(request, layout), bound, request.salt)
+    return bounded_totals(pieces, *shape)
 
 
 def _narrow(request: Request) -> bool:
