@@ -266,6 +266,11 @@ def session(file):
         ledger=f"{file}.{os.getpid()}.sqlite",
     )
     number = iter(range(100))
+    known = asked.estimate(
+        "SELECT grp, COUNT(*) AS n, SUM(value) AS s FROM visits GROUP BY grp",
+        epsilon=1,
+        keys={"grp": list(range(1000))},
+    )
 
     def answer():  # another constant each time, or the stored answer would be given
         sql = (
@@ -281,6 +286,7 @@ def session(file):
     meter.tell(
         groups=len(answered.table),
         sigma=float(high - low) / 2 / 1.959964,
+        sigma_of_known_keys=known.errors["n"] / 1.959964,
         threshold=threshold,
         released=answered.column("grp"),
     )
