@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import uuid
 from pathlib import Path
 
 import pytest
@@ -33,21 +32,25 @@ def pytest_configure(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give all tests that ask Spark to one worker, so that one JVM serves them all.
+    """Give a file of tests to one worker, and all that ask Spark to one, so that one JVM serves.
 
-    Tests of an engine's conformance share what is dear to make, so a file of them stays together.
+    Tests of a file share what is dear to make: fixtures, tables, compiled kernels; two workers that
+    began it together would make all of it twice. Only files of few and long tests are shared out.
     (The mark ``xdist_group`` would say it, but not every version of pytest lets xdist read it.)
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    together = ("test_duckdb.py", "test_kit.py", "test_postgres.py")
+    shared_out = (
+        "docs/test_examples.py", "release/test_every_algorithm.py",
+        "audit_check/test_no_false_alarms.py", "audit_check/test_weaknesses.py",
+    )  # fmt: skip
 
     class OneJvm(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
             if "/ask/engines/" in file and "spark" in nodeid:
                 return "spark"
-            return file if "/ask/engines/" in file and file.endswith(together) else nodeid
+            return nodeid if file.endswith(shared_out) else file
 
     return OneJvm(config, log)
 
@@ -86,8 +89,19 @@ def postgres_url(postgres_server):
         yield address
 
 
-@pytest.fixture
-def fresh_postgres_url(postgres_server):
-    """Give the address of an empty database that is dropped after the test."""
-    with throwaway_postgres.database(postgres_server, f"test_{uuid.uuid4().hex}") as address:
+@pytest.fixture(scope="session")
+def emptied_postgres_url(postgres_server):
+    name = f"emptied_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+    with throwaway_postgres.database(postgres_server, name) as address:
         yield address
+
+
+@pytest.fixture
+def fresh_postgres_url(emptied_postgres_url):
+    """Give the address of an empty database.
+
+    It is emptied after the test, which takes milliseconds; to make another takes a third of a
+    second.
+    """
+    yield emptied_postgres_url
+    throwaway_postgres.empty(emptied_postgres_url)

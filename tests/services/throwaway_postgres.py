@@ -88,6 +88,25 @@ def database(server: str, name: str):
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+def empty(address: str) -> None:
+    """Disconnect all others from a database, and drop everything that was made in it."""
+    import psycopg
+    from psycopg import sql
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        made = connection.execute(
+            "SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' "
+            "AND nspname <> 'information_schema'"
+        ).fetchall()
+        for (schema,) in made:
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
+        connection.execute("CREATE SCHEMA public")
+
+
 def _start(home: Path) -> str:
     programs = _programs()
     cluster = home / "cluster"

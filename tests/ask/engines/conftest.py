@@ -6,6 +6,12 @@ import shutil
 
 import pytest
 
+JVM = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewSize=500m -XX:MetaspaceSize=256m "
+    "-XX:ReservedCodeCacheSize=160m"  # what is compiled for these tests hardly fits in 48 MB
+)
+"""Little compiling and little collecting: the machine's other core is busy with other tests."""
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
@@ -23,7 +29,8 @@ def spark(tmp_path_factory):
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={place} -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={place} {JVM}",
+        "spark.buffer.pageSize": "256k",  # every sort and every join takes a page and fills it
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",  # compiling would take most of the time
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
