@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,10 @@ import throwaway_postgres
 # How long an example takes says nothing about what is tested when other programs run beside it.
 settings.register_profile("sfumato", deadline=None)
 settings.load_profile("sfumato")
+
+# Ledgers that no test names lie in the data directory of the user, whose own must stay as they are.
+_DATA = tempfile.TemporaryDirectory(prefix="sfumato-tests-")
+os.environ["XDG_DATA_HOME"] = _DATA.name
 
 
 def pytest_collection_finish(session):
