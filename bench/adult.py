@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.anonymize.problem import Problem
-from sfumato.data.frequency import FrequencyTable
-from sfumato.data.hierarchy import Hierarchy
+from sfumato.anonymize.tables.problem import Problem
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.tables.frequency import FrequencyTable
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 QUASI = (

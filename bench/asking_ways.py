@@ -32,8 +32,8 @@ CLAMPED = f"greatest(least(value, {HIGH}), 0)"
 
 
 def request(ids="integer"):
-    from sfumato.ask.language import Column, Key, Scan
-    from sfumato.ask.request import Grid, GroupsBound, Request, Total
+    from sfumato.ask.language.language import Column, Key, Scan
+    from sfumato.ask.language.request import Grid, GroupsBound, Request, Total
 
     group = Column("grp", "integer")
     value = Column("value", "real", (Fraction(0), Fraction(HIGH)))
@@ -44,7 +44,7 @@ def request(ids="integer"):
 
 
 def facts(ids):
-    from sfumato.ask.language import TableFacts
+    from sfumato.ask.language.language import TableFacts
 
     columns = request(ids).relation.columns
     return {"visits": TableFacts("visits", columns, person="person")}
@@ -113,8 +113,8 @@ def kernel_in_place(file):
 
 
 def plan_windows(file):
-    from sfumato.ask.engines.dialects import printed
-    from sfumato.ask.plan import plan
+    from sfumato.ask.plan.dialects import printed
+    from sfumato.ask.plan.plan import plan
 
     connection = loaded(file)
     sql = printed(plan(request(), facts("integer")), "duckdb")

@@ -19,13 +19,13 @@ import numpy as np
 
 import adult
 import rivals
-from sfumato.anonymize.algorithms.cell_suppression import suppress_cells
-from sfumato.anonymize.algorithms.clustering import cluster
-from sfumato.anonymize.algorithms.mondrian import partition
-from sfumato.anonymize.algorithms.specialization import specialize
-from sfumato.anonymize.closeness import TCloseness
-from sfumato.anonymize.definitions import KAnonymity
-from sfumato.anonymize.diversity import DistinctLDiversity, EntropyLDiversity
+from sfumato.anonymize.definitions.closeness import TCloseness
+from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.diversity import DistinctLDiversity, EntropyLDiversity
+from sfumato.anonymize.tables.algorithms.bottom_up.clustering import cluster
+from sfumato.anonymize.tables.algorithms.cell_suppression import suppress_cells
+from sfumato.anonymize.tables.algorithms.top_down.mondrian import partition
+from sfumato.anonymize.tables.algorithms.top_down.specialization import specialize
 
 FAMILIES = {
     "mondrian, strict": partition,

@@ -13,10 +13,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import adult
-from sfumato.anonymize.algorithms.local import recode
-from sfumato.anonymize.closeness import TCloseness
-from sfumato.anonymize.definitions import KAnonymity
-from sfumato.anonymize.diversity import DistinctLDiversity
+from sfumato.anonymize.definitions.closeness import TCloseness
+from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.diversity import DistinctLDiversity
+from sfumato.anonymize.tables.algorithms.local.local import recode
 
 WITH_SALARY = tuple("salary-class" if name == "occupation" else name for name in adult.QUASI)
 CASES = (

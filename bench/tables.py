@@ -22,8 +22,8 @@ import numpy as np
 import adult
 import rivals
 import sfumato
-from sfumato.anonymize.algorithms import lattice
-from sfumato.anonymize.definitions import KAnonymity
+from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.tables.algorithms.full_domain import lattice
 
 RUNS = 10
 NINE = (*adult.QUASI, "salary-class")

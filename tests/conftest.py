@@ -47,7 +47,7 @@ def pytest_xdist_make_scheduler(config, log):
 
     shared_out = (
         "docs/test_examples.py", "release/test_every_algorithm.py",
-        "audit_check/test_no_false_alarms.py", "audit_check/test_weaknesses.py",
+        "claims/test_no_false_alarms.py", "claims/test_weaknesses.py",
     )  # fmt: skip
 
     class OneJvm(LoadScopeScheduling):

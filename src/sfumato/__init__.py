@@ -20,34 +20,34 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato import govern as govern
     from sfumato import local as local
     from sfumato import testing as testing
-    from sfumato.anonymize.closeness import TCloseness as TCloseness
-    from sfumato.anonymize.definitions import Definition as Definition
-    from sfumato.anonymize.definitions import KAnonymity as KAnonymity
-    from sfumato.anonymize.diversity import DistinctLDiversity as DistinctLDiversity
-    from sfumato.anonymize.diversity import EntropyLDiversity as EntropyLDiversity
-    from sfumato.anonymize.diversity import RecursiveLDiversity as RecursiveLDiversity
-    from sfumato.anonymize.likeness import BetaLikeness as BetaLikeness
-    from sfumato.anonymize.likeness import DeltaDisclosure as DeltaDisclosure
-    from sfumato.anonymize.perturbation import AddNoise as AddNoise
-    from sfumato.anonymize.perturbation import AddSynthetic as AddSynthetic
-    from sfumato.anonymize.perturbation import Microaggregate as Microaggregate
-    from sfumato.anonymize.perturbation import Swap as Swap
-    from sfumato.anonymize.perturbation import perturb as perturb
-    from sfumato.anonymize.policy import Policy as Policy
-    from sfumato.anonymize.presence import DeltaPresence as DeltaPresence
-    from sfumato.anonymize.presence import KMap as KMap
+    from sfumato.anonymize.definitions.closeness import TCloseness as TCloseness
+    from sfumato.anonymize.definitions.definition import Definition as Definition
+    from sfumato.anonymize.definitions.definition import KAnonymity as KAnonymity
+    from sfumato.anonymize.definitions.diversity import DistinctLDiversity as DistinctLDiversity
+    from sfumato.anonymize.definitions.diversity import EntropyLDiversity as EntropyLDiversity
+    from sfumato.anonymize.definitions.diversity import RecursiveLDiversity as RecursiveLDiversity
+    from sfumato.anonymize.definitions.likeness import BetaLikeness as BetaLikeness
+    from sfumato.anonymize.definitions.likeness import DeltaDisclosure as DeltaDisclosure
+    from sfumato.anonymize.definitions.presence import DeltaPresence as DeltaPresence
+    from sfumato.anonymize.definitions.presence import KMap as KMap
+    from sfumato.anonymize.loss.utility import model_loss as model_loss
+    from sfumato.anonymize.loss.utility import query_error as query_error
     from sfumato.anonymize.run import anonymize as anonymize
-    from sfumato.anonymize.utility import model_loss as model_loss
-    from sfumato.anonymize.utility import query_error as query_error
-    from sfumato.ask.fluent_terms import col as col
-    from sfumato.ask.session import Session as Session
+    from sfumato.anonymize.tables.perturb.operations import AddNoise as AddNoise
+    from sfumato.anonymize.tables.perturb.operations import AddSynthetic as AddSynthetic
+    from sfumato.anonymize.tables.perturb.operations import Microaggregate as Microaggregate
+    from sfumato.anonymize.tables.perturb.operations import Swap as Swap
+    from sfumato.anonymize.tables.perturb.operations import perturb as perturb
+    from sfumato.anonymize.tables.policy import Policy as Policy
+    from sfumato.ask.fluent.terms import col as col
+    from sfumato.ask.session.session import Session as Session
     from sfumato.audit.overlap import overlap as overlap
-    from sfumato.audit.verify import verify as verify
-    from sfumato.data.hierarchy import Hierarchy as Hierarchy
-    from sfumato.data.reading import read as read
+    from sfumato.audit.verification.verify import verify as verify
+    from sfumato.data.hierarchies.hierarchy import Hierarchy as Hierarchy
     from sfumato.data.schema import Schema as Schema
-    from sfumato.data.suggest import inspect as inspect
-    from sfumato.data.table import Table as Table
+    from sfumato.data.tables.sources import read as read
+    from sfumato.data.tables.suggestions import inspect as inspect
+    from sfumato.data.tables.table import Table as Table
     from sfumato.dp.guarantees import GDP as GDP
     from sfumato.dp.guarantees import RDP as RDP
     from sfumato.dp.guarantees import ZCDP as ZCDP
@@ -57,51 +57,51 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.dp.neighbours import Unit as Unit
     from sfumato.errors import BudgetExceeded as BudgetExceeded
     from sfumato.errors import SfumatoError as SfumatoError
-    from sfumato.govern.ledger import Ledger as Ledger
+    from sfumato.govern.ledger.ledger import Ledger as Ledger
     from sfumato.govern.limits import Limits as Limits
     from sfumato.release import Release as Release
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "AddNoise": "anonymize.perturbation",
-    "AddSynthetic": "anonymize.perturbation",
+    "AddNoise": "anonymize.tables.perturb.operations",
+    "AddSynthetic": "anonymize.tables.perturb.operations",
     "ApproxDP": "dp.guarantees",
-    "BetaLikeness": "anonymize.likeness",
+    "BetaLikeness": "anonymize.definitions.likeness",
     "BudgetExceeded": "errors",
-    "col": "ask.fluent_terms",
-    "Definition": "anonymize.definitions",
-    "DeltaDisclosure": "anonymize.likeness",
-    "DeltaPresence": "anonymize.presence",
-    "DistinctLDiversity": "anonymize.diversity",
-    "EntropyLDiversity": "anonymize.diversity",
+    "col": "ask.fluent.terms",
+    "Definition": "anonymize.definitions.definition",
+    "DeltaDisclosure": "anonymize.definitions.likeness",
+    "DeltaPresence": "anonymize.definitions.presence",
+    "DistinctLDiversity": "anonymize.definitions.diversity",
+    "EntropyLDiversity": "anonymize.definitions.diversity",
     "GDP": "dp.guarantees",
-    "Hierarchy": "data.hierarchy",
-    "inspect": "data.suggest",
-    "KAnonymity": "anonymize.definitions",
-    "KMap": "anonymize.presence",
-    "Ledger": "govern.ledger",
+    "Hierarchy": "data.hierarchies.hierarchy",
+    "inspect": "data.tables.suggestions",
+    "KAnonymity": "anonymize.definitions.definition",
+    "KMap": "anonymize.definitions.presence",
+    "Ledger": "govern.ledger.ledger",
     "Limits": "govern.limits",
     "LocalDP": "dp.guarantees",
-    "Microaggregate": "anonymize.perturbation",
-    "model_loss": "anonymize.utility",
+    "Microaggregate": "anonymize.tables.perturb.operations",
+    "model_loss": "anonymize.loss.utility",
     "overlap": "audit.overlap",
-    "perturb": "anonymize.perturbation",
-    "Policy": "anonymize.policy",
+    "perturb": "anonymize.tables.perturb.operations",
+    "Policy": "anonymize.tables.policy",
     "PureDP": "dp.guarantees",
-    "query_error": "anonymize.utility",
+    "query_error": "anonymize.loss.utility",
     "RDP": "dp.guarantees",
-    "read": "data.reading",
-    "RecursiveLDiversity": "anonymize.diversity",
+    "read": "data.tables.sources",
+    "RecursiveLDiversity": "anonymize.definitions.diversity",
     "Release": "release",
     "Schema": "data.schema",
-    "Session": "ask.session",
+    "Session": "ask.session.session",
     "SfumatoError": "errors",
-    "Swap": "anonymize.perturbation",
-    "Table": "data.table",
-    "TCloseness": "anonymize.closeness",
+    "Swap": "anonymize.tables.perturb.operations",
+    "Table": "data.tables.table",
+    "TCloseness": "anonymize.definitions.closeness",
     "Unit": "dp.neighbours",
-    "verify": "audit.verify",
+    "verify": "audit.verification.verify",
     "ZCDP": "dp.guarantees",
 }
 _ROOMS = (

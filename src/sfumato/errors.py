@@ -59,8 +59,8 @@ class ParameterError(InputError):
 class Refused(InputError):  # noqa: N818 - a verdict on the question, not a fault of the program
     """A question cannot be answered privately; nothing was charged.
 
-    ``code`` is one of :data:`sfumato.ask.refusals.REASONS`; ``nearest`` is the SQL text of the
-    nearest question that can be answered, or None.
+    ``code`` is one of :data:`sfumato.ask.language.refusals.REASONS`; ``nearest`` is the SQL text of
+    the nearest question that can be answered, or None.
     """
 
     def __init__(self, message: str, *, code: str, nearest: str | None = None) -> None:

@@ -19,7 +19,8 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package.
 
-    `homes` maps a public name to the module it lives in, relative to the package; `rooms` are
+    `homes` maps a public name to the module it lives in, relative to the package or
+    in full; `rooms` are
     submodules that are public themselves.
     """
     inside = frozenset(rooms)
@@ -28,7 +29,9 @@ def lazy_names(
         if name in inside:
             return import_module(f"{package}.{name}")
         if name in homes:
-            value = getattr(import_module(f"{package}.{homes[name]}"), name)
+            home = homes[name]
+            inner = home if home.startswith("sfumato.") else f"{package}.{home}"
+            value = getattr(import_module(inner), name)
             setattr(sys.modules[package], name, value)
             return value
         raise AttributeError(f"module {package!r} has no attribute {name!r}")

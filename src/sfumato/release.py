@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.anonymize.definitions import Definition
-    from sfumato.anonymize.problem import Problem
-    from sfumato.anonymize.recoding import Recoding
-    from sfumato.audit.verify import Verification
-    from sfumato.data.rows import Rows
+    from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.anonymize.tables.problem import Problem
+    from sfumato.anonymize.tables.recoding import Recoding
+    from sfumato.audit.verification.verify import Verification
     from sfumato.data.schema import Schema
-    from sfumato.data.table import Kind
+    from sfumato.data.tables.rows import Rows
+    from sfumato.data.tables.table import Kind
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,7 @@ class Release:
 
     def verify(self) -> Verification:
         """Check the promise from the released rows and the schema alone."""
-        from sfumato.saving import verify_rows  # noqa: PLC0415 - the audit room loads when used
+        from sfumato.release_folder import verify_rows  # noqa: PLC0415 - the audit room loads when used
 
         return verify_rows(self)
 
@@ -88,7 +88,7 @@ class Release:
     def manifest(self) -> dict[str, Any]:
         """Return what `release.json` says: everything a receiver may know."""
         from sfumato import __version__  # noqa: PLC0415 - avoids a cycle
-        from sfumato.audit.promise import to_json  # noqa: PLC0415 - loaded when used
+        from sfumato.promise import to_json  # noqa: PLC0415 - loaded when used
 
         record = self.decision.recoding.record
         return {
@@ -131,6 +131,6 @@ class Release:
         `ledger` (a Ledger or its place, where the release is recorded before it appears), `purpose`
         (one that the schema names; others are refused) and `by` (who releases).
         """
-        from sfumato.saving import save_release  # noqa: PLC0415 - loaded when used
+        from sfumato.release_folder import save_release  # noqa: PLC0415 - loaded when used
 
         return save_release(self, Path(folder), **options).path

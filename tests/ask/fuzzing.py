@@ -11,7 +11,7 @@ import polars as pl
 import random_questions as at_random
 
 import sfumato as sf
-from sfumato.ask.refusals import REASONS
+from sfumato.ask.language.refusals import REASONS
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import DataError, Refused, SfumatoError
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from scipy.stats import norm
 
-from sfumato.ask.answering import numbers
-from sfumato.ask.measuring import PEOPLE
+from sfumato.ask.answers.measurement import numbers
+from sfumato.ask.price.measures import PEOPLE
 
 
 class Recorder:

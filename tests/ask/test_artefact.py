@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.ask.answer import Answer
-from sfumato.ask.artefact import summed_half_width
-from sfumato.ask.noise import Noise
+from sfumato.ask.answers.answer import Answer
+from sfumato.ask.answers.artefact import summed_half_width
+from sfumato.ask.price.noise import Noise
 from sfumato.errors import DataError, ParameterError
 
 WARDS = ["east", "north", "south", "west"]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from small_tables import Failing, session
 
 import sfumato as sf
-from sfumato.ask.answer_tables import dumped, loaded
-from sfumato.ask.days import Day, date_of, days_of
+from sfumato.ask.answers.tables import dumped, loaded
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.evaluating import evaluate
-from sfumato.ask.language import Column, Measure, Question, Scan
+from sfumato.ask.language.days import Day, date_of, days_of
+from sfumato.ask.language.evaluation import evaluate
+from sfumato.ask.language.language import Column, Measure, Question, Scan
 from sfumato.errors import GovernanceError, ParameterError, Refused
 
 FIRST, LAST = dt.date(2024, 1, 1), dt.date(2024, 12, 31)

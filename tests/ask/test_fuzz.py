@@ -14,7 +14,7 @@ import time
 import fuzzing
 import pytest
 
-from sfumato.ask.answer import Answer
+from sfumato.ask.answers.answer import Answer
 from sfumato.errors import SfumatoError
 
 SECONDS = float(os.environ.get("SFUMATO_FUZZ_SECONDS", "2"))

@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.ask.bin_labels import number_text, read_edges, read_label, real_labels, whole_labels
-from sfumato.ask.session import Session
+from sfumato.ask.binned.bin_labels import (
+    number_text,
+    read_edges,
+    read_label,
+    real_labels,
+    whole_labels,
+)
+from sfumato.ask.session.session import Session
 from sfumato.errors import GovernanceError, ParameterError, Refused
 
 SURE = 2000  # an ε at which noise is 0, also of sums: but for one chance in e^66 where Δ is 15

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from small_tables import session
 
 import sfumato as sf
-from sfumato.ask import grids
-from sfumato.ask.answer_tables import dumped, loaded
-from sfumato.ask.deriving import enclosed, formula_of
-from sfumato.ask.evaluating import evaluate
-from sfumato.ask.grids import grid_for
-from sfumato.ask.language import Apply, Arithmetic, Case, Column, Compare, Constant
-from sfumato.ask.measuring import Recipe
-from sfumato.ask.plan import MOST_NUMBER, MOST_SQUARED
+from sfumato.ask.answers.intervals import enclosed, formula_of
+from sfumato.ask.answers.tables import dumped, loaded
+from sfumato.ask.language.evaluation import evaluate
+from sfumato.ask.language.language import Apply, Arithmetic, Case, Column, Compare, Constant
+from sfumato.ask.plan.plan import MOST_NUMBER, MOST_SQUARED
+from sfumato.ask.price import grids
+from sfumato.ask.price.grids import grid_for
+from sfumato.ask.price.measures import Recipe
 from sfumato.errors import ParameterError
 
 # -- rounding -------------------------------------------------------------------------------------

@@ -9,9 +9,22 @@ import pytest
 
 import sfumato as sf
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.language import Column, JoinPerson, JoinPublic, PerPerson, Scan, TableFacts
-from sfumato.ask.multiplying import MOST_JOINED, MOST_REPEATED, multiplied, repetition, single
-from sfumato.ask.request import Grid, Request, RowsBound, Total
+from sfumato.ask.language.language import (
+    Column,
+    JoinPerson,
+    JoinPublic,
+    PerPerson,
+    Scan,
+    TableFacts,
+)
+from sfumato.ask.language.multiplication import (
+    MOST_JOINED,
+    MOST_REPEATED,
+    multiplied,
+    repetition,
+    single,
+)
+from sfumato.ask.language.request import Grid, Request, RowsBound, Total
 from sfumato.dp.neighbours import Unit
 from sfumato.errors import Refused
 

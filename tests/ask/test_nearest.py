@@ -7,7 +7,7 @@ from small_tables import Failing, session, visits
 
 import sfumato as sf
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.refusals import REASONS
+from sfumato.ask.language.refusals import REASONS
 from sfumato.errors import Refused
 
 UNITS = {

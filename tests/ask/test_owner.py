@@ -9,10 +9,19 @@ import sqlite3
 import pytest
 
 import sfumato as sf
-from sfumato.ask.blocks import private_part
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.language import Column, Compare, Constant, Filter, Key, Measure, Question, Scan
-from sfumato.ask.posed import Posed
+from sfumato.ask.language.language import (
+    Column,
+    Compare,
+    Constant,
+    Filter,
+    Key,
+    Measure,
+    Question,
+    Scan,
+)
+from sfumato.ask.session.blocks import private_part
+from sfumato.ask.session.submission import Submission
 from sfumato.errors import DataError, GovernanceError, ParameterError, Refused
 from sfumato.govern import Fixed, Limits, Registration
 
@@ -170,18 +179,18 @@ def test_questions_posed_by_hand_are_checked_like_others():
     ill_typed = Question(Scan("t", (K, X)), (COUNT,), (Key("k", K, ("a", "a")),))
     with session() as one:
         with pytest.raises(ParameterError, match="listed once each"):
-            one.ask(Posed(ill_typed, ("main",)), epsilon=0.1)
+            one.ask(Submission(ill_typed, ("main",)), epsilon=0.1)
         with pytest.raises(ParameterError, match="'block 2' was named"):
-            one.ask(Posed(Question(Scan("t", (K, X)), (COUNT,)), ("block 2",)), epsilon=0.1)
+            one.ask(Submission(Question(Scan("t", (K, X)), (COUNT,)), ("block 2",)), epsilon=0.1)
         assert one.remaining == sf.PureDP(10)
 
 
 def test_a_group_listed_twice_is_never_answered_twice(monkeypatch):
     """Even where nothing has checked the question."""
-    monkeypatch.setattr("sfumato.ask.posed.check_well_formed", lambda _: None)
+    monkeypatch.setattr("sfumato.ask.session.submission.check_well_formed", lambda _: None)
     question = Question(Scan("t", (K, X)), (COUNT,), (Key("k", K, ("a", "a")),))
     with session() as one, pytest.raises(DataError, match="stays charged"):
-        one.ask(Posed(question, ("main",)), epsilon=0.1)
+        one.ask(Submission(question, ("main",)), epsilon=0.1)
 
 
 def test_errors_after_the_charge_carry_nothing_of_the_engine(monkeypatch):

@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.ask.answering import numbers
-from sfumato.ask.composing import composed
+from sfumato.ask.answers.composition import composed
+from sfumato.ask.answers.measurement import numbers
 
 RUNS = int(os.environ.get("SFUMATO_AUDIT_RUNS", "1000"))
 SECONDS = float(os.environ.get("SFUMATO_AUDIT_SECONDS", "2"))
@@ -138,7 +138,7 @@ def test_no_event_tells_neighbouring_tables_apart(name):
 
 
 def test_the_same_audit_finds_noise_that_is_too_small(monkeypatch):
-    from sfumato.ask import strategy
+    from sfumato.ask.price import strategy
 
     honest = strategy.geometric
     monkeypatch.setattr(strategy, "geometric", lambda size, epsilon: honest(size / 4, epsilon))

@@ -18,12 +18,12 @@ import pytest
 import random_questions as at_random
 from privacy_loss import loss, moved, requests, table
 
-from sfumato.ask import contributions
 from sfumato.ask.engines import bounded
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.parsing import parse
-from sfumato.ask.preparing import prepare
-from sfumato.ask.request import GroupsBound, RowsBound
+from sfumato.ask.language.request import GroupsBound, RowsBound
+from sfumato.ask.price import contributions
+from sfumato.ask.price.preparation import prepare
+from sfumato.ask.sql.parse import parse
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import ParameterError, Refused

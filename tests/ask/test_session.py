@@ -15,7 +15,7 @@ from small_tables import BOUNDS, COUNT, KEYS, Failing, charges, session, visits
 
 import sfumato as sf
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.request import RowBound
+from sfumato.ask.language.request import RowBound
 from sfumato.errors import DataError, GovernanceError, ParameterError, Refused, SfumatoError
 from sfumato.govern.policies import EqualShares, Fixed, Geometric
 

@@ -14,7 +14,7 @@ import pytest
 from small_tables import COUNT, session, visits
 
 import sfumato as sf
-from sfumato.ask.answer_tables import dumped, loaded
+from sfumato.ask.answers.tables import dumped, loaded
 from sfumato.errors import DataError, ParameterError, SfumatoError
 
 ALL = (
@@ -169,8 +169,8 @@ def test_wrong_uses_of_an_answer_are_refused():
 @pytest.mark.parametrize("budget", [sf.PureDP(10**7), sf.ZCDP(10**7)], ids=["pure", "rho"])
 def test_intervals_hold_as_often_as_they_say(budget):
     """Every column of 2,000 answers, each with noise of its own, at three confidences."""
-    from sfumato.ask.answering import numbers
-    from sfumato.ask.composing import noisy_columns
+    from sfumato.ask.answers.composition import noisy_columns
+    from sfumato.ask.answers.measurement import numbers
 
     table = pd.DataFrame({"x": np.arange(500) % 10})
     x = table.x.to_numpy(dtype=float)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.ask.sources import source_of
+from sfumato.ask.session.sources import source_of
 from sfumato.errors import DataError
 from sfumato.govern.places import default_place
 

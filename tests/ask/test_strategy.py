@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sfumato.ask.contributions import bound_for, sensitivity_of, touched
-from sfumato.ask.grids import grid_for, point_grid
-from sfumato.ask.key_discovery import people_needed
-from sfumato.ask.language import Column, Key, Measure, Question, Scan
-from sfumato.ask.measuring import PEOPLE, Recipe, breakdown
-from sfumato.ask.noise import Noise, gaussian, geometric
-from sfumato.ask.preparing import prepare
-from sfumato.ask.pricing import Price, offers
-from sfumato.ask.request import Grid, GroupsBound, RowBound, RowsBound, Total
-from sfumato.ask.strategy import Wanted, strategy
+from sfumato.ask.language.language import Column, Key, Measure, Question, Scan
+from sfumato.ask.language.request import Grid, GroupsBound, RowBound, RowsBound, Total
+from sfumato.ask.price.contributions import bound_for, sensitivity_of, touched
+from sfumato.ask.price.grids import grid_for, point_grid
+from sfumato.ask.price.key_discovery import people_needed
+from sfumato.ask.price.measures import PEOPLE, Recipe, breakdown
+from sfumato.ask.price.noise import Noise, gaussian, geometric
+from sfumato.ask.price.preparation import prepare
+from sfumato.ask.price.pricing import Price, offers
+from sfumato.ask.price.strategy import Wanted, strategy
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.dp.normal import gaussian_delta_up

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.attack.covering import cover
-from sfumato.attack.fitting import fit
-from sfumato.attack.sight import see
-from sfumato.audit.compatible import may_meet
+from sfumato.attack.releases.fit import fit
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.released.compatibility import may_meet
+from sfumato.released.covering import cover
+from sfumato.released.view import see
 
 
 def test_everybody_is_found_in_the_file_as_it_is(patients, schema):

@@ -217,7 +217,7 @@ def test_attacks_never_load_an_algorithm():
     code = (
         "import sys, sfumato.attack as a\n"
         "for name in a.__all__: getattr(a, name)\n"
-        "import sfumato.audit.prechecking\n"
+        "import sfumato.attack.prechecks\n"
         "print([m for m in sys.modules if m.startswith('sfumato.anonymize.algorithms')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -226,7 +226,7 @@ def test_attacks_never_load_an_algorithm():
 
 def test_every_name_of_the_room_loads_whatever_was_imported_first():
     code = (
-        "import sfumato.attack.linking, sfumato.audit.prechecking, sfumato as sf\n"
+        "import sfumato.attack.releases.linkage, sfumato.attack.prechecks, sfumato as sf\n"
         "assert all(callable(getattr(sf.attack, n)) for n in sf.attack.__all__)\n"
         "assert callable(sf.audit.precheck)"
     )

@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import sfumato as sf
-from sfumato.attack.dinur_nissim import random_sets
+from sfumato.attack.queries.reconstruction import random_sets
 from sfumato.errors import BudgetExceeded, ParameterError
 
 FACULTY = [

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.attack.fitting import fit
-from sfumato.attack.sight import see
-from sfumato.attack.two_releases import _known, _values
-from sfumato.attack.ways import after_violation
+from sfumato.attack.releases.composition import _known, _values
+from sfumato.attack.releases.fit import fit
+from sfumato.attack.releases.ways import after_violation
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.released.view import see
 
 AGES = sf.Hierarchy.from_rows(
     [(str(a), f"{a // 10 * 10}s", "*") for a in range(20, 50)], ordered=True

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.audit.compatible import compatible, may_meet
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.released.compatibility import compatible, may_meet
 
 AGE = sf.Hierarchy.from_rows(
     [(str(a), f"{a // 10 * 10}s", "*") for a in range(20, 50)], ordered=True

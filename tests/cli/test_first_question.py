@@ -9,9 +9,9 @@ import pytest
 import sfumato as sf
 from sfumato.cli import run
 from sfumato.errors import GovernanceError
-from sfumato.govern.ledger import Ledger
-from sfumato.govern.registering import Registration
-from sfumato.govern.tentative import TentativeLedger
+from sfumato.govern.ledger.ledger import Ledger
+from sfumato.govern.ledger.registrations import Registration
+from sfumato.govern.ledger.tentative import TentativeLedger
 
 COUNT = "SELECT COUNT(*) FROM d"
 LEDGER = Path("d.csv.ledger.sqlite")

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.cli import run
 from sfumato.cli.wording import in_options
-from sfumato.govern.ledger import Ledger
+from sfumato.govern.ledger.ledger import Ledger
 
 COUNT = "SELECT COUNT(*) FROM d"
 

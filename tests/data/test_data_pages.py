@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.data.rule_specs import RULES
+from sfumato.data.hierarchies.rule_specs import RULES
 from sfumato.data.schema import Attribute
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

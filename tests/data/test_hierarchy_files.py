@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.hierarchy import MISSING, Hierarchy
-from sfumato.data.hierarchy_trees import tree_of
+from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy
+from sfumato.data.hierarchies.nested_trees import tree_of
 from sfumato.errors import DataError, HierarchyError
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.hierarchy import MISSING, Hierarchy
-from sfumato.data.hierarchy_checks import checked_rows
+from sfumato.data.hierarchies.checks import checked_rows
+from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy
 from sfumato.errors import HierarchyError, ParameterError
 
 

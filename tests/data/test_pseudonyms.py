@@ -10,7 +10,7 @@ import stat
 
 import pytest
 
-from sfumato.data.pseudonyms import (
+from sfumato.data.tables.pseudonyms import (
     LONGEST,
     create_key,
     key_beside,
@@ -54,7 +54,7 @@ def test_many_values_keep_many_pseudonyms():
 
 
 def test_two_people_never_share_one(monkeypatch):
-    from sfumato.data import pseudonyms as module
+    from sfumato.data.tables import pseudonyms as module
 
     monkeypatch.setattr(module, "_made", lambda distinct, *_: ["same"] * len(distinct))
     with pytest.raises(ParameterError, match=r"'id'.*share") as caught:

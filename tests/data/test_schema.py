@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.data.hierarchy import MISSING, Hierarchy
+from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy
 from sfumato.data.schema import Attribute, Schema
 from sfumato.errors import DataError, HierarchyError, InputError, SchemaError
 

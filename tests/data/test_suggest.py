@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 import sfumato as sf
-from sfumato.data.role_words import hinted, words
-from sfumato.data.singling_out import telling
+from sfumato.data.tables.role_words import hinted, words
+from sfumato.data.tables.singling_out import telling
 from sfumato.errors import DataError
 
 
@@ -118,7 +118,7 @@ def test_each_kind_of_evidence(column, cells, role, word):
     ],
 )
 def test_suggested_hierarchies(column, cells, rule):
-    from sfumato.data.rule_specs import spec_of
+    from sfumato.data.hierarchies.rule_specs import spec_of
 
     assert spec_of(sf.inspect({column: cells}).columns[0].rule) == rule
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import ask
-from sfumato.ask.answer import Answer
+from sfumato.ask.answers.answer import Answer
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/asking-in-python.md").read_text(
     "utf-8"

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from sfumato.ask.language import Function
+from sfumato.ask.language.language import Function
 from sfumato.errors import Refused
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/sql.md").read_text("utf-8")

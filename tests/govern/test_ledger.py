@@ -276,7 +276,7 @@ def test_blocks_have_totals_of_their_own_under_the_same_limits(ledger, registrat
     rest = ledger.remaining("patients", "bob", "care", ("main", "new"))
     assert rest["dataset"] == PureDP(2.5)
     assert ledger.position("patients", "ann") == 2  # on the old block; the new one starts anew
-    assert ledger.situation("patients", "ann", blocks=("new",)).position("dataset") == 1
+    assert ledger.snapshot("patients", "ann", blocks=("new",)).position("dataset") == 1
     assert ledger.verify().ok
 
 
@@ -411,7 +411,7 @@ def test_the_file_is_the_owners_alone_and_made_only_on_purpose(tmp_path, monkeyp
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     empty = tmp_path / "empty.sqlite"
     empty.touch()
-    monkeypatch.setattr("sfumato.govern.connecting._MAKING", 0.1)
+    monkeypatch.setattr("sfumato.govern.ledger.connection._MAKING", 0.1)
     with pytest.raises(GovernanceError, match=r"empty .*restore the latest copy .*delete the file"):
         Ledger(empty)
     assert not empty.stat().st_size

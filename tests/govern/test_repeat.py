@@ -66,7 +66,7 @@ def test_verify_finds_a_repetition_that_does_not_follow(
     """A forger chains correctly; what the entry says must still follow from its charge."""
     place = str(tmp_path / "ledger.sqlite")
     forged = {"analyst": "eve", "refers": 1, "cost": Cost(0.1).to_json()}
-    from sfumato.govern import storing
+    from sfumato.govern.ledger import settlements as storing
 
     true = storing.Entry
 

@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, text
 from sfumato import PureDP
 from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.govern import Ledger, Limits, Registration, chain
-from sfumato.govern.charging import spent_text
+from sfumato.govern.ledger.charges import spent_text
 
 COUNT = 9
 

@@ -9,8 +9,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import DataError, ParameterError
-from sfumato.local import em
-from sfumato.local.square_wave import best_reach
+from sfumato.local.protocols import em
+from sfumato.local.protocols.square_wave import best_reach
 
 Z = 5.0
 MEANS = [sf.local.Duchi, sf.local.Piecewise, sf.local.Hybrid]

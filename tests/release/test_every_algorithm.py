@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.anonymize.algorithms import lattice
-from sfumato.anonymize.recoding import FullDomain
+from sfumato.anonymize.tables.algorithms.full_domain import lattice
+from sfumato.anonymize.tables.recoding import FullDomain
 from sfumato.errors import Unsatisfiable
 from sfumato.testing import check_algorithm
 

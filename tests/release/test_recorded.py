@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import sfumato as sf
-from sfumato import saving
+from sfumato import release_folder as saving
 from sfumato.cli import run
 from sfumato.errors import GovernanceError, ParameterError, PromiseBroken, PurposeRefused
 from sfumato.govern import Limits, Registration

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.anonymize import release_rows
-from sfumato.data.shuffling import RandomWords, shuffle
+from sfumato.anonymize.tables.apply import rows as release_rows
+from sfumato.data.tables.permutation import RandomWords, shuffle
 
 PEOPLE = {
     "name": [f"person {i}" for i in range(60)],
@@ -184,7 +184,7 @@ def test_missing_cells_are_values_of_their_own(way):
 
 
 def test_nothing_is_put_in_place_when_the_file_breaks_its_promise(tmp_path, monkeypatch):
-    from sfumato.data.rows import Lines
+    from sfumato.data.tables.rows import Lines
     from sfumato.errors import PromiseBroken
 
     release = sf.anonymize(sf.read(PEOPLE, schema=SCHEMA), sf.KAnonymity(5))
@@ -204,7 +204,7 @@ def test_nothing_is_put_in_place_when_the_file_breaks_its_promise(tmp_path, monk
 def test_a_killed_process_leaves_no_release(tmp_path):
     code = (
         "import sys, time, sfumato as sf\n"
-        "from sfumato.data.rows import Lines\n"
+        "from sfumato.data.tables.rows import Lines\n"
         "write = Lines.write_csv\n"
         "def slow(self, path, delimiter=','):\n"
         "    write(self, path, delimiter); print('written', flush=True); time.sleep(60)\n"

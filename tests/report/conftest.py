@@ -6,7 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymize.run import anonymize
-from sfumato.audit.verify import verify
+from sfumato.audit.verification.verify import verify
 
 
 def checked(release, folder):

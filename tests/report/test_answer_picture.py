@@ -10,15 +10,15 @@ from fractions import Fraction
 import pytest
 
 import sfumato as sf
-from sfumato.ask.answer import Answer, NoisyColumn
-from sfumato.ask.bin_labels import real_labels, whole_labels
-from sfumato.ask.measuring import Recipe
-from sfumato.ask.noise import Noise
-from sfumato.ask.standing import Standing
+from sfumato.ask.answers.answer import Answer, NoisyColumn
+from sfumato.ask.binned.bin_labels import real_labels, whole_labels
+from sfumato.ask.price.measures import Recipe
+from sfumato.ask.price.noise import Noise
+from sfumato.ask.price.standing import Standing
 from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.errors import ParameterError
-from sfumato.report.answer_marks import figure, fitted, plain, text_width, wrapped
-from sfumato.report.answer_picture import MOST_BARS, heat_map, notebook, picture
+from sfumato.report.answers.marks import figure, fitted, plain, text_width, wrapped
+from sfumato.report.answers.picture import MOST_BARS, heat_map, notebook, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 HALF = 13  # of the 95 % interval of geometric noise of this scale

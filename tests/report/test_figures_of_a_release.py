@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymize.released import released_cells
 from sfumato.anonymize.run import anonymize
+from sfumato.anonymize.tables.apply.cells import released_cells
 from sfumato.audit.risk import reidentification_risk
 from sfumato.report.attribute_changes import (
     MOST_BARS,

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymize.algorithms.evaluation import Evaluator
-from sfumato.anonymize.recoding import FullDomain, Local, SearchRecord
 from sfumato.anonymize.run import anonymize
+from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
+from sfumato.anonymize.tables.recoding import FullDomain, Local, SearchRecord
 from sfumato.report.lattice_view import lattice_view
 from sfumato.report.local_reasons import LocalClasses, class_examples, local_reasons
 from sfumato.report.reasons import node_loss, steps_down

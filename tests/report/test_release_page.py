@@ -15,7 +15,7 @@ import pytest
 import sfumato as sf
 from sfumato.anonymize.run import anonymize
 from sfumato.errors import DataError
-from sfumato.example_people import DIAGNOSES
+from sfumato.examples._people import DIAGNOSES
 from sfumato.report.release_page import render, write_report
 
 from .conftest import checked

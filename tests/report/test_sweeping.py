@@ -6,7 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymize.run import anonymize
-from sfumato.anonymize.sweeping import SweepPoint, sweep, sweep_release, with_k
+from sfumato.anonymize.tables.sweep import SweepPoint, sweep, sweep_release, with_k
 from sfumato.errors import ParameterError
 from sfumato.report.trade_off import trade_off
 

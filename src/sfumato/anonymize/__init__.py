@@ -1,7 +1,7 @@
 """Definitions of anonymity, the algorithms that meet them, and what that costs.
 
 The room and its main verb share a name: `sf.anonymize(table, promise)` calls
-`sfumato.anonymize.run.anonymize`, and `sfumato.anonymize.definitions` is still a module.
+`sfumato.anonymize.run.anonymize`, and `sfumato.anonymize.definitions.definition` is still a module.
 """
 
 from __future__ import annotations

@@ -13,17 +13,17 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.anonymize.applying import labelled_shares
-from sfumato.anonymize.closeness import TCloseness
-from sfumato.anonymize.definitions import Definition, number_between
-from sfumato.anonymize.loss import OBJECTIVES, check_objective, losses, separable
-from sfumato.anonymize.presence import DeltaPresence
-from sfumato.anonymize.problem import Problem
-from sfumato.anonymize.rechecking import recheck
-from sfumato.anonymize.release_rows import RowSettings, release_rows, released_columns
-from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.reading import read
-from sfumato.data.table import bind_hierarchies, frequency_table
+from sfumato.anonymize.definitions.closeness import TCloseness
+from sfumato.anonymize.definitions.definition import Definition, number_between
+from sfumato.anonymize.definitions.presence import DeltaPresence
+from sfumato.anonymize.loss.measures import OBJECTIVES, check_objective, losses, separable
+from sfumato.anonymize.tables.apply.recheck import recheck
+from sfumato.anonymize.tables.apply.recode import labelled_shares
+from sfumato.anonymize.tables.apply.rows import RowSettings, release_rows, released_columns
+from sfumato.anonymize.tables.problem import Problem
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.tables.sources import read
+from sfumato.data.tables.table import bind_hierarchies, frequency_table
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.release import Decision, Release
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sfumato.anonymize.algorithms.progress import Progress
-    from sfumato.anonymize.recoding import Recoding
+    from sfumato.anonymize.tables.algorithms.progress import Progress
+    from sfumato.anonymize.tables.recoding import Recoding
     from sfumato.data.schema import Schema
-    from sfumato.data.table import Table
+    from sfumato.data.tables.table import Table
 
 
 def anonymize(
@@ -98,19 +98,19 @@ def anonymize(
 def _check_settings(pseudonym_key: object, seed: object) -> None:
     if pseudonym_key is not None and not isinstance(pseudonym_key, bytes):
         raise ParameterError(
-            "The pseudonym key must be bytes, as sfumato.data.pseudonyms.read_key returns them, "
-            f"not a {type(pseudonym_key).__name__}."
+            "The pseudonym key must be bytes, as sfumato.data.tables.pseudonyms.read_key returns "
+            f"them, not a {type(pseudonym_key).__name__}."
         )
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"The seed must be a whole number of at least 0, not {seed!r}.")
 
 
 _FUNCTIONS = {
-    "optimal": ("lattice", "search"),
-    "local": ("local", "recode"),
-    "mondrian": ("mondrian", "partition"),
-    "cluster": ("clustering", "cluster"),
-    "topdown": ("specialization", "specialize"),
+    "optimal": ("full_domain.lattice", "search"),
+    "local": ("local.local", "recode"),
+    "mondrian": ("top_down.mondrian", "partition"),
+    "cluster": ("bottom_up.clustering", "cluster"),
+    "topdown": ("top_down.specialization", "specialize"),
     "cells": ("cell_suppression", "suppress_cells"),
 }
 ALGORITHMS = tuple(_FUNCTIONS)
@@ -126,7 +126,7 @@ def algorithm_named(
             f"{did_you_mean(name, ALGORITHMS)}"
         )
     module, function = _FUNCTIONS[name]
-    decide = getattr(import_module(f"sfumato.anonymize.algorithms.{module}"), function)
+    decide = getattr(import_module(f"sfumato.anonymize.tables.algorithms.{module}"), function)
     given = dict(options)
     if time_limit is not None:
         if not (isinstance(time_limit, int | float) and 0 < time_limit < math.inf):
@@ -277,7 +277,7 @@ def _limit(promise: Definition, suppression: float, rows: int) -> int:
 
 
 def _population(population: Any, table: Table, promise: Definition) -> Any:
-    from sfumato.anonymize.population import Population  # noqa: PLC0415 - rarely needed
+    from sfumato.anonymize.tables.population import Population  # noqa: PLC0415 - rarely needed
 
     if population is None:
         raise ParameterError(

@@ -11,21 +11,21 @@ from __future__ import annotations
 from sfumato.lazy import lazy_names
 
 _HOME = {
-    "avg": "fluent_aggregates",
-    "case": "fluent_terms",
-    "coalesce": "fluent_terms",
-    "col": "fluent_terms",
-    "count": "fluent_aggregates",
-    "greatest": "fluent_terms",
-    "least": "fluent_terms",
-    "max_": "fluent_aggregates",
-    "median": "fluent_aggregates",
-    "min_": "fluent_aggregates",
-    "people": "fluent_aggregates",
-    "quantile": "fluent_aggregates",
-    "stddev": "fluent_aggregates",
-    "sum_": "fluent_aggregates",
-    "variance": "fluent_aggregates",
+    "avg": "fluent.aggregates",
+    "case": "fluent.terms",
+    "coalesce": "fluent.terms",
+    "col": "fluent.terms",
+    "count": "fluent.aggregates",
+    "greatest": "fluent.terms",
+    "least": "fluent.terms",
+    "max_": "fluent.aggregates",
+    "median": "fluent.aggregates",
+    "min_": "fluent.aggregates",
+    "people": "fluent.aggregates",
+    "quantile": "fluent.aggregates",
+    "stddev": "fluent.aggregates",
+    "sum_": "fluent.aggregates",
+    "variance": "fluent.aggregates",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - a list of strings

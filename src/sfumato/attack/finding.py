@@ -11,13 +11,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.engine import quoted, quoted_text
+from sfumato.data.engines.duckdb import quoted, quoted_text
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.anonymize.definitions import Definition
+    from sfumato.anonymize.definitions.definition import Definition
 
 SHOWN = 20
 """How many findings an outcome keeps unless asked for more; it counts them all."""

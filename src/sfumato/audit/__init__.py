@@ -10,15 +10,15 @@ from sfumato.lazy import lazy_names
 
 _HOME = {
     "Overlap": "overlap",
-    "Precheck": "prechecking",
+    "Precheck": "sfumato.attack.prechecks",
     "Risk": "risk",
     "Verdict": "claims.verdict",
-    "Verification": "verify",
+    "Verification": "verification.verify",
     "Witness": "claims.verdict",
-    "check": "claims.checking",
+    "check": "claims.check",
     "epsilon_lower_bound": "claims.from_outputs",
     "population_uniques": "uniqueness",
-    "precheck": "prechecking",
+    "precheck": "sfumato.attack.prechecks",
     "reidentification_risk": "risk",
 }
 

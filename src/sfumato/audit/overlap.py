@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.definitions import positive_integer
-from sfumato.audit.checks import bottleneck
-from sfumato.audit.compatible import compatible
-from sfumato.audit.evidence import gather
+from sfumato.anonymize.definitions.definition import positive_integer
+from sfumato.audit.verification.checks import bottleneck
 from sfumato.data.schema import Schema
 from sfumato.errors import SchemaError
+from sfumato.released.compatibility import compatible
+from sfumato.released.evidence import gather
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.audit.checks import Bottleneck
-    from sfumato.audit.evidence import Evidence, Spread
+    from sfumato.audit.verification.checks import Bottleneck
+    from sfumato.released.evidence import Evidence, Spread
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.anonymize.definitions import number_between
+from sfumato.anonymize.definitions.definition import number_between
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from sfumato.cli.login import login
-from sfumato.cli.options import (
+from sfumato.cli.options.common import (
     DelimiterOption,
     EncodingOption,
     PopulationOption,
@@ -19,7 +19,7 @@ from sfumato.cli.options import (
     ReleasePurposeOption,
     SchemaOption,
 )
-from sfumato.cli.promise_options import takes_promise
+from sfumato.cli.options.promise import takes_promise
 from sfumato.cli.terminal import SearchProgress, note, out, show_table
 from sfumato.errors import ParameterError
 
@@ -129,9 +129,9 @@ def anonymize(
     with the original), and policy.yaml to treat the next batch the same way.
     """
     from sfumato.anonymize.run import anonymize as run  # noqa: PLC0415 - heavy
-    from sfumato.data.reading import read  # noqa: PLC0415 - heavy
+    from sfumato.data.tables.sources import read  # noqa: PLC0415 - heavy
     from sfumato.govern.purposes import check_purpose  # noqa: PLC0415 - rarely needed
-    from sfumato.saving import save_release  # noqa: PLC0415 - heavy
+    from sfumato.release_folder import save_release  # noqa: PLC0415 - heavy
 
     if promise is None:
         raise ParameterError(
@@ -172,7 +172,7 @@ def anonymize(
 
 def _measure_utility(release: Release, table: Any, queries: bool, target: str | None) -> None:
     """Print what the release is worth to an analyst, where asked."""
-    from sfumato.anonymize import utility  # noqa: PLC0415 - rarely needed
+    from sfumato.anonymize.loss import utility  # noqa: PLC0415 - rarely needed
 
     if queries:
         out.print(str(utility.query_error(release)), markup=False)
@@ -208,7 +208,7 @@ def pseudonym_key_bytes(path: Path | None, folder: Path) -> bytes | None:
     """Return the key of a key file outside the release's folder; it is made if absent."""
     if path is None:
         return None
-    from sfumato.data.pseudonyms import key_beside  # noqa: PLC0415 - rarely needed
+    from sfumato.data.tables.pseudonyms import key_beside  # noqa: PLC0415 - rarely needed
 
     return key_beside(path, folder)
 
@@ -245,7 +245,7 @@ def _perturbed(
 ) -> Any:
     if not (noise or swap or microaggregate or synthetic is not None):
         return table
-    from sfumato.anonymize.perturbation import (  # noqa: PLC0415 - rarely needed
+    from sfumato.anonymize.tables.perturb.operations import (  # noqa: PLC0415 - rarely needed
         AddNoise,
         AddSynthetic,
         Microaggregate,
@@ -282,7 +282,7 @@ def _named_number(option: str, text: str) -> tuple[str, float]:
 
 
 def _swept(text: str, release: Release, time_limit: float | None, *, quiet: bool) -> Any:
-    from sfumato.anonymize.sweeping import sweep_release  # noqa: PLC0415 - rarely needed
+    from sfumato.anonymize.tables.sweep import sweep_release  # noqa: PLC0415 - rarely needed
 
     name, mark, values = text.partition("=")
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.session_options import Format
+from sfumato.cli.options.session import Format
 from sfumato.cli.terminal import note, out, show_table
 from sfumato.cli.wording import in_options
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sfumato.ask.answer import Answer, Estimate
+    from sfumato.ask.answers.answer import Answer, Estimate
     from sfumato.dp.guarantees import Guarantee
 
 CONFIDENCE = 0.95
@@ -75,7 +75,7 @@ def _picture(answer: Answer, path: Path) -> str:
     """Draw an answer alone, or as a page with its table, by the ending of the file."""
     if path.suffix.lower() == ".svg":
         return answer.picture(CONFIDENCE) + "\n"
-    from sfumato.report.answer_picture import page  # noqa: PLC0415 - help stays quick
+    from sfumato.report.answers.picture import page  # noqa: PLC0415 - help stays quick
 
     return page(answer, CONFIDENCE)
 
@@ -103,7 +103,7 @@ def _plainly(words: str) -> None:
 
 
 def _table(answer: Answer) -> None:
-    from sfumato.report.answer_marks import figure, span  # noqa: PLC0415 - help stays quick
+    from sfumato.report.answers.marks import figure, span  # noqa: PLC0415 - help stays quick
 
     intervals = _intervals(answer)
     header, columns = [], []
@@ -168,7 +168,7 @@ def _csv(answer: Answer) -> str:
 def _json(answer: Answer, asked: Mapping[str, Any]) -> str:
     import json  # noqa: PLC0415 - only where wanted
 
-    from sfumato.ask.question_words import in_words  # noqa: PLC0415 - the same
+    from sfumato.ask.language.question_words import in_words  # noqa: PLC0415 - the same
 
     cost = answer.cost
     numbers = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho, "delta": cost.delta}

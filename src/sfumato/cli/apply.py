@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli.anonymize import pseudonym_key_bytes, tell
 from sfumato.cli.login import login
-from sfumato.cli.options import (
+from sfumato.cli.options.common import (
     DelimiterOption,
     EncodingOption,
     PopulationOption,
@@ -58,9 +58,9 @@ def apply(
     Values are generalised exactly as before. Classes that are too small in the new batch are
     suppressed within the policy's limit; if that is not enough, nothing is written.
     """
-    from sfumato.anonymize.policy import Policy  # noqa: PLC0415 - heavy
-    from sfumato.data.reading import read  # noqa: PLC0415 - heavy
-    from sfumato.saving import save_release  # noqa: PLC0415 - heavy
+    from sfumato.anonymize.tables.policy import Policy  # noqa: PLC0415 - heavy
+    from sfumato.data.tables.sources import read  # noqa: PLC0415 - heavy
+    from sfumato.release_folder import save_release  # noqa: PLC0415 - heavy
 
     table = read(data, schema=schema, delimiter=delimiter, encoding=encoding)
     release = Policy.read(policy).apply(

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.option_texts import pairs_of
-from sfumato.cli.options import DelimiterOption, EncodingOption
-from sfumato.cli.owner_options import (
+from sfumato.cli.options.common import DelimiterOption, EncodingOption
+from sfumato.cli.options.owner import (
     BudgetDeltaOption,
     BudgetOption,
     BudgetRhoOption,
@@ -17,7 +16,7 @@ from sfumato.cli.owner_options import (
     OwnerWords,
     PolicyOption,
 )
-from sfumato.cli.session_options import (
+from sfumato.cli.options.session import (
     AccuracyOption,
     AnalystOption,
     BlockOption,
@@ -49,12 +48,13 @@ from sfumato.cli.session_options import (
     price_of,
     who_asks,
 )
+from sfumato.cli.options.texts import pairs_of
 from sfumato.cli.terminal import note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sfumato.ask.session import Session
+    from sfumato.ask.session.session import Session
 
 
 def ask(

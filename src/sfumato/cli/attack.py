@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import QuietOption
+from sfumato.cli.options.common import QuietOption
 from sfumato.cli.terminal import note, out, show_table
 
 
@@ -66,7 +66,7 @@ def attack(
     Tries every attack that fits the release and what is given. Nothing is proved by an attack
     that fails; `sfumato verify` checks the promise.
     """
-    from sfumato.audit.prechecking import precheck  # noqa: PLC0415 - heavy
+    from sfumato.attack.prechecks import precheck  # noqa: PLC0415 - heavy
 
     found = precheck(
         release,

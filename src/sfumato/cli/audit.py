@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import QuietOption
+from sfumato.cli.options.common import QuietOption
 from sfumato.cli.terminal import SearchProgress, note, out, show_table
 from sfumato.errors import ParameterError
 
@@ -76,8 +76,8 @@ def audit(
     The function takes a list of records and returns anything. Neighbouring lists and an event
     are searched for whose probabilities the claim forbids, and measured on fresh runs.
     """
-    from sfumato.audit.claims.checking import check  # noqa: PLC0415 - heavy
-    from sfumato.cli.promises import imported  # noqa: PLC0415 - the same
+    from sfumato.audit.claims.check import check  # noqa: PLC0415 - heavy
+    from sfumato.cli.options.promises import imported  # noqa: PLC0415 - the same
     from sfumato.dp.guarantees import ApproxDP, PureDP  # noqa: PLC0415 - the same
     from sfumato.dp.neighbours import Neighbours  # noqa: PLC0415 - the same
 

@@ -13,15 +13,15 @@ from sfumato.cli.terminal import note
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.ask.session import Session
+    from sfumato.ask.session.session import Session
 
 
 def register_for(
     session: Session, question: Any, price: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> None:
     """Refuse a question that would be refused, and register the dataset if it is new."""
-    from sfumato.ask.pilot import NeedsPilot  # noqa: PLC0415 - heavy
-    from sfumato.govern.tentative import TentativeLedger  # noqa: PLC0415 - the same
+    from sfumato.ask.session.pilot import NeedsPilot  # noqa: PLC0415 - heavy
+    from sfumato.govern.ledger.tentative import TentativeLedger  # noqa: PLC0415 - the same
 
     ledger = session.ledger
     if not isinstance(ledger, TentativeLedger) or not ledger.pending:

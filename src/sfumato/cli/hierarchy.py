@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from sfumato.data.hierarchy import Hierarchy
+    from sfumato.data.hierarchies.hierarchy import Hierarchy
 
 
 class RuleName(StrEnum):
@@ -93,7 +93,7 @@ def hierarchy(
         refuse_existing(output, "--force")
     built = _built(data, column, rule.value, options, delimiter=delimiter, encoding=encoding)
     if output is None:
-        from sfumato.data.hierarchy_files import hierarchy_text  # noqa: PLC0415 - as above
+        from sfumato.data.hierarchies.files import hierarchy_text  # noqa: PLC0415 - as above
 
         typer.echo(hierarchy_text(built), nl=False)
         return
@@ -105,10 +105,10 @@ def hierarchy(
 def _built(
     data: Path, column: str, rule: str, options: dict[str, Any], **reading: str | None
 ) -> Hierarchy:
-    from sfumato.data.hierarchy_building import rule as make  # noqa: PLC0415 - help stays quick
-    from sfumato.data.reading import read  # noqa: PLC0415 - help stays quick
-    from sfumato.data.rule_specs import RULES  # noqa: PLC0415 - help stays quick
-    from sfumato.data.table import value_counts  # noqa: PLC0415 - help stays quick
+    from sfumato.data.hierarchies.levels import rule as make  # noqa: PLC0415 - help stays quick
+    from sfumato.data.hierarchies.rule_specs import RULES  # noqa: PLC0415 - help stays quick
+    from sfumato.data.tables.sources import read  # noqa: PLC0415 - help stays quick
+    from sfumato.data.tables.table import value_counts  # noqa: PLC0415 - help stays quick
     from sfumato.data.wording import did_you_mean, listed  # noqa: PLC0415 - help stays quick
     from sfumato.errors import SchemaError  # noqa: PLC0415 - help stays quick
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.option_texts import float_of
-from sfumato.cli.options import DelimiterOption, EncodingOption
-from sfumato.cli.owner_options import (
+from sfumato.cli.options.common import DelimiterOption, EncodingOption
+from sfumato.cli.options.owner import (
     BudgetDeltaOption,
     BudgetOption,
     BudgetRhoOption,
@@ -17,7 +16,7 @@ from sfumato.cli.owner_options import (
     OwnerWords,
     PolicyOption,
 )
-from sfumato.cli.session_options import (
+from sfumato.cli.options.session import (
     AccuracyOption,
     AnalystOption,
     BlockOption,
@@ -49,13 +48,14 @@ from sfumato.cli.session_options import (
     price_of,
     who_asks,
 )
+from sfumato.cli.options.texts import float_of
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sfumato.ask.histograms import BinnedQuestion
-    from sfumato.ask.session import Session
+    from sfumato.ask.binned.histograms import BinnedQuestion
+    from sfumato.ask.session.session import Session
 
 _BINS = "10, 0,18,65,120, female,male, or COLUMN=… of several columns"
 
@@ -179,7 +179,7 @@ def _bins(
     box: str | None,
     **wanted: Any,
 ) -> BinnedQuestion:
-    from sfumato.ask.histograms import histogram_question  # noqa: PLC0415 - heavy
+    from sfumato.ask.binned.histograms import histogram_question  # noqa: PLC0415 - heavy
 
     if box is not None:
         raise ParameterError("--box belongs to a map; name its columns with --map LAT,LON.")
@@ -230,7 +230,7 @@ def _map(
     grid: str,
     **wanted: Any,
 ) -> BinnedQuestion:
-    from sfumato.ask.histograms import map_question  # noqa: PLC0415 - heavy
+    from sfumato.ask.binned.histograms import map_question  # noqa: PLC0415 - heavy
 
     if columns or bins or wanted.pop("missing"):
         raise ParameterError(

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 if TYPE_CHECKING:
-    from sfumato.data.suggest import ColumnSuggestion, Suggestions
+    from sfumato.data.tables.suggestions import ColumnSuggestion, Suggestions
 
 COLOURS = {
     "identifier": "red",
@@ -49,7 +49,7 @@ def inspect(
     Example: sfumato inspect patients.csv
     """
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
-    from sfumato.data.suggest import inspect as look  # noqa: PLC0415 - help stays quick
+    from sfumato.data.tables.suggestions import inspect as look  # noqa: PLC0415 - help stays quick
 
     target = output or data.with_suffix(".yaml")
     if not force:
@@ -63,7 +63,7 @@ def inspect(
 
 def show(found: Suggestions, console: Console) -> None:
     """Print the suggestions as a table, and what columns do together."""
-    from sfumato.data.singling_out import telling  # noqa: PLC0415 - help stays quick
+    from sfumato.data.tables.singling_out import telling  # noqa: PLC0415 - help stays quick
 
     console.print(f"{found.source}: {found.rows:,} records", markup=False, highlight=False)
     grid = Grid(box=SIMPLE_HEAD, pad_edge=False)
@@ -94,7 +94,7 @@ def _cells(one: ColumnSuggestion) -> list[str]:
 
 
 def _hierarchy(one: ColumnSuggestion) -> str:
-    from sfumato.data.rule_specs import spec_of  # noqa: PLC0415 - help stays quick
+    from sfumato.data.hierarchies.rule_specs import spec_of  # noqa: PLC0415 - help stays quick
 
     if one.rule is None:
         return ""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.ledger_entries import plain, show_entries, show_entry
-from sfumato.cli.options import QuietOption
-from sfumato.cli.owner_options import (
+from sfumato.cli.options.common import QuietOption
+from sfumato.cli.options.owner import (
     NONE,
     LimitAnalystOption,
     LimitPurposeOption,
@@ -22,8 +22,8 @@ from sfumato.cli.terminal import note, out, show_table
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.govern.ledger import Ledger
-    from sfumato.govern.remaining import Account
+    from sfumato.govern.ledger.ledger import Ledger
+    from sfumato.govern.ledger.remainder import Account
 
 app = typer.Typer(
     name="ledger",
@@ -227,7 +227,7 @@ def export(
 
 
 def _opened(ledger: str | None, data: str | None) -> Ledger:
-    from sfumato.govern.ledger import Ledger  # noqa: PLC0415 - loads the database library
+    from sfumato.govern.ledger.ledger import Ledger  # noqa: PLC0415 - loads the database library
     from sfumato.govern.places import default_place  # noqa: PLC0415 - the same
 
     return Ledger(ledger or default_place(data), create=False)

@@ -17,8 +17,8 @@ from sfumato.cli.terminal import out
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sfumato.govern.chain import Entry
-    from sfumato.govern.ledger import Ledger
+    from sfumato.govern.ledger.chain import Entry
+    from sfumato.govern.ledger.ledger import Ledger
 
 _SPACE = " " * 5
 _LINES = 6  # of a question in the list; the rest is told by `show NUMBER`
@@ -111,7 +111,7 @@ def _told(ledger: Ledger, entry: Entry, *, whole: bool = False) -> Iterable[str]
 
 def _questions(text: str | None, part: Any = None, cost: str | None = None) -> Iterable[str]:
     """Tell the questions of a charge; and their price, where it is another than the cost."""
-    from sfumato.ask.question_words import in_words  # noqa: PLC0415 - help stays quick
+    from sfumato.ask.language.question_words import in_words  # noqa: PLC0415 - help stays quick
 
     if text is None:
         return
@@ -135,8 +135,8 @@ def _cost(entry: Entry) -> str | None:
 
 def _rules(entry: Entry) -> Iterable[str]:
     """Tell what the owner fixed."""
-    from sfumato.govern.chain import canonical  # noqa: PLC0415 - needed here only
-    from sfumato.govern.registering import registration_from  # noqa: PLC0415 - the same
+    from sfumato.govern.ledger.chain import canonical  # noqa: PLC0415 - needed here only
+    from sfumato.govern.ledger.registrations import registration_from  # noqa: PLC0415 - the same
 
     rules = registration_from(canonical(entry.details["registration"]))
     yield f"unit: {plain(rules.unit)}"

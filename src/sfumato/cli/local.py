@@ -82,9 +82,9 @@ def new_survey(
     answer in the browser and sends, or shows to copy, the disguised report alone.
     """
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
-    from sfumato.local.survey import Survey  # noqa: PLC0415 - help stays quick
-    from sfumato.local.survey_files import write_survey  # noqa: PLC0415 - the same
-    from sfumato.local.survey_page import write_page  # noqa: PLC0415 - the same
+    from sfumato.local.collect.survey import Survey  # noqa: PLC0415 - help stays quick
+    from sfumato.local.collect.survey_files import write_survey  # noqa: PLC0415 - the same
+    from sfumato.local.collect.survey_page import write_page  # noqa: PLC0415 - the same
 
     survey = Survey.of(
         name, question, [*(answer or []), *_lines(answers)],
@@ -110,8 +110,8 @@ def page(
 
     Example: sfumato local page -s coffee/survey.yaml -o coffee/survey.html
     """
-    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - help stays quick
-    from sfumato.local.survey_page import write_page  # noqa: PLC0415 - the same
+    from sfumato.local.collect.survey_files import read_survey  # noqa: PLC0415 - help stays quick
+    from sfumato.local.collect.survey_page import write_page  # noqa: PLC0415 - the same
 
     out.print(f"{write_page(read_survey(survey), output)} asks the question")
 
@@ -135,8 +135,8 @@ def perturb(
     """
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
     from sfumato.errors import ParameterError  # noqa: PLC0415 - the same
-    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - the same
-    from sfumato.local.wire_files import write_messages  # noqa: PLC0415 - the same
+    from sfumato.local.collect.survey_files import read_survey  # noqa: PLC0415 - the same
+    from sfumato.local.wire.files import write_messages  # noqa: PLC0415 - the same
 
     if any(
         output.exists() and kept.exists() and output.samefile(kept) for kept in (values, survey)
@@ -162,9 +162,9 @@ def collect(
 
     Example: sfumato local collect reports.bin -s coffee/survey.yaml --store coffee.db
     """
-    from sfumato.local.collector import Collector  # noqa: PLC0415 - help stays quick
-    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - the same
-    from sfumato.local.wire_files import refuse_unreadable  # noqa: PLC0415 - the same
+    from sfumato.local.collect.collector import Collector  # noqa: PLC0415 - help stays quick
+    from sfumato.local.collect.survey_files import read_survey  # noqa: PLC0415 - the same
+    from sfumato.local.wire.files import refuse_unreadable  # noqa: PLC0415 - the same
 
     agreed = read_survey(survey)
     for file in reports:
@@ -191,9 +191,9 @@ def estimate(
     Example: sfumato local estimate -s coffee/survey.yaml --store coffee.db --plot estimates.html
     """
     from sfumato.errors import DataError  # noqa: PLC0415 - help stays quick
-    from sfumato.local.collector import Collector  # noqa: PLC0415 - the same
-    from sfumato.local.estimate_page import write_estimate  # noqa: PLC0415 - the same
-    from sfumato.local.survey_files import read_survey  # noqa: PLC0415 - the same
+    from sfumato.local.collect.collector import Collector  # noqa: PLC0415 - the same
+    from sfumato.local.collect.estimate_page import write_estimate  # noqa: PLC0415 - the same
+    from sfumato.local.collect.survey_files import read_survey  # noqa: PLC0415 - the same
 
     agreed = read_survey(survey)
     if not store.is_file():
@@ -273,7 +273,7 @@ def _make(folder: Path) -> None:
 
 def _column(path: Path, column: str | None) -> list[str]:
     """Read a column as text."""
-    from sfumato.data.reading import read  # noqa: PLC0415 - help stays quick
+    from sfumato.data.tables.sources import read  # noqa: PLC0415 - help stays quick
     from sfumato.data.wording import did_you_mean, listed  # noqa: PLC0415 - the same
     from sfumato.errors import DataError  # noqa: PLC0415 - the same
 

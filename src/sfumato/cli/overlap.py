@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import SchemaOption
+from sfumato.cli.options.common import SchemaOption
 from sfumato.cli.terminal import out, show_table
 
 

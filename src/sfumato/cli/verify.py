@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import (
+from sfumato.cli.options.common import (
     DelimiterOption,
     EncodingOption,
     PopulationOption,
     QuietOption,
     SchemaOption,
 )
-from sfumato.cli.promise_options import takes_promise
+from sfumato.cli.options.promise import takes_promise
 from sfumato.cli.terminal import out, show_table
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.audit.verify import Verification
+    from sfumato.audit.verification.verify import Verification
 
 
 @takes_promise
@@ -42,7 +42,7 @@ def verify(
     Without a promise, the one in release.json beside the file is checked. With --measure the
     file is only measured: which k, l, c and t it has, and its weakest class.
     """
-    from sfumato.audit.verify import verify as check  # noqa: PLC0415 - heavy
+    from sfumato.audit.verification.verify import verify as check  # noqa: PLC0415 - heavy
 
     found = check(
         release, schema, promise, population=population, delimiter=delimiter, encoding=encoding

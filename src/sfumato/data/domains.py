@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from sfumato.data.hierarchy import MISSING, Hierarchy
+from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy
 from sfumato.data.numbers import by_size, number, plain
 from sfumato.errors import SchemaError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from sfumato.data.hierarchy_building import Level, present_values
+from sfumato.data.hierarchies.levels import Level, present_values
 from sfumato.errors import HierarchyError
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from pydantic import (
 )
 
 from sfumato.data.domains import Range, domain_leaves, natural_order, refuse_strangers
-from sfumato.data.hierarchy import MISSING, Hierarchy, HierarchyRule
-from sfumato.data.rule_specs import automatic_rule, rule_of, spec_of
+from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy, HierarchyRule
+from sfumato.data.hierarchies.rule_specs import automatic_rule, rule_of, spec_of
 from sfumato.data.wording import did_you_mean, explained, listed
 from sfumato.errors import SchemaError
 

@@ -21,8 +21,8 @@ from pydantic import ValidationError
 
 from sfumato.data.atomic import write_text_atomically
 from sfumato.data.domains import Range
+from sfumato.data.hierarchies.rule_specs import spec_of
 from sfumato.data.numbers import plain_scalar
-from sfumato.data.rule_specs import spec_of
 from sfumato.data.schema import Attribute, Schema
 from sfumato.data.wording import did_you_mean, explained, listed
 from sfumato.data.yaml_files import dump_entry, load_yaml
@@ -31,7 +31,7 @@ from sfumato.errors import ParameterError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sfumato.data.hierarchy import HierarchyRule
+    from sfumato.data.hierarchies.hierarchy import HierarchyRule
 
 KEYS = ("attributes", "unit", "purposes")
 

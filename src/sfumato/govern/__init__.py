@@ -8,19 +8,19 @@ from __future__ import annotations
 from sfumato.lazy import lazy_names
 
 _HOME = {
-    "Charge": "charging",
-    "Entry": "chain",
+    "Charge": "ledger.charges",
+    "Entry": "ledger.chain",
     "EqualShares": "policies",
     "Fixed": "policies",
     "Free": "policies",
     "Geometric": "policies",
-    "Ledger": "ledger",
+    "Ledger": "ledger.ledger",
     "Limits": "limits",
     "Policy": "policies",
-    "Receipt": "charging",
-    "Registration": "registering",
-    "Remaining": "remaining",
-    "Verification": "verifying",
+    "Receipt": "ledger.charges",
+    "Registration": "ledger.registrations",
+    "Remaining": "ledger.remainder",
+    "Verification": "ledger.integrity",
     "default_place": "places",
 }
 

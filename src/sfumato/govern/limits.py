@@ -16,7 +16,7 @@ from sfumato.dp.accounting.filters import fits, left, total
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import stated, stated_up
 from sfumato.errors import BudgetExceeded, ParameterError
-from sfumato.govern.guarantee_json import guarantee_from_json, guarantee_to_json
+from sfumato.govern.ledger.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.govern.policies import amount_of
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ import hashlib
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from sfumato.govern.ledger import Ledger
+from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.purposes import purpose_for
 
 if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from sfumato.govern.chain import Entry
+    from sfumato.govern.ledger.chain import Entry
     from sfumato.release import Release
 
 RELEASED = "released"

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 
 from sfumato.dp.mechanisms import parameters
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.local.domain import Domain, DomainLike
-from sfumato.local.grr import GRR
-from sfumato.local.hadamard import Hadamard
-from sfumato.local.olh import OLH
-from sfumato.local.projective import ProjectiveGeometry
-from sfumato.local.subset import SubsetSelection
-from sfumato.local.unary import OUE, SUE
+from sfumato.local.protocols.domain import Domain, DomainLike
+from sfumato.local.protocols.grr import GRR
+from sfumato.local.protocols.hadamard import Hadamard
+from sfumato.local.protocols.olh import OLH
+from sfumato.local.protocols.projective import ProjectiveGeometry
+from sfumato.local.protocols.subset import SubsetSelection
+from sfumato.local.protocols.unary import OUE, SUE
 
 if TYPE_CHECKING:
     from sfumato.dp.rounding import Stated
-    from sfumato.local.protocol import FrequencyProtocol
+    from sfumato.local.protocols.protocol import FrequencyProtocol
 
 PROTOCOLS: tuple[type[FrequencyProtocol], ...] = (
     GRR, SUE, OUE, OLH, Hadamard, SubsetSelection, ProjectiveGeometry,

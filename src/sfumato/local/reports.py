@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sfumato.local.protocol import Protocol
+    from sfumato.local.protocols.protocol import Protocol
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from markupsafe import Markup
 
 from sfumato import __version__
 from sfumato.attack.finding import chance
-from sfumato.audit.prechecking import exposure
+from sfumato.attack.prechecks import exposure
 from sfumato.data.atomic import write_text_atomically
 from sfumato.report.figures import EN_DASH, some
 from sfumato.report.svg import bar
 
 if TYPE_CHECKING:
     from sfumato.attack.finding import Outcome
-    from sfumato.audit.prechecking import Precheck, Tried
+    from sfumato.attack.prechecks import Precheck, Tried
 
 _ROW = Markup("""<tr>
 <th scope="row">{name}<div class="small soft">knows {knows}; {measure} from {threshold:g} on counts{notes}</div></th>

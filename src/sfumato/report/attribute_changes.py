@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.applying import labelled_shares
-from sfumato.anonymize.loss import attribute_losses, leaf_counts
-from sfumato.anonymize.released import released_cells
-from sfumato.data.hierarchy import MISSING
+from sfumato.anonymize.loss.measures import attribute_losses, leaf_counts
+from sfumato.anonymize.tables.apply.cells import released_cells
+from sfumato.anonymize.tables.apply.recode import labelled_shares
+from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.report.figures import label, some
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.problem import Problem
-    from sfumato.anonymize.recoding import Recoding
-    from sfumato.anonymize.released import ReleasedCells
-    from sfumato.data.hierarchy import Hierarchy
+    from sfumato.anonymize.tables.apply.cells import ReleasedCells
+    from sfumato.anonymize.tables.problem import Problem
+    from sfumato.anonymize.tables.recoding import Recoding
+    from sfumato.data.hierarchies.hierarchy import Hierarchy
 
 MOST_BARS = 20
 

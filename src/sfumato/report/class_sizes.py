@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.cell_keys import mixed_radix
+from sfumato.anonymize.tables.cell_keys import mixed_radix
 from sfumato.report.figures import span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.problem import Problem
+    from sfumato.anonymize.tables.problem import Problem
 
 FEW_SIZES = 12
 """So many different sizes in a row are shown one by one."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from sfumato.data.hierarchy import MISSING
+from sfumato.data.hierarchies.hierarchy import MISSING
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 EN_DASH = "\N{EN DASH}"

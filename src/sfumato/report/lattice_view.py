@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from sfumato.anonymize.algorithms.evaluation import Evaluator
+from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.report.figures import count, decimal, some
 from sfumato.report.reasons import keeps_promise, node_loss
 from sfumato.report.svg import Dot, lattice
@@ -19,8 +19,8 @@ from sfumato.report.svg import Dot, lattice
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from sfumato.anonymize.problem import Problem
-    from sfumato.anonymize.recoding import FullDomain
+    from sfumato.anonymize.tables.problem import Problem
+    from sfumato.anonymize.tables.recoding import FullDomain
 
 MINUS = "\N{MINUS SIGN}"
 

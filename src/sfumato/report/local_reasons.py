@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.released import class_numbers, lowest_level, released_cells
+from sfumato.anonymize.tables.apply.cells import class_numbers, lowest_level, released_cells
 from sfumato.report.figures import count, label, some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.problem import Problem
-    from sfumato.anonymize.recoding import Local
+    from sfumato.anonymize.tables.problem import Problem
+    from sfumato.anonymize.tables.recoding import Local
 
 RANGE = -1
 VALUES_SHOWN = 6

@@ -8,21 +8,21 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from sfumato.anonymize.closeness import TCloseness
-from sfumato.anonymize.definitions import KAnonymity
-from sfumato.anonymize.diversity import (
+from sfumato.anonymize.definitions.closeness import TCloseness
+from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     RecursiveLDiversity,
 )
-from sfumato.anonymize.likeness import BetaLikeness, DeltaDisclosure
-from sfumato.anonymize.presence import DeltaPresence, KMap
+from sfumato.anonymize.definitions.likeness import BetaLikeness, DeltaDisclosure
+from sfumato.anonymize.definitions.presence import DeltaPresence, KMap
 from sfumato.report.figures import some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sfumato.anonymize.definitions import Definition
+    from sfumato.anonymize.definitions.definition import Definition
 
 
 def promise_in_words(definition: Definition, quasi: Sequence[str]) -> tuple[str, ...]:

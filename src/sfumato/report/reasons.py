@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sfumato.anonymize.algorithms.evaluation import Evaluator
-from sfumato.anonymize.released import released_cells
+from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
+from sfumato.anonymize.tables.apply.cells import released_cells
 from sfumato.report.figures import count, decimal, label, percent, some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.algorithms.evaluation import Evaluation
-    from sfumato.anonymize.problem import Problem
-    from sfumato.anonymize.recoding import FullDomain
+    from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluation
+    from sfumato.anonymize.tables.problem import Problem
+    from sfumato.anonymize.tables.recoding import FullDomain
 
 TIE = 1e-9
 

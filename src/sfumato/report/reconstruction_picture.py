@@ -18,7 +18,7 @@ from sfumato.report.planes import Line, plane
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sfumato.attack.dinur_nissim import Curve
+    from sfumato.attack.queries.reconstruction import Curve
 
 TONES = ("here", "there", "curve", "floor")
 

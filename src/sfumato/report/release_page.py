@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
-from sfumato.anonymize.loss import raw_values
-from sfumato.anonymize.recoding import FullDomain
+from sfumato.anonymize.loss.measures import raw_values
+from sfumato.anonymize.tables.recoding import FullDomain
 from sfumato.audit.risk import reidentification_risk
 from sfumato.data.atomic import write_text_atomically
 from sfumato.report import figures
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from sfumato.audit.prechecking import Precheck
-    from sfumato.audit.verify import Verification
+    from sfumato.attack.prechecks import Precheck
+    from sfumato.audit.verification.verify import Verification
     from sfumato.release import Release
 
 MEASURES = {

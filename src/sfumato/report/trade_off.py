@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.anonymize.definitions import KAnonymity
+from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.errors import ParameterError
 from sfumato.report.figures import EN_DASH, count, decimal, some
 from sfumato.report.svg import Point, curve

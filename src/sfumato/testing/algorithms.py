@@ -15,24 +15,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.closeness import TCloseness
-from sfumato.anonymize.definitions import KAnonymity
-from sfumato.anonymize.diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from sfumato.anonymize.likeness import BetaLikeness, DeltaDisclosure
-from sfumato.anonymize.release_rows import RowSettings
+from sfumato.anonymize.definitions.closeness import TCloseness
+from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.anonymize.definitions.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.anonymize.run import assemble, prepare
-from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.reading import read
+from sfumato.anonymize.tables.apply.rows import RowSettings
+from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.schema import Schema
+from sfumato.data.tables.sources import read
 from sfumato.errors import PromiseBroken, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sfumato.anonymize.definitions import Definition
-    from sfumato.anonymize.problem import Problem
-    from sfumato.anonymize.recoding import Recoding
-    from sfumato.data.table import Table
+    from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.anonymize.tables.problem import Problem
+    from sfumato.anonymize.tables.recoding import Recoding
+    from sfumato.data.tables.table import Table
 
 PROMISES: tuple[Definition, ...] = (
     KAnonymity(3),

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.classes import Classes, SensitiveHistogram
-from sfumato.anonymize.definitions import KAnonymity
-from sfumato.data.hierarchy import Hierarchy
+from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
+from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.data.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.definitions import Definition
+    from sfumato.anonymize.definitions.definition import Definition
 
 _SPREADS = (0.1, 0.5, 2.0, 50.0)
 """Concentrations of the random histograms: from nearly one value to nearly even."""

@@ -11,7 +11,7 @@ import datetime as dt
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.language import (
+from sfumato.ask.language.language import (
     Apply,
     Arithmetic,
     Case,
@@ -34,8 +34,16 @@ from sfumato.ask.language import (
     Relation,
     Scan,
 )
-from sfumato.ask.multiplying import kinds
-from sfumato.ask.request import Bound, Grid, GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.ask.language.multiplication import kinds
+from sfumato.ask.language.request import (
+    Bound,
+    Grid,
+    GroupsBound,
+    Request,
+    RowBound,
+    RowsBound,
+    Total,
+)
 from sfumato.testing.engine_tables import NAMES
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Joins that would multiply rows: an engine must cut them alike, and also rows added meanwhile.
 
 Contract: :func:`join_cases` gives named lists of requests, as
-:func:`sfumato.testing.engine_cases.cases` does. :mod:`sfumato.ask.multiplying` says which rows are
-kept, and why. :func:`rows_added_later_multiply_nothing` is a rule as those of
+:func:`sfumato.testing.engine_cases.cases` does. :mod:`sfumato.ask.language.multiplication` says
+which rows are kept, and why. :func:`rows_added_later_multiply_nothing` is a rule as those of
 :mod:`sfumato.testing.engine_rules`, for engines whose tables may change while they are open.
 """
 
@@ -11,8 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sfumato.ask.language import Column, JoinPerson, JoinPublic, Key, PerPerson, PersonAggregate
-from sfumato.ask.request import GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.ask.language.language import (
+    Column,
+    JoinPerson,
+    JoinPublic,
+    Key,
+    PerPerson,
+    PersonAggregate,
+)
+from sfumato.ask.language.request import GroupsBound, Request, RowBound, RowsBound, Total
 from sfumato.testing.engine_cases import FAR, counted, scan, summed
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.ask.analysis import kind_of
-from sfumato.ask.language import (
+from sfumato.ask.language.analysis import kind_of
+from sfumato.ask.language.language import (
     Apply,
     Arithmetic,
     Case,
@@ -30,12 +30,12 @@ from sfumato.ask.language import (
     Project,
     Relation,
 )
-from sfumato.ask.request import Bound, Grid, GroupsBound, Request, RowsBound, Total
+from sfumato.ask.language.request import Bound, Grid, GroupsBound, Request, RowsBound, Total
 from sfumato.testing.engine_cases import CENTRED, FAR, FINE, number, scan, text
 from sfumato.testing.reference_engine import CheckTable
 
 if TYPE_CHECKING:
-    from sfumato.ask.language import Kind
+    from sfumato.ask.language.language import Kind
 
 _CELLS: dict[Kind, list[Any]] = {
     "integer": [0, 1, 2, -3, 10, 2**53 + 1, -(2**63), 2**63 - 1, None],

@@ -12,8 +12,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.evaluating import evaluate
-from sfumato.ask.language import (
+from sfumato.ask.language.evaluation import evaluate
+from sfumato.ask.language.language import (
     Apply,
     Column,
     Compare,
@@ -27,8 +27,16 @@ from sfumato.ask.language import (
     Project,
     Scan,
 )
-from sfumato.ask.multiplying import repetition
-from sfumato.ask.request import Bound, Grid, GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.ask.language.multiplication import repetition
+from sfumato.ask.language.request import (
+    Bound,
+    Grid,
+    GroupsBound,
+    Request,
+    RowBound,
+    RowsBound,
+    Total,
+)
 from sfumato.errors import InputError
 from sfumato.testing.engine_cases import ALL, FINE, SALT, counted, number, scan, summed
 from sfumato.testing.statistics import chi_square_tail

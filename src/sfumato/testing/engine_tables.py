@@ -12,7 +12,7 @@ import datetime as dt
 import math
 from typing import Any
 
-from sfumato.ask.multiplying import MOST_JOINED
+from sfumato.ask.language.multiplication import MOST_JOINED
 from sfumato.testing.reference_engine import CheckTable
 
 NAMES = ('say "when"', "Robert'); DROP TABLE visits; --")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sfumato.ask.engines.base import Engine
-    from sfumato.ask.request import Aggregates, Request
+    from sfumato.ask.language.request import Aggregates, Request
 
 MakeEngine: TypeAlias = "Callable[[Mapping[str, CheckTable]], Engine]"
 AddRows: TypeAlias = "Callable[[Any, str, CheckTable], None]"

@@ -34,7 +34,7 @@ def check_privacy() -> Callable[..., Verdict]:
 
 def _check(func: Any, claim: Any = None, **options: Any) -> Verdict:
     __tracebackhide__ = True
-    from sfumato.audit.claims.checking import check  # noqa: PLC0415 - not needed to collect tests
+    from sfumato.audit.claims.check import check  # noqa: PLC0415 - not needed to collect tests
 
     verdict = check(func, claim, **{"confidence": CONFIDENCE, **options})
     if verdict.refuted:

@@ -1,9 +1,10 @@
 """What an engine must compute, slowly and obviously, in plain Python.
 
 Contract: :class:`ReferenceEngine` holds tables as lists of Python values and computes a request
-row by row, straight from the words of :mod:`sfumato.ask.language` and :mod:`sfumato.ask.request`.
-It shares with the plan that engines run nothing but the reference of the keyed hash and the
-meaning of single expressions. Engines are compared with it; it is not for use.
+row by row, straight from the words of :mod:`sfumato.ask.language.language` and
+:mod:`sfumato.ask.language.request`. It shares with the plan that engines run nothing but the
+reference of the keyed hash and the meaning of single expressions. Engines are compared with it; it
+is not for use.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sfumato.ask.analysis import kind_of
-from sfumato.ask.choosing import drawn, group_numbers, person_numbers, rank, row_number
-from sfumato.ask.evaluating import evaluate
-from sfumato.ask.language import (
+from sfumato.ask.language.analysis import kind_of
+from sfumato.ask.language.evaluation import evaluate
+from sfumato.ask.language.language import (
     Column,
     Filter,
     JoinPerson,
@@ -32,14 +32,22 @@ from sfumato.ask.language import (
     Scan,
     TableFacts,
 )
-from sfumato.ask.multiplying import DRAWN, MOST_JOINED, kinds, multiplied, public_repetition, single
-from sfumato.ask.request import Aggregates, GroupsBound, Request, RowBound, RowsBound
+from sfumato.ask.language.multiplication import (
+    DRAWN,
+    MOST_JOINED,
+    kinds,
+    multiplied,
+    public_repetition,
+    single,
+)
+from sfumato.ask.language.request import Aggregates, GroupsBound, Request, RowBound, RowsBound
+from sfumato.ask.plan.choice import drawn, group_numbers, person_numbers, rank, row_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sfumato.ask.language import Expression, Kind, Value
-    from sfumato.ask.request import Grid, Total
+    from sfumato.ask.language.language import Expression, Kind, Value
+    from sfumato.ask.language.request import Grid, Total
 
 Row: TypeAlias = tuple[Any, dict[str, Any]]
 """A row of a relation: its person, and its cells by column."""

@@ -17,12 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sfumato.ask import choosing
 from sfumato.ask.engines import bounded, bounded_codes, bounded_kernels, bounded_summing
 from sfumato.ask.engines.bounded_arrow import batches
 from sfumato.ask.engines.bounded_summing import Shape, bounded_totals
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.language import (
+from sfumato.ask.language.language import (
     Apply,
     Arithmetic,
     Column,
@@ -33,7 +32,8 @@ from sfumato.ask.language import (
     Not,
     Scan,
 )
-from sfumato.ask.request import Grid, GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.ask.language.request import Grid, GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.ask.plan import choice as choosing
 from sfumato.errors import DataError
 
 SALT = b"0123456789abcdef"

@@ -151,8 +151,8 @@ def test_a_default_of_the_connection_changes_nothing(tmp_path):
 def _counted(word):
     from sqlglot import exp
 
-    from sfumato.ask.engines.dialects import Bytewise, StoredTable
-    from sfumato.ask.plan_sql import binary, column, select, text
+    from sfumato.ask.plan.dialects import Bytewise, StoredTable
+    from sfumato.ask.plan.forms import binary, column, select, text
 
     same = binary(exp.EQ, Bytewise(this=column("k")), text(word))
     return select([exp.Count(this=exp.Star())], StoredTable(this="t"), same)

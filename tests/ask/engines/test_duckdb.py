@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from frames import arrow
 
-from sfumato.ask.engines.dialects import SCHEMA
 from sfumato.ask.engines.duckdb import DuckDBEngine
+from sfumato.ask.plan.dialects import SCHEMA
 from sfumato.testing.engines import Bench, all_checks
 
 

@@ -15,10 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from any_engine import ENGINES, opener
 
-from sfumato.ask.days import days_of
-from sfumato.ask.grids import grid_for
-from sfumato.ask.language import Column, Scan
-from sfumato.ask.request import Grid, GroupsBound, Request, RowBound, Total
+from sfumato.ask.language.days import days_of
+from sfumato.ask.language.language import Column, Scan
+from sfumato.ask.language.request import Grid, GroupsBound, Request, RowBound, Total
+from sfumato.ask.price.grids import grid_for
 
 SALT = b"sixteen bytes of"
 X, DAY = Column("x", "real"), Column("day", "date")

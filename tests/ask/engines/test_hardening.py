@@ -22,12 +22,12 @@ from privacy_loss import requests, table
 from small_tables import Failing
 
 import sfumato as sf
-from sfumato.ask.engines.dialects import printed
-from sfumato.ask.grids import grid_for
-from sfumato.ask.parsing import parse
-from sfumato.ask.plan import plan
-from sfumato.ask.preparing import prepare
-from sfumato.ask.refusals import REASONS
+from sfumato.ask.language.refusals import REASONS
+from sfumato.ask.plan.dialects import printed
+from sfumato.ask.plan.plan import plan
+from sfumato.ask.price.grids import grid_for
+from sfumato.ask.price.preparation import prepare
+from sfumato.ask.sql.parse import parse
 from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.dp.accounting.filters import fits, total
 from sfumato.dp.neighbours import Row, Unit

@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from test_duckdb import PlanOnly, add_rows, maker
 
-from sfumato.ask.plan_relations import Relations
-from sfumato.ask.request import GroupsBound, RowBound, RowsBound
+from sfumato.ask.language.request import GroupsBound, RowBound, RowsBound
+from sfumato.ask.plan.relations import Relations
 from sfumato.testing import check_engine, engine_rules, engines, reference_engine
 from sfumato.testing.engine_joins import rows_added_later_multiply_nothing
 from sfumato.testing.engine_random import random_cases

@@ -15,8 +15,8 @@ import pytest
 import sfumato as sf
 from sfumato.ask.engines import duckdb as duckdb_engine
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.language import Column, Key, Scan
-from sfumato.ask.request import Grid, GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.ask.language.language import Column, Key, Scan
+from sfumato.ask.language.request import Grid, GroupsBound, Request, RowBound, RowsBound, Total
 from sfumato.errors import DataError, ParameterError, SchemaError
 
 CSV = (

@@ -17,8 +17,8 @@ from any_engine import ENGINES, opener
 
 import sfumato as sf
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.ask.language import Column, Scan
-from sfumato.ask.request import Grid, Request, RowsBound, Total
+from sfumato.ask.language.language import Column, Scan
+from sfumato.ask.language.request import Grid, Request, RowsBound, Total
 from sfumato.dp.neighbours import Unit
 from sfumato.errors import SchemaError
 from sfumato.testing.reference_engine import CheckTable, ReferenceEngine

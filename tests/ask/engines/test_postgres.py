@@ -10,10 +10,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.ask.engines.postgres import PostgresEngine
-from sfumato.ask.language import Column, Key, Scan
-from sfumato.ask.request import Grid, GroupsBound, Request, RowsBound, Total
+from sfumato.ask.language.language import Column, Key, Scan
+from sfumato.ask.language.request import Grid, GroupsBound, Request, RowsBound, Total
 from sfumato.errors import DataError, ParameterError, SchemaError
-from sfumato.govern.ledger import Ledger
+from sfumato.govern.ledger.ledger import Ledger
 from sfumato.testing.engines import Bench, all_checks
 
 psycopg = pytest.importorskip("psycopg")

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import fuzzing
 from any_engine import TYPES, quoted
 
-from sfumato.ask.answer import Answer
+from sfumato.ask.answers.answer import Answer
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import SfumatoError
 

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from frames import arrow
 
 from sfumato.ask.engines.spark import SparkEngine
-from sfumato.ask.language import Column, Key, Scan
-from sfumato.ask.request import GroupsBound, Request, Total
+from sfumato.ask.language.language import Column, Key, Scan
+from sfumato.ask.language.request import GroupsBound, Request, Total
 from sfumato.errors import DataError, ParameterError, SchemaError
 from sfumato.testing.engines import Bench, all_checks
 

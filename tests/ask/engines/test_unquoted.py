@@ -14,8 +14,8 @@ from any_engine import ENGINES, opener
 
 from sfumato.ask.engines import spark as spark_engine
 from sfumato.ask.engines.duckdb import DuckDBEngine
-from sfumato.data.reading import read
-from sfumato.data.unquoted import nothing_quoted
+from sfumato.data.engines.errors import nothing_quoted
+from sfumato.data.tables.sources import read
 from sfumato.errors import DataError
 
 SECRET = "AB-Positive"

@@ -16,8 +16,8 @@ from any_engine import ENGINES, opener
 from privacy_loss import requests, table
 
 import sfumato as sf
-from sfumato.ask.parsing import parse
-from sfumato.ask.preparing import prepare
+from sfumato.ask.price.preparation import prepare
+from sfumato.ask.sql.parse import parse
 from sfumato.dp.neighbours import Row, Unit
 
 SALT = b"sixteen bytes of"

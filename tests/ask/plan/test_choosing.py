@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sfumato.ask import choosing
-from sfumato.ask.engines.dialects import printed
-from sfumato.ask.plan_sql import aliased, column, constant, select
+from sfumato.ask.plan import choice as choosing
+from sfumato.ask.plan.dialects import printed
+from sfumato.ask.plan.forms import aliased, column, constant, select
 
 P = 2**31 - 1
 

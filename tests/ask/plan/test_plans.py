@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.ask.engines.dialects import printed
-from sfumato.ask.language import (
+from sfumato.ask.language.language import (
     Apply,
     Arithmetic,
     Column,
@@ -25,8 +24,9 @@ from sfumato.ask.language import (
     Scan,
     TableFacts,
 )
-from sfumato.ask.plan import contributions, narrow, plan
-from sfumato.ask.request import Grid, GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.ask.language.request import Grid, GroupsBound, Request, RowBound, RowsBound, Total
+from sfumato.ask.plan.dialects import printed
+from sfumato.ask.plan.plan import contributions, narrow, plan
 
 GOLDEN = Path(__file__).parents[1] / "golden_plans"
 WARD = Column("ward", "text")

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from sfumato.ask.language import TableFacts
-    from sfumato.ask.request import Aggregates, Request
+    from sfumato.ask.language.language import TableFacts
+    from sfumato.ask.language.request import Aggregates, Request
 
 
 class Engine(Protocol):

@@ -1,8 +1,8 @@
 """Bounded aggregates on DuckDB by a compiled kernel instead of window functions.
 
 Contract: :func:`aggregate_bounded` gives exactly what the plan gives that chooses rows and groups
-by window functions (:mod:`sfumato.ask.plan`), several times faster; or None, when the plan has to
-serve: the unit is the row, the columns take too much memory, a number is too wide, or there is
+by window functions (:mod:`sfumato.ask.plan.plan`), several times faster; or None, when the plan has
+to serve: the unit is the row, the columns take too much memory, a number is too wide, or there is
 so little to do that loading the compiler would cost more.
 
 DuckDB computes, from the same plan, what each row contributes: its person, keys, and one whole
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from sfumato.ask.engines.bounded_arrow import batches
-from sfumato.ask.engines.dialects import printed
-from sfumato.ask.plan import contributions, narrow
-from sfumato.ask.request import RowBound
+from sfumato.ask.language.request import RowBound
+from sfumato.ask.plan.dialects import printed
+from sfumato.ask.plan.plan import contributions, narrow
 from sfumato.compiled import ACCOUNT
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from sfumato.ask.engines.bounded_arrow import Batch
     from sfumato.ask.engines.bounded_summing import Shape
-    from sfumato.ask.language import Kind, TableFacts
-    from sfumato.ask.plan import Layout
-    from sfumato.ask.request import Aggregates, Request
+    from sfumato.ask.language.language import Kind, TableFacts
+    from sfumato.ask.language.request import Aggregates, Request
+    from sfumato.ask.plan.plan import Layout
 
 _SECONDS, _SECONDS_PER_ROW = 0.02, 1e-6
 """What window functions cost more than the kernel: to be planned, and per row."""

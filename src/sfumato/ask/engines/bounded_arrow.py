@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import duckdb
 import numpy as np
 
-from sfumato.data.unquoted import nothing_quoted
+from sfumato.data.engines.errors import nothing_quoted
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:

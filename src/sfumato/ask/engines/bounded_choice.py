@@ -1,7 +1,7 @@
 """Each person's few groups and rows, chosen and added up by compiled loops.
 
 Contract: :func:`bound` walks over people whose rows :mod:`sfumato.ask.engines.bounded_kernels` has
-laid together, keeps of each what :mod:`sfumato.ask.choosing` says, and adds it up: people, rows
+laid together, keeps of each what :mod:`sfumato.ask.plan.choice` says, and adds it up: people, rows
 and sums per outcome (the group, or the group and a grid point).
 
 A person's ranks are counted in bins first; only the rows of the lowest bins, a little more than

@@ -1,9 +1,9 @@
 """Tuples of keys as codes, with what the choice of groups needs of them.
 
 Contract: :func:`tuples_of` gives every row the code of its tuple of keys, and for every tuple its
-values, the text that is hashed (:func:`sfumato.ask.choosing.group_numbers`), and its place in the
-order of the keys, by which equal ranks are told apart. :func:`digests` gives the four numbers of
-each text.
+values, the text that is hashed (:func:`sfumato.ask.plan.choice.group_numbers`), and its place in
+the order of the keys, by which equal ranks are told apart. :func:`digests` gives the four numbers
+of each text.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.ask.choosing import SEPARATOR, value_text
 from sfumato.ask.engines.bounded_codes import Coded, joined
 from sfumato.ask.engines.bounded_kernels import P
+from sfumato.ask.plan.choice import SEPARATOR, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from sfumato.ask.language import Kind, Value
+    from sfumato.ask.language.language import Kind, Value
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
@@ -45,7 +45,7 @@ class Tuples:
 
 
 def digests(salt: bytes, sort: bytes, texts: Iterable[bytes]) -> NDArray[np.int64]:
-    """Give four numbers per text, as :func:`sfumato.ask.choosing.numbers` does."""
+    """Give four numbers per text, as :func:`sfumato.ask.plan.choice.numbers` does."""
     prefix = salt.hex().encode() + sort
     md5 = hashlib.md5  # for spreading, not for secrecy
     hashed = b"".join([md5(prefix + text).digest() for text in texts])

@@ -1,8 +1,8 @@
 """The rows of people, coded, laid out and added up: the way from columns to bounded totals.
 
 Contract: :func:`bounded_totals` takes pieces of columns that :func:`Shape` describes and gives the
-totals of the rows that :mod:`sfumato.ask.choosing` keeps. People and keys become dense codes, each
-different value is hashed once, and :mod:`sfumato.ask.engines.bounded_choice` walks person by
+totals of the rows that :mod:`sfumato.ask.plan.choice` keeps. People and keys become dense codes,
+each different value is hashed once, and :mod:`sfumato.ask.engines.bounded_choice` walks person by
 person. The pieces are given back to the engine on the way.
 """
 
@@ -18,7 +18,7 @@ from sfumato.ask.engines.bounded_choice import bound
 from sfumato.ask.engines.bounded_codes import Coded, coded
 from sfumato.ask.engines.bounded_groups import Tuples, digests, texts_of, tuples_of
 from sfumato.ask.engines.bounded_kernels import scatter, scatter_column
-from sfumato.ask.request import Aggregates, GroupsBound
+from sfumato.ask.language.request import Aggregates, GroupsBound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.ask.engines.bounded_arrow import Batch, Cells
-    from sfumato.ask.language import Kind
-    from sfumato.ask.request import RowsBound
+    from sfumato.ask.language.language import Kind
+    from sfumato.ask.language.request import RowsBound
 
 _ROWS_IN_BLOCK = 1 << 14  # so that the rows of a block of people stay in the second cache
 

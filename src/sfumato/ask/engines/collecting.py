@@ -1,6 +1,6 @@
 """From the rows an engine gives back to :class:`Aggregates`.
 
-Contract: rows have the columns of :func:`sfumato.ask.plan.plan`: keys, spread, people, totals.
+Contract: rows have the columns of :func:`sfumato.ask.plan.plan.plan`: keys, spread, people, totals.
 Values become plain Python ones, the same from every driver, and totals become 64-bit integers
 where their form says that they fit, whatever the values are.
 """
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.ask.analysis import kind_of
-from sfumato.ask.plan import narrow
-from sfumato.ask.request import Aggregates, Request
+from sfumato.ask.language.analysis import kind_of
+from sfumato.ask.language.request import Aggregates, Request
+from sfumato.ask.plan.plan import narrow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from sfumato.ask.language import Kind, Value
+    from sfumato.ask.language.language import Kind, Value
 
 
 def collected(rows: Sequence[Sequence[Any]], request: Request) -> Aggregates:

@@ -11,15 +11,15 @@ import datetime as dt
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.days import Day
-from sfumato.ask.language import Column, TableFacts
+from sfumato.ask.language.days import Day
+from sfumato.ask.language.language import Column, TableFacts
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sfumato.ask.language import Bounds, Kind, Value
+    from sfumato.ask.language.language import Bounds, Kind, Value
 
 KINDS: Mapping[str, Kind] = {
     "integer": "integer",

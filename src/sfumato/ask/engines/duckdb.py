@@ -15,13 +15,13 @@ import duckdb
 
 from sfumato.ask.engines.collecting import collected
 from sfumato.ask.engines.describing import declared_kinds, described
-from sfumato.ask.engines.dialects import SCHEMA, printed
 from sfumato.ask.engines.duckdb_sources import Stored, kinds_of, memory, stored, typed_cells
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
-from sfumato.ask.plan import plan
-from sfumato.ask.request import RowBound
-from sfumato.data.engine import quoted, quoted_text, translated
-from sfumato.data.unquoted import nothing_quoted
+from sfumato.ask.language.request import RowBound
+from sfumato.ask.plan.dialects import SCHEMA, printed
+from sfumato.ask.plan.plan import plan
+from sfumato.data.engines.duckdb import quoted, quoted_text, translated
+from sfumato.data.engines.errors import nothing_quoted
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from sfumato.ask.language import Kind, TableFacts
-    from sfumato.ask.request import Aggregates, Request
-    from sfumato.data.engine import DuckDB
+    from sfumato.ask.language.language import Kind, TableFacts
+    from sfumato.ask.language.request import Aggregates, Request
+    from sfumato.data.engines.duckdb import DuckDB
 
 LOADED = 0.25
 """The share of memory below which a table is read into memory."""

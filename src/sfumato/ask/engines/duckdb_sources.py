@@ -19,16 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.engine import DuckDB, quoted, quoted_text, translated
-from sfumato.data.reading import read
+from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
+from sfumato.data.tables.sources import read
 from sfumato.data.wording import listed
 from sfumato.errors import DataError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.ask.language import Kind
-    from sfumato.data.table import Table
+    from sfumato.ask.language.language import Kind
+    from sfumato.data.tables.table import Table
 
 _DATABASES = {".duckdb", ".ddb", ".db"}
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}

@@ -13,11 +13,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from sfumato.ask.engines.collecting import collected
 from sfumato.ask.engines.describing import declared_kinds, described
-from sfumato.ask.engines.dialects import printed, quoted
 from sfumato.ask.engines.postgres_types import COLUMNS, StoredColumn, cell
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
-from sfumato.ask.plan import plan
-from sfumato.data.unquoted import nothing_quoted
+from sfumato.ask.plan.dialects import printed, quoted
+from sfumato.ask.plan.plan import plan
+from sfumato.data.engines.errors import nothing_quoted
 from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from sfumato.ask.language import Kind, TableFacts
-    from sfumato.ask.request import Aggregates, Request
+    from sfumato.ask.language.language import Kind, TableFacts
+    from sfumato.ask.language.request import Aggregates, Request
 
 SECONDS = 600
 """How long one request may take, unless the caller says otherwise."""

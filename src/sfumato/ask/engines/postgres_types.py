@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.ask.engines.dialects import quoted
+from sfumato.ask.plan.dialects import quoted
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from sfumato.ask.language import Kind
+    from sfumato.ask.language.language import Kind
 
 COLUMNS = """
 SELECT a.attname, b.typname, b.typtype, a.atttypmod

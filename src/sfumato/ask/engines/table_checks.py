@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from sfumato.ask.choosing import MISSING, SEPARATOR
-from sfumato.ask.engines.dialects import Bytewise, DateText, HexInteger, StoredTable, Wide
-from sfumato.ask.plan_expressions import Names
-from sfumato.ask.plan_relations import Relations
-from sfumato.ask.plan_sql import (
+from sfumato.ask.plan.choice import MISSING, SEPARATOR
+from sfumato.ask.plan.dialects import Bytewise, DateText, HexInteger, StoredTable, Wide
+from sfumato.ask.plan.expressions import Names
+from sfumato.ask.plan.forms import (
     SQL,
     aliased,
     all_of,
@@ -36,11 +35,12 @@ from sfumato.ask.plan_sql import (
     text,
     whole,
 )
+from sfumato.ask.plan.relations import Relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sfumato.ask.language import Column, TableFacts
+    from sfumato.ask.language.language import Column, TableFacts
 
 _MOST_PAIRED = 8  # columns of a public table of which pairs are tried
 

@@ -2,7 +2,7 @@
 
 Contract: ``Pairs.first`` gives the pairs to begin with, the simplest first, and ``Pairs.near``
 gives variations of a promising one. Every pair that leaves this module has passed
-:func:`~sfumato.audit.claims.neighbouring.require_neighbours`.
+:func:`~sfumato.audit.claims.neighbours.require_neighbours`.
 
 Families of records. Small data sets over a pool of records (0 and 1 unless the user names
 others): one record is put in front or at the end of a small data set, or removed from one, or, for
@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfumato.audit.claims.neighbouring import (
+from sfumato.audit.claims.neighbours import (
     RECORD_UNITS,
     Key,
     are_neighbours,

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.audit.claims.deadline import Deadline, TimeIsUp
 from sfumato.audit.claims.events import Candidate, Event, choose, choose_for_region
-from sfumato.audit.claims.measuring import Measurement, Measuring
+from sfumato.audit.claims.measurement import Measurement, Measuring
 from sfumato.audit.claims.outputs import unit_of
 from sfumato.audit.claims.promises import Bound
 from sfumato.errors import ParameterError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from sfumato.audit.claims.outputs import Outputs
     from sfumato.audit.claims.pairs import Pair, Pairs
-    from sfumato.audit.claims.sampling import Sampler
+    from sfumato.audit.claims.samples import Sampler
 
     Progress = Callable[[float, str], None]
 

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.audit.claims.drawing import picture
 from sfumato.audit.claims.outputs import Raised, read_objects
+from sfumato.audit.claims.picture import picture
 from sfumato.errors import ParameterError, PromiseBroken
 
 if TYPE_CHECKING:
     from sfumato.audit.claims.bounds import Masses
     from sfumato.audit.claims.events import Event
-    from sfumato.audit.claims.sampling import Sampler
+    from sfumato.audit.claims.samples import Sampler
     from sfumato.dp.guarantees import Guarantee
 
 _LONGEST = 120

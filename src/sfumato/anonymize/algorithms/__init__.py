@@ -1,1 +1,0 @@
-"""One module per family of algorithms; each turns a `Problem` into a `Recoding`."""

@@ -1,0 +1,133 @@
+"""t-closeness: no class tells much more about a sensitive attribute than the whole table.
+
+Li, Li, Venkatasubramanian: t-Closeness: Privacy Beyond k-Anonymity and l-Diversity, ICDE
+2007. With the shares p of a class and q of the table, the distance is one of
+
+* equal: ½·Σ|p − q|, the variational distance, which is the earth mover's distance when
+  all values are equally far apart;
+* kl: Σ p·log(p/q), the Kullback–Leibler divergence in nats, which may exceed 1;
+* ordered: earth mover's distance when neighbouring values are 1/(m − 1) apart, m being
+  the number of values that occur in the table: Σ|Σ_{j≤i}(p_j − q_j)| / (m − 1);
+* hierarchical: earth mover's distance when two values are as far apart as the level of
+  their lowest common ancestor divided by the level of the root, H. On such a tree it is
+  Σ over levels below the root, over nodes, of |p(node) − q(node)| / (2H), since every
+  edge between two levels is 1/(2H) long and carries exactly the difference beneath it.
+
+A class holds when its distance is at most t. Each distance is convex in p while q stays
+fixed, so a union of classes that hold, holds (union-closed). None is monotone: records
+of one value that join a class move it away from the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+import numpy as np
+
+from sfumato.anonymize.definitions.definition import TOLERANCE, SensitiveDefinition, number_between
+from sfumato.anonymize.definitions.diversity import attribute_name, finite_number
+from sfumato.errors import HierarchyError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
+
+Distance = Literal["equal", "kl", "ordered", "hierarchical"]
+
+_SYNONYMS = {"variational": "equal"}
+_NEVER_SEEN = 1e-300  # share of a value the table does not have: far away, yet finite
+
+
+@dataclass(frozen=True)
+class TCloseness(SensitiveDefinition):
+    """In every class the sensitive attribute is spread almost as in the whole table."""
+
+    t: float
+    attribute: str
+    distance: Distance = "equal"
+    union_closed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        attribute_name(self.attribute, "TCloseness")
+        distance = _SYNONYMS.get(self.distance, self.distance)
+        if distance not in get_args(Distance):
+            raise ParameterError(
+                f"distance must be one of {', '.join(get_args(Distance))}, not {self.distance!r}."
+            )
+        object.__setattr__(self, "distance", distance)
+        bounded = number_between("t", self.t, 0, 1) if distance != "kl" else None
+        t = finite_number("t", self.t, 0.0) if bounded is None else bounded
+        object.__setattr__(self, "t", t)
+
+    def distances(self, classes: Classes) -> NDArray[np.float64]:
+        """Return how far each class is from the whole table."""
+        view = self.histogram(classes)
+        if self.distance == "equal":
+            return variational(view)
+        if self.distance == "kl":
+            return kullback_leibler(view)
+        if self.distance == "ordered":
+            return ordered_earth_mover(view)
+        return hierarchical_earth_mover(view, self.attribute)
+
+    def judge(self, classes: Classes) -> NDArray[np.bool_]:
+        """Hold where the distance is at most t."""
+        return self.distances(classes) <= self.t + TOLERANCE
+
+    def shortfall(self, classes: Classes) -> NDArray[np.float64]:
+        """Distance beyond t."""
+        gap = self.distances(classes) - self.t
+        return np.where(gap <= TOLERANCE, 0.0, gap)
+
+    def __str__(self) -> str:
+        return f"{self.t:g}-closeness of {self.attribute} ({self.distance} distance)"
+
+
+def variational(view: SensitiveHistogram) -> NDArray[np.float64]:
+    """Return ½·Σ|p − q| per class."""
+    distance: NDArray[np.float64] = 0.5 * np.abs(view.shares - view.overall).sum(axis=1)
+    return distance
+
+
+def kullback_leibler(view: SensitiveHistogram) -> NDArray[np.float64]:
+    """Return Σ p·log(p/q) per class, in nats; absent values add nothing."""
+    shares = view.shares
+    ratio = shares / np.maximum(view.overall, _NEVER_SEEN)
+    logs = np.log(ratio, out=np.zeros_like(ratio), where=shares > 0)
+    divergence: NDArray[np.float64] = (shares * logs).sum(axis=1)
+    return divergence
+
+
+def ordered_earth_mover(view: SensitiveHistogram) -> NDArray[np.float64]:
+    """Return the earth mover's distance over values in a row, ends one unit apart."""
+    occurs = view.total > 0
+    if np.count_nonzero(occurs) < 2:
+        return np.zeros(len(view.counts))
+    differences = view.shares[:, occurs] - view.overall[occurs]
+    flow = np.abs(np.cumsum(differences, axis=1)).sum(axis=1)
+    distance: NDArray[np.float64] = flow / (differences.shape[1] - 1)
+    return distance
+
+
+def hierarchical_earth_mover(view: SensitiveHistogram, attribute: str) -> NDArray[np.float64]:
+    """Return the earth mover's distance over the leaves of the attribute's hierarchy."""
+    if view.hierarchy is None:
+        raise HierarchyError(
+            f"The hierarchical distance needs a hierarchy for the sensitive attribute "
+            f"'{attribute}'; give it one in the schema, or choose the equal or ordered distance."
+        )
+    tree = view.hierarchy.over(view.values, attribute) if view.values else view.hierarchy
+    leaves = [tree.codes[value] for value in view.values] if view.values else slice(None)
+    nodes = tree.levels[leaves]
+    root = tree.height - 1
+    distance = np.zeros(len(view.counts))
+    if root == 0:
+        return distance
+    differences = view.shares - view.overall
+    for level in range(root):
+        member = np.zeros((differences.shape[1], len(tree.labels[level])))
+        member[np.arange(len(member)), nodes[:, level]] = 1.0
+        distance += np.abs(differences @ member).sum(axis=1)
+    return distance / (2 * root)

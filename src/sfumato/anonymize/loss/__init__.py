@@ -1,0 +1,1 @@
+"""What a recoding costs: sums over cells, wrong counts, worse models."""

@@ -1,0 +1,1 @@
+"""Classes grown from single tuples, then improved by moving members."""

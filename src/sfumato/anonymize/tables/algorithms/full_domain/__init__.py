@@ -1,0 +1,1 @@
+"""One level per attribute for all records: the generalisation lattice and its search."""

@@ -1,0 +1,309 @@
+"""Optimal full-domain generalisation: the cheapest node of the lattice that keeps the promise.
+
+Every node of the lattice is a level per quasi-identifier. The search keeps a lower bound
+for every node and the best release found so far (the incumbent), and evaluates nodes until
+every node is decided: evaluated, known to fail, or unable to beat the incumbent. Then
+the incumbent is optimal, whatever the order of evaluation was.
+
+What may be concluded from an evaluated node, and why:
+
+* *Price.* Costs never fall with the level and a suppressed cell costs at least as much as a
+  released one, so the price of a node before suppression bounds every node above it.
+* *Failure.* If the definition is monotone, a record whose class fails in a node fails in
+  every node below, where its class is a subset. So more suppressed records than allowed
+  here means more than allowed below (predictive tagging). If nothing may be suppressed,
+  union-closed definitions suffice: a class above is a union of classes that all hold. For any
+  other definition the same holds for the records in classes below its minimum size.
+* *Suppression.* Those same records are also suppressed in every node below, where releasing
+  them would have been cheaper, so what suppressing them adds here is added there as well.
+
+Chains of open nodes are searched by bisection, as in Kohlmayer et al., *Flash: efficient,
+stable and optimal k-anonymity* (2012), to find a first incumbent; after that the dearest
+open node is decided first.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
+from sfumato.anonymize.tables.recoding import FullDomain, SearchRecord
+from sfumato.errors import Unsatisfiable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluation
+    from sfumato.anonymize.tables.algorithms.progress import Progress
+    from sfumato.anonymize.tables.problem import Problem
+
+LARGEST_LATTICE = 5_000_000
+"""Number of nodes up to which optimality is proven; beyond, a heuristic search answers."""
+
+SEPARABLE = frozenset({"LM", "MD", "NUE"})
+"""Objectives that are a sum over cells, so that the price of a node is known at once."""
+
+TIE = 1e-12
+"""Losses closer than this are the same; the node found first stays."""
+
+
+@dataclass
+class _Incumbent:
+    loss: float = math.inf
+    evaluation: Evaluation | None = None
+
+
+def search(
+    problem: Problem,
+    *,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    heuristic: bool = False,
+    width: int | None = None,
+) -> FullDomain:
+    """Return the cheapest full-domain recoding that meets the definition.
+
+    Interrupted by Ctrl-C or the time limit it returns the best found, marked as not proven.
+    A lattice of more than `LARGEST_LATTICE` nodes is searched heuristically (`beam`), a smaller
+    one on request; `width`, how many nodes that search keeps per step, is such a request too.
+    """
+    if heuristic or width is not None or math.prod(problem.heights.tolist()) > LARGEST_LATTICE:
+        from sfumato.anonymize.tables.algorithms.full_domain import beam  # noqa: PLC0415 - avoids a cycle
+
+        chosen = beam.WIDTH if width is None else width
+        return beam.beam_search(problem, progress=progress, time_limit=time_limit, width=chosen)
+    lattice = Lattice(problem)
+    proven = lattice.run(progress, time_limit)
+    lattice.settle()
+    return lattice.result(proven)
+
+
+class Lattice:
+    """The state of a search: bounds and decisions for every node."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.evaluator = Evaluator(problem)
+        self.shape = tuple(int(h) for h in problem.heights)
+        self.size = math.prod(self.shape)
+        definition = problem.definition
+        self.tags = definition.monotone or (
+            definition.union_closed and problem.suppression_limit == 0
+        )
+        self.separable = problem.objective in SEPARABLE
+        self.base = self._prices()
+        self.lower = self.base.copy()
+        self.open = np.ones(self.shape, dtype=np.bool_)
+        self.best = _Incumbent()
+        self.checked = 0
+
+    def _prices(self) -> NDArray[np.float64]:
+        """Return the price of each node before suppression, where it can be told at once."""
+        prices = np.zeros(self.shape)
+        if not self.separable:
+            return prices
+        for a, per_level in enumerate(level_prices(self.problem)):
+            prices += per_level.reshape([-1 if b == a else 1 for b in range(len(self.shape))])
+        return prices
+
+    def loss(self, node: Evaluation) -> float:
+        """Return the loss of an evaluated node under the problem's objective."""
+        return node_loss(self.problem, node, float(self.base[node.node]))
+
+    # -- the search --------------------------------------------------------------------
+
+    def run(self, progress: Progress | None, time_limit: float | None) -> bool:
+        """Decide nodes until none is open; return whether all were decided."""
+        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+        try:
+            self._decide(tuple(height - 1 for height in self.shape))
+            for turn in count():
+                upward = turn > 0 and self.separable and (self.tags or turn % 2 == 1)
+                node = self._dearest() if upward else self._cheapest()
+                if node is None:
+                    return True
+                if time.monotonic() > deadline:
+                    return False
+                if turn == 0 or not self.separable:
+                    self._bisect(self._chain(node))
+                else:
+                    self._decide(node)
+                if progress is not None:
+                    self._report(progress)
+        except KeyboardInterrupt:
+            return False
+        raise AssertionError("the search ends by deciding every node")
+
+    def _cheapest(self) -> tuple[int, ...] | None:
+        """Return the open node with the lowest bound that could still beat the incumbent."""
+        bounds = np.where(self.open, self.lower, math.inf)
+        at = int(bounds.argmin())
+        return self._node(at) if bounds.flat[at] < self.best.loss - TIE else None
+
+    def _dearest(self) -> tuple[int, ...] | None:
+        """Return the open node with the highest bound that could still beat the incumbent.
+
+        Nothing above it is open, so it has to be decided anyway, and if it fails everything
+        below is decided with it: the fewest evaluations once the incumbent is good.
+        """
+        bounds = np.where(self.open & (self.lower < self.best.loss - TIE), self.lower, -1.0)
+        at = int(bounds.argmax())
+        return self._node(at) if bounds.flat[at] >= 0 else None
+
+    def _node(self, at: int) -> tuple[int, ...]:
+        return tuple(int(i) for i in np.unravel_index(at, self.shape))
+
+    def _chain(self, start: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Climb from a node through open nodes that could still win, cheapest step first."""
+        chain = [start]
+        if not self.tags and self.problem.definition.minimum_size <= 1:
+            return chain
+        while True:
+            here = chain[-1]
+            steps = [
+                (*here[:a], here[a] + 1, *here[a + 1 :])
+                for a in range(len(here))
+                if here[a] + 1 < self.shape[a]
+            ]
+            useful = [s for s in steps if self.open[s] and self.lower[s] < self.best.loss - TIE]
+            if not useful:
+                return chain
+            chain.append(min(useful, key=lambda s: float(self.lower[s])))
+
+    def _bisect(self, chain: list[tuple[int, ...]]) -> None:
+        """Find the lowest node of a chain that keeps the promise, deciding nodes on the way."""
+        low, high = 0, len(chain) - 1
+        while low <= high:
+            middle = (low + high) // 2
+            if self._decide(chain[middle]):
+                high = middle - 1
+            else:
+                low = middle + 1
+
+    def _decide(self, node: tuple[int, ...]) -> bool:
+        """Evaluate a node unless it is decided; draw every conclusion; return if it holds."""
+        if not self.open[node]:
+            return bool(self.lower[node] < math.inf)
+        found = self.evaluator.evaluate(node)
+        self.checked += 1
+        self.open[node] = False
+        self._bound_above(found)
+        holds = self._holds(found)
+        self._bound_below(found, holds)
+        if holds:
+            loss = self.loss(found)
+            if loss < self.best.loss - TIE:
+                self.best = _Incumbent(loss, found)
+        return holds
+
+    def _bound_above(self, found: Evaluation) -> None:
+        if self.separable:
+            return
+        n = self.problem.rows
+        bound = found.sum_of_squares / n**2 if self.problem.objective == "DM" else 1 / found.classes
+        above = self.lower[tuple(slice(level, None) for level in found.node)]
+        np.maximum(above, bound, out=above)
+
+    def _bound_below(self, found: Evaluation, holds: bool) -> None:
+        below = tuple(slice(0, level + 1) for level in found.node)
+        too_many = found.forced > self.problem.suppression_limit
+        if too_many or (self.tags and not holds):
+            self.open[below] = False
+            self.lower[below] = math.inf
+            return
+        if not self.separable:
+            return
+        saved = found.saved if self.problem.definition.monotone else found.forced_saved
+        if saved > 0:
+            lower = self.lower[below]
+            np.maximum(lower, self.base[below] + saved / self.problem.rows, out=lower)
+
+    def settle(self) -> None:
+        """Climb down from the incumbent while nothing is lost: never more than is needed.
+
+        Nodes with the same loss are not told apart by the search; the lowest is released.
+        """
+        moved = self.best.evaluation is not None
+        while moved:
+            moved = False
+            node = self.best.evaluation.node if self.best.evaluation else ()
+            for a, level in enumerate(node):
+                lower = (*node[:a], level - 1, *node[a + 1 :])
+                if level == 0 or self.lower[lower] > self.best.loss + TIE:
+                    continue
+                found = self.evaluator.evaluate(lower)
+                if self._holds(found) and self.loss(found) <= self.best.loss + TIE:
+                    self.best = _Incumbent(self.loss(found), found)
+                    moved = True
+                    break
+
+    def _holds(self, found: Evaluation) -> bool:
+        return found.suppressed <= self.problem.suppression_limit and found.kept_classes > 0
+
+    def _report(self, progress: Progress) -> None:
+        decided = self.size - int((self.open & (self.lower < self.best.loss - TIE)).sum())
+        progress(decided / self.size, self.best.loss, f"{decided:,} of {self.size:,} nodes decided")
+
+    # -- the answer --------------------------------------------------------------------
+
+    def result(self, proven: bool) -> FullDomain:
+        """Return the incumbent as a recoding, or say that there is none."""
+        found = self.best.evaluation
+        if found is None:
+            raise Unsatisfiable(unsatisfiable_message(self.problem, proven))
+        label = (
+            "optimal: every other generalisation was shown to fail or to lose more"
+            if proven
+            else "best found before the search was stopped; not proven optimal"
+        )
+        record = SearchRecord(
+            algorithm="optimal",
+            proven_optimal=proven,
+            label=label,
+            facts={
+                "nodes": self.size,
+                "checked": self.checked,
+                "loss": self.best.loss,
+                "objective": self.problem.objective,
+            },
+        )
+        suppressed = self.evaluator.suppressed_tuples(found.node)
+        return FullDomain(found.node, suppressed, record)
+
+
+def level_prices(problem: Problem) -> list[NDArray[np.float64]]:
+    """Return for each attribute what its levels cost, as a share of the whole table."""
+    counts = problem.table.counts
+    leaves = [
+        np.bincount(problem.table.quasi[:, a], weights=counts, minlength=len(costs))
+        for a, costs in enumerate(problem.costs)
+    ]
+    return [n @ costs / problem.rows for n, costs in zip(leaves, problem.costs, strict=True)]
+
+
+def node_loss(problem: Problem, node: Evaluation, price: float) -> float:
+    """Return the loss of an evaluated node; `price` is its price before suppression."""
+    n = problem.rows
+    if problem.objective == "DM":
+        return (node.kept_squares + node.suppressed * n) / n**2
+    if problem.objective == "AECS":
+        return 1 / max(node.kept_classes + (node.suppressed > 0), 1)
+    return price + node.saved / n
+
+
+def unsatisfiable_message(problem: Problem, proven: bool = True) -> str:
+    """Say why there is no release and what could be changed."""
+    limit = problem.suppression_limit
+    why = "No generalisation" if proven else "No generalisation tried before the search stopped"
+    return (
+        f"{why} of {problem.attributes} quasi-identifiers meets {problem.definition} on "
+        f"{problem.rows:,} records with at most {limit:,} suppressed, not even with every value "
+        "generalised to the root. Ask for less (a smaller k or l, a larger t), allow more "
+        "suppression, or check that the hierarchies end in a single root."
+    )

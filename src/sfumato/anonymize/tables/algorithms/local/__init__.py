@@ -1,0 +1,1 @@
+"""`algorithm="local"`: bottom-up local recoding and its kernels."""

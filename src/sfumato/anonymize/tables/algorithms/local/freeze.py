@@ -1,0 +1,183 @@
+"""Freezing: classes that hold as soon as their generalisation is cheap enough.
+
+Visits the nodes of the full-domain lattice in the order of what they cost on average.
+On each, the tuples not yet placed are grouped by their generalised values; every group
+that holds is frozen into a class and its tuples are out. A group may cost more than its
+node does on average; then it waits, and the node is visited again when its price has
+come, so that classes are frozen in the order of what they really cost. What is left at
+the end is for `local_merge`. Where the lattice is too large to walk, only some of its
+nodes are visited.
+"""
+
+# ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from sfumato.anonymize.tables.algorithms.local.space import OUTER, gather, widen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.tables.algorithms.local.judge import Judge
+    from sfumato.anonymize.tables.algorithms.local.space import Shares, Space
+
+VISITS = 8000
+"""Largest number of generalisations considered."""
+POPULATION_VISITS = 100
+"""The same where people of a population must be counted for every group."""
+SLACK = 0.02
+"""Groups within this share of the current price are frozen together."""
+PATIENCE = 500
+"""Visits after which it is checked whether the walk still gets anywhere."""
+MANY = 0.25
+"""Share of the tuples still left above which nodes are skipped."""
+PROGRESS = 0.04
+"""Share of the tuples left that must have been frozen since the last check.
+
+Only a monotone definition lets the walk end early: where records that join can break a
+class, merging what is left is no match for finding classes that hold."""
+
+
+def freeze(space: Space, judge: Judge) -> Shares:
+    """Place every tuple: frozen classes first, what is left each in a class of its own."""
+    n = len(space.counts)
+    class_, left, used = np.full(n, -1), np.arange(n), 0
+    counting = judge.problem.definition.needs_population
+    nodes = generalizations(space, POPULATION_VISITS if counting else VISITS)
+    queue = [(cost, i) for i, cost in enumerate(_typical(space)[nodes].sum(axis=1))]
+    heapq.heapify(queue)
+    visits, before, monotone = 0, n, judge.problem.definition.monotone
+    while queue and len(left):
+        price, i = heapq.heappop(queue)
+        if i % 2 and visits > PATIENCE and len(left) > MANY * n:
+            continue  # where most tuples find no company, half of the nodes tell enough
+        group, sizes = _grouped(space, left, nodes[i])
+        holds = judge.holding(left, group, sizes)
+        if holds.any():
+            prices = _priced(space, left, group, holds)
+            now = prices <= price * (1 + SLACK) + 1e-12
+            if (holds & ~now).any():
+                heapq.heappush(queue, (float(prices[~now].min()), i))
+            class_[left] = np.where(now, used + np.cumsum(now) - 1, -1)[group]
+            used += int(now.sum())
+            left = left[class_[left] < 0]
+        visits += 1
+        if visits % PATIENCE == 0:
+            if monotone and before - len(left) < PROGRESS * before:
+                break
+            before = len(left)
+    class_[left] = used + np.arange(len(left))
+    return gather(np.arange(n), class_, space.counts, used + len(left))
+
+
+def _typical(space: Space) -> NDArray[np.float64]:
+    """Return per column the price of a cheap quarter of the tuples: when to look first."""
+    return np.quantile(space.price, 0.25, axis=0)
+
+
+def generalizations(space: Space, limit: int) -> NDArray[np.int64]:
+    """Return up to `limit` nodes of the lattice as columns.
+
+    All of them where the lattice is small enough; else half of them the cheapest on average
+    and half spread evenly over the lattice (a Kronecker sequence), so that dear tuples, too,
+    meet others before everything is left to merging.
+    """
+    heights = np.diff(space.start)
+    if np.prod(heights.astype(np.float64)) <= limit:
+        return _cheapest(space, limit)
+    roots = np.sqrt(np.arange(2, 2 + len(heights)) + 0.5)
+    spread = np.floor(np.outer(np.arange(1, limit // 2 + 1), roots) % 1.0 * heights)
+    nodes = np.concatenate([_cheapest(space, limit // 2), space.start[:-1] + spread.astype(int)])
+    return np.unique(nodes, axis=0)
+
+
+def _cheapest(space: Space, limit: int) -> NDArray[np.int64]:
+    """Return up to `limit` nodes in the order of their average price, from the bottom."""
+    start = space.start
+    mean = (space.counts @ space.price) / space.counts.sum()
+    bottom = tuple(int(column) for column in start[:-1])
+    queue = [(float(mean[start[:-1]].sum()), bottom)]
+    seen = {bottom}
+    found: list[tuple[int, ...]] = []
+    while queue and len(found) < limit:
+        cost, node = heapq.heappop(queue)
+        found.append(node)
+        for a, column in enumerate(node):
+            above = (*node[:a], column + 1, *node[a + 1 :])
+            if column + 1 < start[a + 1] and above not in seen:
+                seen.add(above)
+                heapq.heappush(queue, (cost + float(mean[column + 1] - mean[column]), above))
+    return np.array(found, dtype=np.int64)
+
+
+def _priced(
+    space: Space, left: NDArray[np.int64], group: NDArray[np.int64], holds: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return what a record pays on average in each group that holds, on its lowest levels."""
+    rep, level = np.full(len(holds), -1), np.zeros((len(holds), len(space.start) - 1), np.int64)
+    total, size = np.zeros(len(holds)), np.zeros(len(holds))
+    _prices(
+        space.start, space.node, space.price, space.counts, left, group, holds, rep, level,
+        total, size,
+    )  # fmt: skip
+    mean: NDArray[np.float64] = np.full(len(holds), np.inf)
+    mean[holds] = total[holds] / size[holds]
+    return mean
+
+
+@njit(**OUTER)
+def _prices(start, node, price, counts, left, group, holds, rep, level, total, size):  # type: ignore[no-untyped-def]
+    for i in range(len(left)):
+        g = group[i]
+        if holds[g]:
+            if rep[g] < 0:
+                rep[g] = left[i]
+            widen(start, node, rep[g], level[g], left[i])
+    for i in range(len(left)):
+        g, t = group[i], left[i]
+        if holds[g]:
+            size[g] += counts[t]
+            for a in range(level.shape[1]):
+                total[g] += counts[t] * price[t, start[a] + level[g, a]]
+
+
+def _grouped(
+    space: Space, left: NDArray[np.int64], columns: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group the left tuples by their nodes in the given columns; return numbers and sizes.
+
+    Tuples are told apart by a 64-bit hash alone. Should two ever collide, they form a group
+    that costs more than it looks; its own lowest common ancestor is taken all the same.
+    """
+    slot = np.full(1 << (2 * len(left) + 16).bit_length(), -1)
+    marks = np.empty(len(slot), dtype=np.uint64)
+    group, sizes = np.empty(len(left), dtype=np.int64), np.zeros(len(left), dtype=np.int64)
+    used = _group(space.node, space.counts, left, columns, slot, marks, group, sizes)
+    return group, sizes[:used]
+
+
+@njit(**OUTER)
+def _group(node, counts, left, columns, slot, marks, group, sizes):  # type: ignore[no-untyped-def]
+    last = np.uint64(len(slot) - 1)
+    used = 0
+    for i in range(len(left)):
+        t = left[i]
+        mark = np.uint64(0)
+        for a in range(len(columns)):
+            mark = (mark ^ np.uint64(node[t, columns[a]])) * np.uint64(0x9E3779B97F4A7C15)
+            mark ^= mark >> np.uint64(32)
+        at = mark & last
+        while slot[at] >= 0 and marks[at] != mark:
+            at = (at + np.uint64(1)) & last
+        if slot[at] < 0:
+            slot[at], marks[at] = used, mark
+            used += 1
+        group[i] = slot[at]
+        sizes[group[i]] += counts[t]
+    return used

@@ -1,0 +1,287 @@
+"""Nearest classes by added loss, exactly and without comparing all pairs.
+
+The classes hang in a tree of cells. A cell splits on one attribute: the classes below
+each child node go together, those already generalised to the cell's own node stay
+behind. What it costs a query to join anything in a cell is bounded from below by
+
+* the query's own price on the lowest level that can hold both, and
+* the least that any class of the cell would pay for being raised there,
+
+so whole cells are passed over when something nearer is already known (branch and bound,
+as in a k-d tree; Bentley 1975).
+"""
+
+# ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from sfumato.anonymize.tables.algorithms.local.space import INNER, OUTER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.tables.algorithms.local.space import Space, Summary
+
+LEAF_SIZE = 4
+"""Cells of at most this many classes are not split."""
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The tree: `items` in order; per cell its range of items or of children."""
+
+    items: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    child: NDArray[np.int64]
+    children: NDArray[np.int64]
+    rep: NDArray[np.int64]
+    level: NDArray[np.int64]
+    least: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Classes, or shares taken as classes, that look for company; `skip` is not offered."""
+
+    rep: NDArray[np.int64]
+    level: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    skip: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, classes: Summary, chosen: NDArray[np.int64]) -> Queries:
+        """Return some of the classes as queries that do not find themselves."""
+        return cls(classes.rep[chosen], classes.level[chosen], classes.sums[chosen], chosen)
+
+
+def search(
+    space: Space,
+    classes: Summary,
+    index: Index,
+    queries: Queries,
+    radius: NDArray[np.float64] | float,
+    *,
+    keep: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the classes to which each query adds least, nearest first, and how much.
+
+    Added is what both pay as one less what the class pays alone; only what stays below the
+    radius counts, and places without a find hold −1.
+    """
+    n = len(queries.rep)
+    found, added = np.empty((n, keep), dtype=np.int64), np.empty((n, keep))
+    _search(
+        space.start, space.node, classes.rep, classes.level, classes.sums, classes.paid,
+        index.items, index.low, index.high, index.child, index.children, index.rep, index.level,
+        index.least, queries.rep, queries.level, queries.sums, queries.skip,
+        np.broadcast_to(radius, n).astype(np.float64), found, added,
+    )  # fmt: skip
+    return found, added
+
+
+def build(space: Space, classes: Summary, items: NDArray[np.int64]) -> Index:
+    """Hang the given classes in a tree."""
+    room = 2 * len(items) + 1
+    width, attributes = space.node.shape[1], classes.level.shape[1]
+    low, high, child, children, rep = np.zeros((5, room), dtype=np.int64)
+    level = np.zeros((room, attributes), dtype=np.int64)
+    least = np.zeros((room, width))
+    items = items.astype(np.int64)
+    used = _build(
+        space.start, space.node, space.nodes, classes.rep, classes.level, classes.sums, items,
+        low, high, child, children, rep, level, least,
+    )  # fmt: skip
+    return Index(
+        items, low[:used], high[:used], child[:used], children[:used], rep[:used],
+        level[:used], least[:used],
+    )  # fmt: skip
+
+
+@njit(**INNER)
+def _cover(start, node, c_rep, c_level, c_sums, items, lo, hi, level, least):  # type: ignore[no-untyped-def]
+    """Set the level of a cell and what its classes pay at least above it."""
+    rep = c_rep[items[lo]]
+    for j in range(lo, hi):
+        c = items[j]
+        for a in range(len(level)):
+            column = start[a] + max(level[a], c_level[c, a])
+            while node[rep, column] != node[c_rep[c], column]:
+                column += 1
+            level[a] = column - start[a]
+    for column in range(len(least)):
+        least[column] = np.inf
+    for j in range(lo, hi):
+        c = items[j]
+        for a in range(len(level)):
+            base = c_sums[c, start[a] + level[a]]
+            for column in range(start[a], start[a + 1]):
+                least[column] = min(least[column], max(c_sums[c, column] - base, 0.0))
+    return rep
+
+
+@njit(**INNER)
+def _axis(start, c_level, c_sums, items, lo, hi, level):  # type: ignore[no-untyped-def]
+    """Choose the attribute whose split saves most; −1 when none saves anything."""
+    best, axis = -1.0, -1
+    for a in range(len(level)):
+        if level[a] == 0:
+            continue
+        saved, below = 0.0, False
+        top = start[a] + level[a]
+        for j in range(lo, hi):
+            c = items[j]
+            if c_level[c, a] < level[a]:
+                below = True
+                saved += c_sums[c, top] - c_sums[c, top - 1]
+        if below and saved > best:
+            best, axis = saved, a
+    return axis
+
+
+@njit(**INNER)
+def _split(start, node, c_rep, c_level, items, lo, hi, axis, top, bucket, spare, low, high, used):  # type: ignore[no-untyped-def]
+    """Reorder a cell's items by their node below the top of the axis; return the cells in use.
+
+    Items that stay on the top have a part of their own, numbered by the last place of
+    `bucket`. Parts come in the order in which their first items do.
+    """
+    begin = used
+    for pass_ in range(2):
+        for j in range(lo, hi):
+            c = items[j] if pass_ == 0 else spare[j]
+            key = len(bucket) - 1
+            if c_level[c, axis] < top:
+                key = node[c_rep[c], start[axis] + top - 1]
+            if pass_ == 0:
+                if bucket[key] < begin:
+                    bucket[key] = used
+                    high[used] = 0
+                    used += 1
+                high[bucket[key]] += 1
+                spare[j] = c
+            else:
+                items[high[bucket[key]]] = c
+                high[bucket[key]] += 1
+        if pass_ == 0:
+            at = lo
+            for x in range(begin, used):
+                low[x] = at
+                at += high[x]
+                high[x] = low[x]
+    return used
+
+
+@njit(**OUTER)
+def _build(start, node, nodes, c_rep, c_level, c_sums, items,  # type: ignore[no-untyped-def]
+           low, high, child, children, rep, level, least):  # fmt: skip
+    bucket = np.zeros(nodes + 1, dtype=np.int64)
+    spare = np.empty(len(items), dtype=np.int64)
+    low[0], high[0] = 0, len(items)
+    used, cell = np.int64(1), np.int64(0)
+    while cell < used:
+        lo, hi = low[cell], high[cell]
+        rep[cell] = _cover(start, node, c_rep, c_level, c_sums, items, lo, hi,
+                           level[cell], least[cell])  # fmt: skip
+        axis = -1
+        if hi - lo > LEAF_SIZE:
+            axis = _axis(start, c_level, c_sums, items, lo, hi, level[cell])
+        if axis >= 0:
+            child[cell] = used
+            used = _split(start, node, c_rep, c_level, items, lo, hi, axis, level[cell, axis],
+                          bucket, spare, low, high, used)  # fmt: skip
+            children[cell] = used - child[cell]
+        cell += 1
+    return used
+
+
+@njit(**INNER)
+def _bound(start, node, q_rep, q_level, q_sums, x_rep, x_level, x_least):  # type: ignore[no-untyped-def]
+    """Bound from below what the query adds to any class of the cell, its own price included."""
+    total = 0.0
+    for a in range(len(q_level)):
+        column = start[a] + x_level[a]
+        if node[q_rep, column] == node[x_rep, column]:
+            column = start[a] + q_level[a]
+            total += q_sums[column] + x_least[column]
+        else:
+            column += 1
+            while node[q_rep, column] != node[x_rep, column]:
+                column += 1
+            own = max(column, start[a] + q_level[a])
+            total += q_sums[own] + x_least[own]
+    return total
+
+
+@njit(**INNER)
+def _joined(start, node, rep, level, sums, other_rep, other_level, other_sums):  # type: ignore[no-untyped-def]
+    """Return what two classes pay as one."""
+    total = 0.0
+    for a in range(len(level)):
+        column = start[a] + max(level[a], other_level[a])
+        while node[rep, column] != node[other_rep, column]:
+            column += 1
+        total += sums[column] + other_sums[column]
+    return total
+
+
+@njit(**INNER)
+def _insert(found, added, cost, item):  # type: ignore[no-untyped-def]
+    """Put a find in its place; ties go to the one met first, so answers are reproducible."""
+    at = len(found) - 1
+    while at > 0 and added[at - 1] > cost:
+        added[at], found[at] = added[at - 1], found[at - 1]
+        at -= 1
+    added[at], found[at] = cost, item
+
+
+@njit(**INNER)
+def _open(start, node, child, children, x_rep, x_level, x_least,  # type: ignore[no-untyped-def]
+          q_rep, q_level, q_sums, x, limit, stack, bounds, depth):  # fmt: skip
+    """Push the children of a cell that may hold something nearer, the most promising last."""
+    base, best = depth, depth
+    for y in range(child[x], child[x] + children[x]):
+        bound = _bound(start, node, q_rep, q_level, q_sums, x_rep[y], x_level[y], x_least[y])
+        if bound < limit:
+            stack[depth], bounds[depth] = y, bound
+            if bound < bounds[best]:
+                best = depth
+            depth += 1
+    if depth > base:
+        stack[best], stack[depth - 1] = stack[depth - 1], stack[best]
+        bounds[best], bounds[depth - 1] = bounds[depth - 1], bounds[best]
+    return depth
+
+
+@njit(**OUTER)
+def _search(start, node, c_rep, c_level, c_sums, c_paid,  # type: ignore[no-untyped-def]
+            items, low, high, child, children, x_rep, x_level, x_least,
+            q_rep, q_level, q_sums, skip, radius, found, added):  # fmt: skip
+    stack, bounds = np.empty(len(low), dtype=np.int64), np.empty(len(low))
+    last = found.shape[1] - 1
+    for i in range(len(q_rep)):
+        for k in range(last + 1):
+            found[i, k], added[i, k] = -1, radius[i]
+        stack[0], bounds[0], depth = 0, 0.0, 1
+        while depth > 0:
+            depth -= 1
+            x = stack[depth]
+            if bounds[depth] >= added[i, last]:
+                continue
+            if children[x] > 0:
+                depth = _open(start, node, child, children, x_rep, x_level, x_least,
+                              q_rep[i], q_level[i], q_sums[i], x, added[i, last],
+                              stack, bounds, depth)  # fmt: skip
+                continue
+            for c in items[low[x] : high[x]]:
+                if c != skip[i]:
+                    cost = _joined(start, node, q_rep[i], q_level[i], q_sums[i],
+                                  c_rep[c], c_level[c], c_sums[c]) - c_paid[c]  # fmt: skip
+                    if cost < added[i, last]:
+                        _insert(found[i], added[i], cost, c)

@@ -1,0 +1,122 @@
+"""`algorithm="local"`: bottom-up local recoding, every class on its lowest common ancestor.
+
+Steps, each in a module of its own:
+
+1. `local_freeze` walks the generalisation lattice from cheap to dear and freezes every
+   group of tuples that satisfies the definition (the bottom-up idea of Samarati 2001 and
+   of Incognito, LeFevre et al. 2005, applied to what is left instead of the whole table);
+2. `local_merge` joins what is left to the class where it adds the least loss, and
+   `local_lend` lets classes of equal records spare some for it;
+3. `local_improve` improves by transfers between classes, priced exactly and
+   judged in batches, so any definition with a `judge` method takes part;
+4. `local_suppress` leaves records out within the limit where that is cheaper.
+
+The outcome is always judged as a whole: classes that release the same generalised tuple
+are one class to a reader, and where records are suppressed the reference distribution is
+that of the released records. What does not hold then is merged further.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.anonymize.tables.algorithms.local.freeze import freeze
+from sfumato.anonymize.tables.algorithms.local.improve import improve
+from sfumato.anonymize.tables.algorithms.local.judge import Judge
+from sfumato.anonymize.tables.algorithms.local.merge import agglomerate
+from sfumato.anonymize.tables.algorithms.local.space import Shares, Space, summarize, unite
+from sfumato.anonymize.tables.algorithms.local.suppress import relieve, suppression_price, withhold
+from sfumato.anonymize.tables.recoding import SUPPRESSED, Local, SearchRecord
+from sfumato.errors import Unsatisfiable
+
+if TYPE_CHECKING:
+    from sfumato.anonymize.tables.algorithms.progress import Progress
+    from sfumato.anonymize.tables.problem import Problem
+
+LENDING = 20
+"""Rounds of merging in which records are lent; strays find company in the first few."""
+
+
+def recode(problem: Problem, *, progress: Progress | None = None) -> Local:
+    """Return a local recoding that satisfies the problem's definition at little loss."""
+    tell = progress or _silent
+    if problem.rows < problem.definition.minimum_size:
+        raise _unsatisfiable(problem)
+    space = Space.of(problem)
+    judge = Judge(problem, space)
+    tell(0.0, 1.0, "freezing classes")
+    shares = freeze(space, judge)
+    tell(0.3, 1.0, "merging what is left")
+    shares = agglomerate(space, judge, shares, lending=LENDING)
+    if judge.holds(shares).all():
+        tell(0.5, _mean(space, shares), "moving records")
+        shares = improve(space, judge, shares)
+        shares = withhold(space, judge, shares, problem.suppression_limit)
+    shares = _settle(space, judge, shares)
+    tell(1.0, _mean(space, shares), "done")
+    return _recoding(problem, space, shares)
+
+
+def _settle(space: Space, judge: Judge, shares: Shares) -> Shares:
+    """Judge the release as its reader will, and merge or suppress until it holds."""
+    problem = judge.problem
+    while True:
+        shares = unite(space, shares)
+        released = judge.released(shares)
+        holds = released.holds(shares)
+        if shares.classes and holds.all():
+            return shares
+        if shares.classes > 1:
+            shares = agglomerate(space, released, shares)
+            continue
+        budget = problem.suppression_limit - (problem.rows - int(shares.count.sum()))
+        fewer = relieve(judge, shares, budget)
+        if not fewer.classes or not judge.released(fewer).holds(fewer).all():
+            raise _unsatisfiable(problem)
+        shares = fewer
+
+
+def _recoding(problem: Problem, space: Space, shares: Shares) -> Local:
+    classes = summarize(space, shares)
+    low = problem.table.quasi[classes.rep].astype(np.int64)
+    gone = space.counts - np.bincount(
+        shares.tuple_, weights=shares.count, minlength=len(space.counts)
+    ).astype(np.int64)
+    out = np.flatnonzero(gone)
+    loss = float(classes.paid.sum() + (suppression_price(problem) * gone).sum())
+    record = SearchRecord(
+        "local",
+        label="heuristic: freeze, merge, improve",
+        facts={
+            "classes": shares.classes,
+            "suppressed": int(gone.sum()),
+            "loss": loss / problem.rows,
+        },
+    )
+    return Local(
+        tuple_=np.concatenate([shares.tuple_, out]),
+        class_=np.concatenate([shares.class_, np.full(len(out), SUPPRESSED)]),
+        count=np.concatenate([shares.count, gone[out]]),
+        level=classes.level,
+        low=low,
+        high=low.copy(),
+        record=record,
+    )
+
+
+def _mean(space: Space, shares: Shares) -> float:
+    return float(summarize(space, shares).paid.sum() / space.counts.sum())
+
+
+def _silent(done: float, loss: float, message: str) -> None:
+    """Tell nobody."""
+
+
+def _unsatisfiable(problem: Problem) -> Unsatisfiable:
+    return Unsatisfiable(
+        f"{problem.definition} cannot be met: it does not hold even when all {problem.rows} "
+        f"records are released as one class, with up to {problem.suppression_limit} of them "
+        "suppressed; ask for less or allow more suppression."
+    )

@@ -1,0 +1,82 @@
+"""Merging classes that do not hold yet, where it adds the least loss.
+
+Rounds of agglomerative clustering: every class that does not hold finds the classes to
+which joining adds least; the cheapest disjoint pairs are merged; what holds now is at
+rest. Each round at least one pair goes, usually a third of all, so the search for
+neighbours (see `local_index`) runs a few dozen times and never over all pairs.
+"""
+
+# ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from sfumato.anonymize.tables.algorithms.local.index import Queries, build, search
+from sfumato.anonymize.tables.algorithms.local.lend import lend
+from sfumato.anonymize.tables.algorithms.local.space import OUTER, gather, summarize, unite
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.tables.algorithms.local.judge import Judge
+    from sfumato.anonymize.tables.algorithms.local.space import Shares, Space
+
+NEIGHBOURS = 4
+"""Nearest classes looked at, in case the very nearest are taken."""
+
+
+def agglomerate(space: Space, judge: Judge, shares: Shares, *, lending: int = 0) -> Shares:
+    """Merge until every class holds or one class is left.
+
+    In the first `lending` rounds classes of equal records lend some. Every round merges at
+    least one pair, so the rounds after that are bounded by the number of classes.
+    """
+    holds = judge.holds(shares)
+    while not holds.all() and shares.classes > 1:
+        if lending > 0:
+            shares, holds = lend(judge, shares, holds)
+            lending -= 1
+        classes = summarize(space, shares)
+        wanting = np.flatnonzero(~holds)
+        index = build(space, classes, np.arange(shares.classes))
+        found, added = search(
+            space, classes, index, Queries.of(classes, wanting), np.inf, keep=NEIGHBOURS
+        )
+        added -= classes.paid[wanting, None]
+        into = _pair(wanting, found, added, shares.classes)
+        class_ = into[shares.class_]
+        shares = gather(shares.tuple_, class_, shares.count, shares.classes).compact()
+        holds = judge.holds(shares)
+    return unite(space, shares)
+
+
+def _pair(
+    wanting: NDArray[np.int64], found: NDArray[np.int64], added: NDArray[np.float64], n: int
+) -> NDArray[np.int64]:
+    into = np.arange(n)
+    _match(
+        wanting, found, added, np.argsort(added[:, 0], kind="stable"), into, np.zeros(n, np.bool_)
+    )
+    return into
+
+
+@njit(**OUTER)
+def _match(wanting, found, added, order, into, taken):  # type: ignore[no-untyped-def]
+    """Merge each class with its nearest, cheapest first, if neither was merged before."""
+    for k in range(len(order)):
+        i = order[k]
+        q = wanting[i]
+        if taken[q]:
+            continue
+        for j in range(found.shape[1]):
+            d = found[i, j]
+            if d < 0 or added[i, j] > added[i, 0] + 1e-9:
+                break
+            if not taken[d]:
+                taken[q] = taken[d] = True
+                into[q] = d
+                break

@@ -1,0 +1,1 @@
+"""Records cut into ever smaller parts while every part holds."""

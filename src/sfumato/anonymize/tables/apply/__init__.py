@@ -1,0 +1,1 @@
+"""From a decision to rows: cells, shares, lines, and one more look before they leave."""

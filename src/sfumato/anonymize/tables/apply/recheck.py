@@ -1,0 +1,63 @@
+"""One more look at a decision before it becomes a release.
+
+Algorithms judge classes while they search. Two classes that end up with the same generalised
+tuple are one class to a reader, so the whole decision is judged again as the released file
+will show it. `verify` repeats this from the file, with other code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.tables.apply.cells import class_numbers, released_cells
+from sfumato.errors import PromiseBroken
+
+if TYPE_CHECKING:
+    from sfumato.anonymize.definitions.classes import Classes
+    from sfumato.anonymize.tables.problem import Problem
+    from sfumato.anonymize.tables.recoding import Recoding
+
+
+def recheck(problem: Problem, recoding: Recoding) -> None:
+    """Raise `PromiseBroken` if a class of the release does not hold.
+
+    Promises about key combinations and populations are left to `verify`: they are not about
+    one class alone.
+    """
+    parts = [
+        part
+        for part in problem.definition.parts
+        if not part.needs_population and not (isinstance(part, KAnonymity) and part.on)
+    ]
+    cells = released_cells(problem.table, problem.hierarchies, recoding)
+    numbers, _ = class_numbers(cells, problem.hierarchies)
+    kept = np.flatnonzero(cells.kept & (cells.count > 0))
+    groups = numbers[cells.row[kept]]
+    present, groups = np.unique(groups, return_inverse=True)
+    totals = {
+        name: np.bincount(
+            problem.table.sensitive[cells.tuple_[kept], s],
+            weights=cells.count[kept],
+            minlength=len(problem.table.sensitive_values[s]),
+        ).astype(np.int64)
+        for s, name in enumerate(problem.table.sensitive_names)
+    }
+    for batch, places in problem.batches(groups.reshape(-1), len(present)):
+        classes: Classes = problem.classes(
+            groups.reshape(-1)[places] - batch.start,
+            batch.stop - batch.start,
+            tuples=cells.tuple_[kept][places],
+            counts=cells.count[kept][places],
+            totals=totals,
+        )
+        for part in parts:
+            broken = int((~part.judge(classes)).sum())
+            if broken:
+                raise PromiseBroken(
+                    f"{part} does not hold in {broken:,} class(es) of what the algorithm decided; "
+                    "nothing is released. If this is your own definition, check that it does not "
+                    "depend on the order or number of classes."
+                )

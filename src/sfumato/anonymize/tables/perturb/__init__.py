@@ -1,0 +1,1 @@
+"""Operations that hurt truthfulness: noise, swapping, microaggregation, synthetic records."""

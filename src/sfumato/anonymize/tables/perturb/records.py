@@ -1,0 +1,232 @@
+"""The records a truth-breaking operation works on: whole columns in memory.
+
+A column is dictionary-encoded: `values[codes[i]]` is the text of cell `i`, the empty text a
+missing cell. Operations move codes about, or ask for a column as numbers and put numbers
+back. Numbers come back with the decimals the column had, so integers stay integers, within the
+domain the schema declares and the range of the column's type; missing cells stay missing.
+"""
+
+# SQL here is built from names that `engine.quoted` quotes.
+# ruff: noqa: S608
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.data.domains import Range
+from sfumato.data.engines.duckdb import quoted, translated
+from sfumato.data.hierarchies.hierarchy import MISSING
+from sfumato.data.numbers import number
+from sfumato.data.tables.rows import typed
+from sfumato.data.wording import did_you_mean, listed
+from sfumato.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from decimal import Decimal
+
+    from numpy.typing import NDArray
+
+    from sfumato.data.schema import Schema
+    from sfumato.data.tables.table import Table
+
+MOST_DECIMALS = 12
+"""Decimals up to which numbers are rounded; a column with more is one of binary fractions."""
+
+LARGEST_NUMBER = 2.0**53
+"""Beyond this, floating-point numbers skip integers."""
+
+_INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 53, "HUGEINT": 53}
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The cells of a column: codes into its distinct texts, and its SQL type."""
+
+    codes: NDArray[np.int32]
+    values: tuple[str, ...]
+    kind: str = "VARCHAR"
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which cells are missing."""
+        absent = np.array([value == MISSING for value in self.values], dtype=np.bool_)
+        return absent[self.codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column as numbers: NaN where a cell is missing, and how many decimals it has."""
+
+    values: NDArray[np.float64]
+    decimals: int
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which cells hold a number."""
+        return ~np.isnan(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """All records of a table, column by column."""
+
+    columns: Mapping[str, Column]
+    schema: Schema | None = None
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())).codes)
+
+    def column(self, name: str, operation: object) -> Column:
+        """Return a column, or say that an operation names one that does not exist."""
+        if name not in self.columns:
+            raise ParameterError(
+                f"{type(operation).__name__} names the column '{name}', which the data does not "
+                f"have; its columns are {listed(self.columns)}.{did_you_mean(name, self.columns)}"
+            )
+        return self.columns[name]
+
+    def with_columns(self, changed: Mapping[str, Column]) -> Records:
+        """Return the records with some columns replaced."""
+        return replace(self, columns={**self.columns, **changed})
+
+    # -- numbers ------------------------------------------------------------------------
+
+    def numbers(self, name: str, operation: object) -> Numbers:
+        """Return a column as numbers, or say how many of its values are none."""
+        column = self.column(name, operation)
+        read = [None if value == MISSING else number(value) for value in column.values]
+        wrong = sum(
+            value is None and text != MISSING
+            for value, text in zip(read, column.values, strict=True)
+        )
+        if wrong:
+            raise DataError(
+                f"{type(operation).__name__} needs numbers, but the column '{name}' has {wrong} "
+                "distinct value(s) that are not finite numbers; choose another column, or mend "
+                "the data (an empty cell counts as missing and is allowed)."
+            )
+        if any(value is not None and abs(value) > LARGEST_NUMBER for value in read):
+            raise DataError(
+                f"{type(operation).__name__} cannot use the column '{name}': it has numbers "
+                "beyond 2^53, about 9 followed by 15 digits, where arithmetic is no longer exact."
+            )
+        decimals = max((_decimals(v) for v in read if v is not None), default=0)
+        floats = np.array([np.nan if v is None else float(v) for v in read], dtype=np.float64)
+        values = floats[column.codes] if len(floats) else np.zeros(0)
+        return Numbers(values, decimals)
+
+    def renumbered(self, name: str, values: NDArray[np.float64], decimals: int) -> Column:
+        """Return a column with new numbers, rounded and bounded as its numbers were."""
+        old = self.columns[name]
+        low, high = self._range(name)
+        if decimals <= MOST_DECIMALS:
+            values = np.round(values, decimals)
+        bounded = np.clip(values, low, high) + 0.0
+        distinct, codes = np.unique(bounded, return_inverse=True)
+        texts = tuple(_text(float(value), decimals) for value in distinct)
+        return Column(codes.reshape(-1).astype(np.int32), texts, old.kind)
+
+    def _range(self, name: str) -> tuple[float, float]:
+        """Return what the type of the column and its declared domain allow."""
+        low, high = type_range(self.columns[name].kind)
+        attribute = None if self.schema is None else self.schema.attributes.get(name)
+        if attribute is not None and isinstance(attribute.domain, Range):
+            low, high = (
+                max(low, float(attribute.domain.low)),
+                min(high, float(attribute.domain.high)),
+            )
+        return low, high
+
+
+def type_range(kind: str) -> tuple[float, float]:
+    """Return the least and the largest number a column of an SQL type can hold exactly."""
+    signed = kind.removeprefix("U") if kind.startswith("U") else kind
+    if signed in _INTEGERS:
+        if signed is kind:
+            return -(2.0 ** _INTEGERS[signed]), 2.0 ** _INTEGERS[signed] - 1
+        return 0.0, 2.0 ** min(_INTEGERS[signed] + 1, 53) - 1
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal:
+        width, scale = int(decimal[1]), int(decimal[2])
+        largest = 10.0 ** (width - scale) - 10.0**-scale
+        return -largest, largest
+    return -np.inf, np.inf
+
+
+def _decimals(value: Decimal) -> int:
+    """Return how many decimals a number needs."""
+    exponent = int(value.as_tuple().exponent)
+    return max(-int(value.normalize().as_tuple().exponent), 0) if exponent < 0 else 0
+
+
+def _text(value: float, decimals: int) -> str:
+    if np.isnan(value):
+        return MISSING
+    if decimals == 0:
+        return str(int(value))
+    if decimals > MOST_DECIMALS:
+        return repr(value)
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+# -- from a table and back ----------------------------------------------------------------
+
+
+def records_of(table: Table) -> Records:
+    """Load the columns of a table, in the order of its rows."""
+    copy = table.materialize()
+    if copy.rows == 0:
+        raise DataError(
+            f"{table.source} has a header but no records; at least one record is needed."
+        )
+    with translated(table.source), _ordered(table):
+        columns = {name: _load(copy, name) for name in table.columns}
+        copy.engine.run(f"DROP TABLE {copy.scan}")
+    return Records(columns, table.known_schema)
+
+
+def _load(table: Table, name: str) -> Column:
+    """Encode one column by its distinct texts, numbered as they first occur."""
+    query = f"SELECT {table.text(name)} AS cell FROM {table.scan}"
+    cells = table.engine.connection.execute(query).fetchnumpy()["cell"]
+    place: dict[str, int] = {}
+    codes = np.fromiter(
+        (place.setdefault(cell, len(place)) for cell in cells), dtype=np.int32, count=len(cells)
+    )
+    return Column(codes, tuple(place), table.types[name])
+
+
+def table_of(records: Records, table: Table, untruthful: Sequence[str]) -> Table:
+    """Return the table with these records in place of its own, in kind and marked."""
+    engine = table.engine
+    cells: dict[str, Any] = {
+        f"c{i}": np.array(column.values, dtype=object)[column.codes]
+        for i, column in enumerate(records.columns.values())
+    }
+    names = {f"c{i}": name for i, name in enumerate(records.columns)}
+    kinds = tuple(column.kind for column in records.columns.values())
+    target = engine.fresh("perturbed")
+    with translated(table.source), _ordered(table):
+        frame = engine.register(cells)
+        engine.run(f"CREATE TEMP TABLE {quoted(target)} AS {typed(frame, names, kinds)}")
+        engine.connection.unregister(frame)
+    return replace(table, scan=target, untruthful=(*table.untruthful, *untruthful))
+
+
+class _ordered:  # noqa: N801 - used like a function
+    """Keep the order of rows while a block runs."""
+
+    def __init__(self, table: Table) -> None:
+        self._engine = table.engine
+
+    def __enter__(self) -> None:
+        self._engine.run("SET preserve_insertion_order = true")
+
+    def __exit__(self, *_: object) -> None:
+        self._engine.run("SET preserve_insertion_order = false")

@@ -1,0 +1,130 @@
+"""The trade-off curve: what each k would cost, without releasing anything.
+
+The table is counted and priced once; for each k only the promise changes and the algorithm
+decides again. `sweep` starts from a table, `sweep_release` from a release whose table has been
+counted already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sfumato.anonymize.definitions.definition import (
+    Conjunction,
+    Definition,
+    KAnonymity,
+    number_between,
+)
+from sfumato.anonymize.loss.measures import check_objective, losses
+from sfumato.anonymize.run import algorithm_named, prepare
+from sfumato.anonymize.tables.apply.cells import released_cells
+from sfumato.anonymize.tables.apply.rows import RowSettings
+from sfumato.data.tables.sources import read
+from sfumato.errors import ParameterError, Unsatisfiable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from sfumato.anonymize.tables.algorithms.progress import Progress
+    from sfumato.anonymize.tables.problem import Problem
+    from sfumato.anonymize.tables.recoding import Recoding
+    from sfumato.data.schema import Schema
+    from sfumato.release import Release
+
+
+class SweepPoint(NamedTuple):
+    """What one k costs; `loss` and `suppressed` are None where no release is possible."""
+
+    k: int
+    loss: float | None
+    suppressed: int | None
+
+
+def sweep(
+    table: Any,
+    promise: Definition,
+    ks: Iterable[int],
+    *,
+    schema: Schema | str | Path | None = None,
+    algorithm: str = "optimal",
+    suppression: float = 0.0,
+    objective: str = "LM",
+    population: Any = None,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    **options: Any,
+) -> tuple[SweepPoint, ...]:
+    """Return loss and suppressed records for each k, the rest of the promise unchanged.
+
+    The options are those of `anonymize`. A promise without a k gets one added.
+    """
+    source = read(table, schema=schema)
+    promises = _promises(promise, ks)
+    check_objective(objective)
+    share = number_between("suppression", suppression, 0, 1)
+    decide = algorithm_named(algorithm, time_limit, options)
+    problem = prepare(source, promise, RowSettings(), population, objective, share).problem
+    return _points(problem, promises, decide, source.schema.weights, progress)
+
+
+def sweep_release(
+    release: Release,
+    ks: Iterable[int],
+    *,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+) -> tuple[SweepPoint, ...]:
+    """Return the same for a release: its table, promise, algorithm and options, other k."""
+    asked = dict(release.settings)
+    name = asked.pop("algorithm", release.decision.recoding.record.algorithm)
+    for setting in ("suppression", "objective", "order"):
+        asked.pop(setting, None)
+    decide = algorithm_named(name, time_limit, asked)
+    promises = _promises(release.promise, ks)
+    weights = release.schema.weights
+    return _points(release.decision.problem, promises, decide, weights, progress)
+
+
+def with_k(promise: Definition, k: int) -> Definition:
+    """Return the promise with another k; k-anonymity of key combinations stays as it is."""
+    parts = [
+        KAnonymity(k) if isinstance(part, KAnonymity) and not part.on else part
+        for part in promise.parts
+    ]
+    if not any(isinstance(part, KAnonymity) and not part.on for part in parts):
+        parts.insert(0, KAnonymity(k))
+    return parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
+
+
+def _promises(promise: Definition, ks: Iterable[int]) -> dict[int, Definition]:
+    if not isinstance(promise, Definition):
+        raise ParameterError(
+            f"The promise must be a definition such as sf.KAnonymity(5), not {promise!r}."
+        )
+    promises = {k: with_k(promise, k) for k in ks}
+    if not promises:
+        raise ParameterError("A sweep needs at least one k, for instance 2, 5, 10.")
+    return dict(sorted(promises.items()))
+
+
+def _points(
+    problem: Problem,
+    promises: dict[int, Definition],
+    decide: Callable[..., Recoding],
+    weights: tuple[float, ...],
+    progress: Progress | None,
+) -> tuple[SweepPoint, ...]:
+    points = []
+    for k, promise in promises.items():
+        asked = replace(problem, definition=promise)
+        try:
+            recoding = decide(asked, progress=progress)
+        except Unsatisfiable:
+            points.append(SweepPoint(k, None, None))
+            continue
+        loss = losses(asked.table, asked.hierarchies, recoding, weights)[asked.objective]
+        cells = released_cells(asked.table, asked.hierarchies, recoding)
+        points.append(SweepPoint(k, loss, cells.suppressed_records))
+    return tuple(points)

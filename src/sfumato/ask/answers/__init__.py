@@ -1,0 +1,1 @@
+"""From exact totals to an answer: noise, composition, intervals, tables, artefacts."""

@@ -1,0 +1,272 @@
+"""An answer: noisy numbers with their guarantee, their intervals and what they cost.
+
+Contract: everything in an answer is noisy or public, so an answer can be kept, printed and given
+to anyone who may ask. ``interval(confidence)`` says how far the noise may have moved each cell:
+with at least that probability, the number of the *kept and clamped* rows lies inside. What bounding
+and clamping left out is not in it; ``notes`` say what was done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sfumato.ask.answers.intervals import DerivedColumn
+    from sfumato.ask.price.measures import Interval, Recipe
+    from sfumato.ask.price.noise import Noise
+    from sfumato.ask.price.standing import Standing
+    from sfumato.dp.accounting.costs import Cost
+    from sfumato.dp.guarantees import Guarantee
+
+
+_SAID_OF_A_COLUMN = (": ", " is the quantile of ", " has no value: ")
+"""How notes go on that begin with the name of a column."""
+
+
+def check_confidence(confidence: object) -> None:
+    """Refuse what is no probability strictly between 0 and 1."""
+    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise ParameterError(
+            f"A confidence lies between 0 and 1, such as 0.95, and {confidence!r} was given."
+        )
+
+
+@dataclass(frozen=True)
+class NoisyColumn:
+    """A measure of an answer: how it follows from noisy numbers, and the noise of each."""
+
+    recipe: Recipe
+    noises: tuple[Noise | None, ...]
+    parts: tuple[tuple[int, ...], ...]  # per row, the noisy numbers the recipe uses
+
+    def value(self, row: int) -> float | int | None:
+        """Compute the cell; whole where it counts or sums whole numbers."""
+        found = self.recipe.value(self.parts[row])
+        whole = self.recipe.grid is None or self.recipe.grid.step == 1
+        if found is not None and whole and self.recipe.aggregate in {"count", "people", "sum"}:
+            return round(found)
+        return found
+
+    def interval(self, row: int, confidence: float) -> Interval:
+        """Enclose the cell, all its noisy numbers being within their own intervals at once."""
+        each = 1 - (1 - confidence) / len(self.noises)
+        half = [0.0 if noise is None else noise.half_width(each) for noise in self.noises]
+        return self.recipe.interval(self.parts[row], half)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question.
+
+    ``rows`` are the cells under ``columns``; ``measures`` holds what intervals need, by column,
+    ``derived`` the same for columns computed from several numbers, and ``ranges`` the bounds of
+    quantiles. ``stored`` says that it was given before, for free.
+    """
+
+    question: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    guarantee: Guarantee
+    cost: Cost
+    standing: Standing | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+    measures: Mapping[str, NoisyColumn] = field(default_factory=dict, repr=False)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+    derived: Mapping[str, DerivedColumn] = field(default_factory=dict, repr=False)
+    places: tuple[int, ...] = field(default=(), repr=False)  # row of the noisy columns, per row
+    keys: tuple[str, ...] = ()
+    stored: bool = False
+    kind: str = field(default="columns", repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.places:
+            object.__setattr__(self, "places", tuple(range(len(self.rows))))
+
+    @property
+    def table(self) -> Any:
+        """The answer as a table of the kind the data came in; a mapping of columns otherwise."""
+        from sfumato.ask.answers.tables import frame  # noqa: PLC0415 - frames load when used
+
+        return frame(self.columns, self.rows, self.kind)
+
+    @property
+    def value(self) -> Any:
+        """The only cell of an answer of one number."""
+        shown = [name for name in self.columns if name not in self.keys]
+        if len(self.rows) != 1 or len(shown) != 1:
+            raise ParameterError(
+                f"The answer has {len(self.rows)} rows and {len(shown)} numbers in each; .value is "
+                "for a single number, .table for all."
+            )
+        return self.rows[0][self.columns.index(shown[0])]
+
+    def column(self, name: str) -> list[Any]:
+        """Give one column of the answer."""
+        if name not in self.columns:
+            raise ParameterError(
+                f"The answer has no column {name!r}; its columns are {', '.join(self.columns)}."
+            )
+        return [row[self.columns.index(name)] for row in self.rows]
+
+    def intervals(self, confidence: float = 0.95) -> dict[str, list[Interval | None]]:
+        """Give the interval of every number, by column; None where nothing is known.
+
+        That of a column computed from several numbers holds when all of them lie in their own
+        intervals at once; there is none where a divisor may be 0. The interval of a quantile is
+        the range in which it was looked for: its error is one of ranks, which the notes state, and
+        says nothing about values without the data.
+        """
+        check_confidence(confidence)
+        found: dict[str, list[Interval | None]] = {}
+        for name in self.columns:
+            if name in self.measures:
+                measure = self.measures[name]
+                found[name] = [measure.interval(place, confidence) for place in self.places]
+            elif name in self.ranges:
+                found[name] = [self.ranges[name]] * len(self.rows)
+            elif name in self.derived:
+                column = self.derived[name]
+                found[name] = [column.interval(place, confidence) for place in self.places]
+            elif name not in self.keys:
+                found[name] = [None] * len(self.rows)
+        return found
+
+    def interval(self, confidence: float = 0.95) -> Any:
+        """Give the interval (low, high) of a single number, or of every cell as a table.
+
+        The table has the keys, and for each number a column ``…_low`` and ``…_high``.
+        """
+        found = self.intervals(confidence)
+        if not self.keys and len(self.rows) == 1 and len(found) == 1:
+            return next(iter(found.values()))[0]
+        from sfumato.ask.answers.tables import frame  # noqa: PLC0415 - frames load when used
+
+        columns = [*self.keys]
+        cells: list[list[Any]] = [self.column(key) for key in self.keys]
+        for name, pairs in found.items():
+            columns += [f"{name}_low", f"{name}_high"]
+            cells.append([None if pair is None else pair[0] for pair in pairs])
+            cells.append([None if pair is None else pair[1] for pair in pairs])
+        return frame(tuple(columns), tuple(zip(*cells, strict=True)), self.kind)
+
+    @property
+    def epsilon(self) -> float | None:
+        """The ε of this answer alone, where its guarantee states one."""
+        return getattr(self.guarantee, "epsilon", None)
+
+    @property
+    def spent(self) -> Guarantee:
+        """What had been spent of the tightest limit when the answer was given."""
+        return self._stood().spent
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What was left of the tightest limit when the answer was given."""
+        return self._stood().remaining
+
+    def _stood(self) -> Standing:
+        if self.standing is None:
+            raise ParameterError(
+                "This answer was read from a file: it belongs to no session and has no budget."
+            )
+        return self.standing
+
+    def renamed(self, columns: tuple[str, ...]) -> Answer:
+        """Give the same answer with other names of its columns, in their order."""
+        if columns == self.columns or len(columns) != len(self.columns):
+            return self
+        new = dict(zip(self.columns, columns, strict=True))
+        return replace(
+            self,
+            columns=columns,
+            notes=tuple(_renamed_note(note, new) for note in self.notes),
+            keys=tuple(new[key] for key in self.keys),
+            measures={new[name]: one for name, one in self.measures.items()},
+            ranges={new[name]: one for name, one in self.ranges.items()},
+            derived={new[name]: one for name, one in self.derived.items()},
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the answer as a file, to be reused for ever without a session."""
+        from sfumato.ask.answers.artefact import save  # noqa: PLC0415 - loaded when used
+
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Answer:
+        """Read an answer that was saved."""
+        from sfumato.ask.answers.artefact import load  # noqa: PLC0415 - loaded when used
+
+        return load(path)
+
+    def total(
+        self, measure: str, *, confidence: float = 0.95, **where: Any
+    ) -> tuple[float, Interval]:
+        """Add a count or sum up over rows, as in ``answer.total("n", ward=["a", "b"])``.
+
+        This reads the answer and nothing else, so it costs nothing. The interval counts the
+        noise of every cell that is added.
+        """
+        from sfumato.ask.answers.artefact import total  # noqa: PLC0415 - loaded when used
+
+        return total(self, measure, where, confidence)
+
+    def __str__(self) -> str:
+        from sfumato.ask.answers.tables import as_text  # noqa: PLC0415 - loaded when shown
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from sfumato.report.answers.picture import notebook  # noqa: PLC0415 - loaded when shown
+
+        return notebook(self)
+
+    def picture(self, confidence: float = 0.95) -> str:
+        """Draw the answer as an SVG: bars with intervals, or a heat grid for two keys."""
+        from sfumato.report.answers.picture import picture  # noqa: PLC0415 - loaded when shown
+
+        return picture(self, confidence)
+
+
+def _renamed_note(note: str, new: Mapping[str, str]) -> str:
+    """Let a note that begins with the name of a column begin with its new one."""
+    for old in sorted(new, key=len, reverse=True):
+        if note.startswith(tuple(old + said for said in _SAID_OF_A_COLUMN)):
+            return new[old] + note[len(old) :]
+    return note
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a question would cost and how far off it would be; nothing was spent.
+
+    ``errors`` is the half-width of the interval of each measure, where that does not depend on
+    the data; ``notes`` say what it depends on otherwise.
+    """
+
+    cost: Cost
+    guarantee: Guarantee
+    remaining: Guarantee
+    fits: bool
+    errors: Mapping[str, float]
+    confidence: float
+    mechanism: str
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.mechanism} noise: {self.guarantee}"]
+        lines += [
+            f"  {name}: ± {error:.6g} with {self.confidence:.0%} confidence"
+            for name, error in self.errors.items()
+        ]
+        lines += [f"  {note}" for note in self.notes]
+        lines.append(
+            "It fits the budget." if self.fits else "It does not fit what is left of the budget."
+        )
+        return "\n".join(lines)

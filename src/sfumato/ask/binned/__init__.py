@@ -1,0 +1,1 @@
+"""Histograms, grids and maps as questions."""

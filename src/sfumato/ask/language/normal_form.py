@@ -1,0 +1,230 @@
+"""Expressions in a normal form, as text.
+
+Contract: :func:`normal_text` writes an expression so that expressions with one text have one value
+on every row. The rewritings, each an identity of three-valued logic or of doubles:
+
+* parts without columns are computed; numbers are written exactly, 0.5 and 1/2 alike, since a whole
+  number is compared with a literal and not with the double next to it;
+* NOT moves inwards: ¬(a < b) is a ≥ b, ¬(a ∧ b) is ¬a ∨ ¬b (NULL stays NULL in all of them);
+* AND and OR are flat, sorted and without repetition; TRUE and FALSE are left out or decide;
+* a > b is b < a; the sides of =, <>, + and * are sorted; IN is a list of equalities;
+* LEAST, GREATEST and COALESCE are flat; the first two sorted.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sfumato.ask.language.analysis import LARGEST_PLAIN, kind_of
+from sfumato.ask.language.evaluation import evaluate
+from sfumato.ask.language.language import (
+    Apply,
+    Arithmetic,
+    Case,
+    Column,
+    Compare,
+    Constant,
+    Expression,
+    IsNull,
+    Like,
+    Logic,
+    Not,
+    OneOf,
+)
+from sfumato.ask.language.walk import columns_of
+
+if TYPE_CHECKING:
+    from sfumato.ask.language.language import Bounds
+
+_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_TURNED = {">": "<", ">=": "<="}
+_DIGITS = 1100  # of a decimal; a double has 767 at most, and other numbers are fractions beyond
+
+
+@dataclass(frozen=True)
+class Token:
+    """How a column is written, and the bounds that follow from what it stands for."""
+
+    text: str
+    bounds: Bounds | None = None
+
+
+Names: TypeAlias = Mapping[str, Token]
+
+
+def normal_text(expression: Expression, names: Names, *, positive: bool = True) -> str:
+    """Write an expression, or the opposite of a condition."""
+    if not isinstance(expression, (Column, Constant)) and not columns_of(expression):
+        expression = _computed(expression)
+    match expression:
+        case Column():
+            return _signed(_column(expression, names), positive)
+        case Constant(value, _):
+            flipped = value if positive or value is None else not value
+            return value_text(flipped)
+        case Not(term):
+            return normal_text(term, names, positive=not positive)
+        case Compare():
+            return _compared(expression, names, positive)
+        case Logic():
+            terms = normal_terms(expression, names, positive=positive)
+            return _joined("and" if (expression.operator == "and") is positive else "or", terms)
+        case OneOf(term, values):
+            parts = [Compare("=", term, value) for value in values]
+            return normal_text(Logic("or", tuple(parts)), names, positive=positive)
+    return _signed(_written(expression, names), positive)
+
+
+def normal_terms(expression: Logic, names: Names, *, positive: bool = True) -> frozenset[str]:
+    """Write the terms of AND or OR as a set, with everything of the same word in it flattened."""
+    word = expression.operator
+    found: set[str] = set()
+    for term in expression.terms:
+        inner, sign = term, positive
+        while isinstance(inner, Not):
+            inner, sign = inner.term, not sign
+        if isinstance(inner, OneOf):
+            inner = Logic("or", tuple(Compare("=", inner.term, value) for value in inner.values))
+        if isinstance(inner, Logic) and (inner.operator == word) is (sign is positive):
+            found |= normal_terms(inner, names, positive=sign)
+        else:
+            found.add(normal_text(inner, names, positive=sign))
+    return frozenset(found)
+
+
+def conjunct_texts(condition: Expression, names: Names) -> frozenset[str]:
+    """Write a condition as the set of what must all be true."""
+    inner, sign = condition, True
+    while isinstance(inner, Not):
+        inner, sign = inner.term, not sign
+    if isinstance(inner, Logic) and (inner.operator == "and") is sign:
+        found = normal_terms(inner, names, positive=sign)
+    else:
+        found = frozenset({normal_text(inner, names, positive=sign)})
+    return frozenset({"false"}) if "false" in found else found - {"true"}
+
+
+def _joined(word: str, terms: frozenset[str]) -> str:
+    neutral, decisive = ("true", "false") if word == "and" else ("false", "true")
+    if decisive in terms:
+        return decisive
+    rest = sorted(terms - {neutral})
+    if not rest:
+        return neutral
+    return rest[0] if len(rest) == 1 else f"{word}({', '.join(rest)})"
+
+
+def _compared(expression: Compare, names: Names, positive: bool) -> str:
+    sign = expression.operator if positive else _OPPOSITE[expression.operator]
+    truth = _against_truth(expression, sign, names)
+    if truth is not None:
+        return truth
+    left, right = normal_text(expression.left, names), normal_text(expression.right, names)
+    if sign in _TURNED:
+        sign, left, right = _TURNED[sign], right, left
+    if sign in {"=", "<>"}:
+        left, right = sorted((left, right))
+    return f"({left} {sign} {right})"
+
+
+def _against_truth(expression: Compare, sign: str, names: Names) -> str | None:
+    """Write ``b = TRUE`` as b."""
+    for one, other in ((expression.left, expression.right), (expression.right, expression.left)):
+        if isinstance(other, Constant) and isinstance(other.value, bool) and sign in {"=", "<>"}:
+            return normal_text(one, names, positive=(sign == "=") is other.value)
+    return None
+
+
+def _written(expression: Expression, names: Names) -> str:
+    match expression:
+        case Arithmetic(sign, left, right):
+            texts = [normal_text(left, names), normal_text(right, names)]
+            first, second = sorted(texts) if sign in "+*" else texts
+            return f"({first} {sign} {second})"
+        case Apply(function, _):
+            texts = _flat(expression, names)
+            texts = sorted(set(texts)) if function in {"least", "greatest"} else texts
+            return f"{function}({', '.join(texts)})"
+        case IsNull(term):
+            return f"missing({normal_text(term, names)})"
+        case Like(term, pattern):
+            return f"like({normal_text(term, names)}, {json.dumps(pattern)})"
+        case Case(branches, default):
+            tests = [
+                f"{normal_text(test, names)} -> {normal_text(result, names)}"
+                for test, result in branches
+            ]
+            return f"case({', '.join(tests)}, else {normal_text(default, names)})"
+    raise TypeError(f"{type(expression).__name__} is not an expression of the language.")
+
+
+def _flat(expression: Apply, names: Names) -> list[str]:
+    found: list[str] = []
+    for argument in expression.arguments:
+        same = isinstance(argument, Apply) and argument.function == expression.function
+        if same and expression.function in {"least", "greatest", "coalesce"}:
+            assert isinstance(argument, Apply)
+            found += _flat(argument, names)
+        else:
+            found.append(normal_text(argument, names))
+    return found
+
+
+def _signed(text: str, positive: bool) -> str:
+    return text if positive else f"not({text})"
+
+
+def _column(column: Column, names: Names) -> str:
+    """Write a column; bounds are told where they are not those it has by itself."""
+    token = names.get(column.name)
+    if token is None:
+        return f"{json.dumps(column.name)}:{column.kind}{bounds_text(column.bounds)}"
+    return token.text + ("" if column.bounds == token.bounds else bounds_text(column.bounds))
+
+
+def bounds_text(bounds: Bounds | None) -> str:
+    """Write bounds."""
+    if bounds is None:
+        return ""
+    return f"[{value_text(bounds[0])}, {value_text(bounds[1])}]"
+
+
+def value_text(value: Any) -> str:
+    """Write a literal; one text has one value."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, dt.date):
+        return f'date("{value.isoformat()}")'
+    return _number_text(Fraction(value))
+
+
+def _number_text(value: Fraction) -> str:
+    """Write a number exactly: short as a double where that has its value, else with all digits."""
+    if abs(value) <= LARGEST_PLAIN:
+        short = repr(float(value))
+        if Fraction(short) == value:
+            return short
+    above, below = Decimal(value.numerator), Decimal(value.denominator)
+    with localcontext(Context(prec=_DIGITS, traps=[Inexact])):
+        try:
+            return f"{above / below:f}"
+        except Inexact:
+            return f"{above}/{below}"
+
+
+def _computed(expression: Expression) -> Expression:
+    """Compute an expression of literals."""
+    value = evaluate(expression, {}, noisy=True)
+    if isinstance(value, float):
+        value = Fraction(value)
+    return Constant(value, kind_of(expression))

@@ -1,0 +1,1 @@
+"""A request as one SQL syntax tree, and how each engine spells it."""

@@ -1,0 +1,1 @@
+"""Everything decided before data are touched: bounds, sensitivities, noise, cost."""

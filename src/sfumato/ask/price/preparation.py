@@ -1,0 +1,165 @@
+"""Everything about a question that is decided before data are touched.
+
+Contract: :func:`prepare` chooses the bound, the noise and the cost of a question from the question,
+the unit, the budget, what was spent of it, and the price. What it returns, and whether it refuses,
+is the same for every data set.
+
+Bounds that have to be found are unknown at this point. The *shares* of the price are not, and
+noise is scaled to bounds afterwards, so the cost is what it will be; :meth:`Prepared.bounded`
+scales the noise once bounds are found and checks that the cost did not rise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sfumato.ask.language.analysis import interval_of
+from sfumato.ask.language.refusals import refuse
+from sfumato.ask.price.bounds_search import ASSUMED
+from sfumato.ask.price.contributions import bound_for, touched
+from sfumato.ask.price.key_discovery import people_needed
+from sfumato.ask.price.measures import breakdown
+from sfumato.ask.price.pricing import offers
+from sfumato.ask.price.quantiles import is_dated
+from sfumato.ask.price.strategy import Strategy, Wanted, counts_people, strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sfumato.ask.language.language import Bounds, Expression, Measure, Question
+    from sfumato.ask.language.request import Bound
+    from sfumato.ask.price.measures import Breakdown
+    from sfumato.ask.price.pricing import Price
+    from sfumato.ask.price.standing import Standing
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.dp.rounding import Stated
+
+_BOUNDED = {"sum", "avg", "variance", "stddev", "quantile"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question with its bound, its noise and its cost."""
+
+    question: Question
+    bound: Bound
+    wanted: Wanted
+    strategy: Strategy
+    searched: tuple[tuple[Expression, Expression | None], ...]
+
+    @property
+    def finds_keys(self) -> bool:
+        """Whether groups are found privately."""
+        return self.wanted.finds_keys
+
+    @property
+    def threshold(self) -> int | None:
+        """The noisy number of people at which a found group is shown."""
+        if not self.finds_keys:
+            return None
+        assert self.strategy.people is not None
+        return people_needed(
+            self.strategy.people, delta=self.strategy.price.delta, groups=touched(self.bound)
+        )
+
+    def bounded(self, found: Mapping[tuple[Expression, Expression | None], Bounds]) -> Prepared:
+        """Scale the noise to bounds that were found; the cost stays what was charged."""
+        if not self.searched:
+            return self
+        measures = tuple(
+            replace(m, bounds=found[_about(m)]) if _needs_search(m) else m
+            for m in self.question.measures
+        )
+        question = replace(self.question, measures=measures)
+        wanted = replace(self.wanted, parts=_parts(question, self.bound, self.question))
+        scaled = strategy(wanted, self.strategy.price)
+        paid, charged = scaled.cost, self.strategy.cost
+        if (
+            paid.epsilon > charged.epsilon
+            or paid.epsilon_squared > charged.epsilon_squared
+            or paid.mu_squared > charged.mu_squared
+        ):
+            raise AssertionError("noise for found bounds costs more than was charged")
+        return replace(self, question=question, wanted=wanted, strategy=scaled)
+
+
+def prepare(
+    question: Question,
+    unit: PrivacyUnit,
+    budget: Guarantee,
+    *,
+    epsilon: Stated | None = None,
+    rho: Stated | None = None,
+    delta: Stated | None = None,
+    standing: Standing | None = None,
+) -> Prepared:
+    """Choose the least noise that answers a question at a price and fits what is left.
+
+    Where none fits it is the least noise of all, which the ledger then refuses.
+    """
+    if any(m.aggregate == "people" and m.where is not None for m in question.measures):
+        raise refuse("people_filter", name=getattr(unit, "name", "person"))
+    for measure in question.measures:
+        if measure.aggregate == "quantile" and measure.bounds is None and is_dated(measure):
+            raise refuse("date_bounds", what=measure.spelling or "A quantile")
+    finds_keys = any(key.values is None for key in question.keys)
+    available = None if standing is None else standing.first_delta
+    prices = offers(
+        budget, epsilon=epsilon, rho=rho, delta=delta, finds_keys=finds_keys, available=available
+    )
+    prepare_at = _preparing(question, unit)
+    found = [prepare_at(price) for price in prices]
+    fitting = [one for one in found if standing is None or standing.covers(one.strategy.cost)]
+    chosen = _quietest(fitting or found)
+    if chosen.strategy.cost.is_nothing:
+        raise refuse("nothing_asked")
+    return chosen
+
+
+def _quietest(prepared: list[Prepared]) -> Prepared:
+    return min(prepared, key=lambda one: one.strategy.deviation)
+
+
+def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepared]:
+    """Find what a question releases; give a function that prepares it at a price."""
+    bound = bound_for(unit, question)
+    question = replace(question, measures=tuple(_with_bounds(m) for m in question.measures))
+    searched = tuple(dict.fromkeys(_about(m) for m in question.measures if _needs_search(m)))
+    finds_keys = any(key.values is None for key in question.keys)
+    assumed = replace(
+        question,
+        measures=tuple(
+            replace(m, bounds=ASSUMED) if _needs_search(m) else m for m in question.measures
+        ),
+    )
+    wanted = Wanted(_parts(assumed, bound, question), bound, finds_keys, len(searched))
+
+    def prepared(price: Price) -> Prepared:
+        return Prepared(question, bound, wanted, strategy(wanted, price), searched)
+
+    return prepared
+
+
+def _parts(question: Question, bound: Bound, asked: Question) -> Breakdown:
+    """Break a question with all its bounds down; ``asked`` is the one that lacks some."""
+    searched = frozenset(m.name for m in asked.measures if _needs_search(m))
+    return breakdown(question, rows_are_people=counts_people(bound), searched=searched)
+
+
+def _with_bounds(measure: Measure) -> Measure:
+    """Take bounds from the term itself where the question gives none: LEAST, CASE, the schema."""
+    if measure.aggregate not in _BOUNDED or measure.bounds is not None:
+        return measure
+    assert measure.term is not None
+    return replace(measure, bounds=interval_of(measure.term))
+
+
+def _needs_search(measure: Measure) -> bool:
+    return measure.aggregate in _BOUNDED and measure.bounds is None
+
+
+def _about(measure: Measure) -> tuple[Expression, Expression | None]:
+    assert measure.term is not None
+    return measure.term, measure.where

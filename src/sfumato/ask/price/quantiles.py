@@ -1,0 +1,103 @@
+"""Quantiles of groups, picked by the exponential mechanism.
+
+Contract: for every shown group, a point of the term's grid is picked by its distance in ranks from
+the wanted quantile (:mod:`sfumato.dp.mechanisms.quantiles` has the proof), with the ε that the
+strategy gives to one quantile in one group and the rows that one unit may have there.
+
+MIN and MAX are the quantiles of order 0 and 1: the true ones would show one person's value. Those
+of dates are picked among days.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.ask.language.analysis import kind_of
+from sfumato.ask.language.days import days_of
+from sfumato.ask.language.language import Case, Constant
+from sfumato.ask.language.request import Request, RowBound, Total
+from sfumato.ask.price.contributions import rows_in_group
+from sfumato.ask.price.grids import point_grid
+from sfumato.dp.mechanisms.quantiles import ExponentialQuantile
+from sfumato.dp.neighbours import Neighbours, Row, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from sfumato.ask.language.language import Expression, Measure, Question, Value
+    from sfumato.ask.language.request import Aggregates, Bound, Grid
+
+
+def grid_of(measure: Measure) -> Grid:
+    """Give the points among which a quantile is picked."""
+    assert measure.term is not None
+    assert measure.bounds is not None
+    kind = kind_of(measure.term)
+    return point_grid(measure.bounds, "integer" if kind == "date" else kind)
+
+
+def is_dated(measure: Measure) -> bool:
+    """Tell whether a measure is a date."""
+    return measure.term is not None and kind_of(measure.term) == "date"
+
+
+def points_request(question: Question, measure: Measure, bound: Bound, salt: bytes) -> Request:
+    """Ask how many kept rows of each group have each point."""
+    assert measure.term is not None
+    term: Expression = days_of(measure.term) if is_dated(measure) else measure.term
+    if measure.where is not None:
+        term = Case(((measure.where, term),), Constant(None, kind_of(term)))
+    return Request(
+        question.relation,
+        question.keys,
+        (Total("rows"),),
+        bound,
+        salt,
+        spread=((term, grid_of(measure)),),
+    )
+
+
+def mechanism(measure: Measure, bound: Bound, epsilon: Fraction) -> ExponentialQuantile | None:
+    """Give the mechanism of one group; None when the bounds leave a single point."""
+    grid = grid_of(measure)
+    points = grid.ends[1] + 1
+    if points <= 1:
+        return None
+    unit = Row() if isinstance(bound, RowBound) else Unit("person", rows=rows_in_group(bound))
+    assert measure.order is not None
+    return ExponentialQuantile(
+        q=measure.order,
+        lower=grid.centre,
+        upper=grid.centre + (points - 1) * grid.step,
+        step=grid.step,
+        epsilon=epsilon,
+        neighbours=Neighbours("unbounded", unit),
+    )
+
+
+def pick(
+    measure: Measure,
+    counted: Aggregates,
+    shown: Sequence[tuple[Value, ...]],
+    bound: Bound,
+    epsilon: Fraction,
+) -> list[float]:
+    """Pick the quantile of every shown group, in their order."""
+    chooser = mechanism(measure, bound, epsilon)
+    assert measure.bounds is not None
+    low, high = (float(end) for end in measure.bounds)
+    if chooser is None:
+        return [low] * len(shown)
+    places: dict[tuple[Value, ...], list[int]] = {}
+    for place, key in enumerate(counted.keys):
+        places.setdefault(key, []).append(place)
+    picked = []
+    for key in shown:
+        at = np.array(places.get(key, []), dtype=np.int64)
+        points = counted.spread[0][at] if at.size else at
+        counts = counted.totals[0][at].astype(np.int64) if at.size else at
+        picked.append(min(max(chooser.release_counted(points, counts), low), high))
+    return picked

@@ -1,0 +1,1 @@
+"""What can be named where, and how relations are joined."""

@@ -1,0 +1,1 @@
+"""What an analyst opens and calls, and the steps every question takes."""

@@ -1,0 +1,223 @@
+"""Opening a dataset for questions: its engine, its unit, its public facts, its ledger.
+
+Contract: what the ledger has registered decides. The first session registers unit, bounds, public
+keys, private tables with the kinds of their columns, purposes, limits and policy; later ones may
+leave them out, and are refused if they state others. Public tables are registered, too
+(:mod:`sfumato.ask.session.public_tables`). An analyst's bounds and keys for one question add to the
+owner's and never replace them. That what is first registered as public is public, and that one
+table is not registered under two names, is the operator's duty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.session.blocks import Blocks, add_blocks, private_part
+from sfumato.ask.session.dataset import Opened
+from sfumato.ask.session.keys import keyed, new_salt
+from sfumato.ask.session.owner_rules import (
+    check_schema,
+    check_tables,
+    limits_for,
+    pair_of,
+    private_tables,
+    rules_for,
+    unit_for,
+)
+from sfumato.ask.session.public_tables import check_places, check_public, check_rows, public_tables
+from sfumato.ask.session.sources import Source, source_of
+from sfumato.data.wording import did_you_mean
+from sfumato.dp.neighbours import Row, Unit
+from sfumato.errors import GovernanceError, ParameterError
+from sfumato.govern.ledger.chain import REGISTERED
+from sfumato.govern.ledger.ledger import Ledger
+from sfumato.govern.ledger.registrations import MAIN, SALT_HASH, Registration
+from sfumato.govern.places import default_place
+from sfumato.govern.policies import Free
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sfumato.ask.language.language import TableFacts
+    from sfumato.dp.neighbours import PrivacyUnit
+
+
+def opened(source: Any, **stated_facts: Any) -> Opened:
+    """Open a dataset and register it in its ledger."""
+    sources = _sources(source, stated_facts["name"], stated_facts["schema"])
+    first = next(iter(sources.values()))
+    ledger, owned = _ledger(stated_facts["ledger"], first)
+    try:
+        is_new = ledger.registration(first.name) is None
+        try:
+            return _opened(sources, first, ledger, owned, stated_facts)
+        except GovernanceError:
+            if not is_new or ledger.registration(first.name) is None:
+                raise
+        # Somebody else registered the dataset in the meantime; theirs holds.
+        return _opened(sources, first, ledger, owned, stated_facts)
+    except BaseException:
+        if owned:
+            ledger.close()
+        raise
+
+
+def _opened(
+    sources: dict[str, Source],
+    first: Source,
+    ledger: Ledger,
+    owned: bool,
+    given: dict[str, Any],
+) -> Opened:
+    known = _known(ledger, first.name)
+    if known is not None:
+        check_schema(first, given, known)
+    unit = unit_for(given["unit"], first, known)
+    if len(sources) > 1:
+        _check_blocks(unit, given["private"])
+    check_places(sources.values(), given, ledger)
+    salt = ledger.salt(first.name) or new_salt()
+    rules = rules_for(unit, first, given, known, salt)
+    person = unit.name if isinstance(unit, Unit) else None
+    facts = {
+        "person": person,
+        "bounds": {name: pair_of(pair) for name, pair in rules["bounds"].items()},
+        "domains": {name: tuple(values) for name, values in rules["keys"].items()},
+        "public": given["public"],
+        "private": given["private"],
+    }
+    kinds = {} if known is None else known.rules["tables"].get(first.name, {}).get("kinds", {})
+    engines = {label: one.engine(kinds=kinds, **facts) for label, one in sources.items()}
+    engine = next(iter(engines.values())) if len(engines) == 1 else Blocks(engines)
+    left_out = getattr(next(iter(engines.values())), "left_out", {})
+    tables = {
+        table.name: replace(table, unasked=left_out.get(table.name, ()))
+        for table in engine.tables()
+    }
+    if known is None:
+        _check_columns(tables, first.name, rules)
+    _check_person(tables, first.name, person)
+    private = private_tables(tables.values())
+    if known is not None:
+        check_tables(private, known)
+    _check_others(ledger, first.name, private, is_new=known is None)
+    public = public_tables(engines.values(), salt)
+    waiting = public if known is None else check_public(public, known)
+    check_rows(engines.values(), waiting)
+    registration = Registration(
+        dataset=first.name,
+        unit="row" if isinstance(unit, Row) else str(unit),
+        rules=rules | {"tables": private},
+        purposes=first.purposes if known is None else known.purposes,
+        limits=limits_for(given, known),
+        policy=given["policy"] or (Free() if known is None else known.policy),
+        public=public if known is None else known.public,
+    )
+    labels = {private_part(keyed(salt, e.fingerprint())): b for b, e in engines.items()}
+    if len(labels) < len(engines):
+        raise ParameterError(
+            "Two blocks hold the same rows, which would count twice; give each block once."
+        )
+    main = next(fingerprint for fingerprint, label in labels.items() if label == MAIN)
+    ledger.register(registration, salt=salt, fingerprint=main)
+    add_blocks(ledger, first.name, labels)
+    if known is not None and waiting:
+        registration = ledger.add_public(first.name, waiting)
+    tables.setdefault("data", tables[first.name])
+    return Opened(
+        first.name, first.name, first.kind, unit, engine, ledger, registration,
+        salt, tables, owned,
+    )  # fmt: skip
+
+
+def _known(ledger: Ledger, dataset: str) -> Registration | None:
+    """Read the registration of a dataset; a session needs one that a session has made."""
+    known = ledger.registration(dataset)
+    if known is not None and SALT_HASH not in known.rules:
+        raise GovernanceError(
+            f"The dataset {dataset!r} was registered by hand, without the rules that a session "
+            "needs. Let the first session register it: sf.Session(…, name=…, limits=…)."
+        )
+    return known
+
+
+def _check_blocks(unit: PrivacyUnit, private: Mapping[str, Any]) -> None:
+    """Refuse what several blocks of a dataset cannot have."""
+    if not isinstance(unit, Row):
+        raise ParameterError(
+            "Blocks with budgets of their own are for unit='row': a person may have rows in "
+            "several blocks, so that their budgets would add up for her. Give one table."
+        )
+    if private:
+        raise ParameterError(
+            "A dataset of several blocks has no further private tables: their rows would count "
+            "once per block. Give one table."
+        )
+
+
+def _check_columns(tables: Mapping[str, TableFacts], main: str, rules: dict[str, Any]) -> None:
+    """Refuse public facts about columns that are not there, before they are registered."""
+    known = {column.name for column in tables[main].columns}
+    known |= {f"{table.name}.{one.name}" for table in tables.values() for one in table.columns}
+    for name in (*rules["bounds"], *rules["keys"]):
+        if name not in known:
+            raise ParameterError(
+                f"Bounds or keys are declared for {name!r}, which is no column of {main} that can "
+                f"be asked about.{did_you_mean(name, sorted(known))}"
+            )
+
+
+def _check_person(tables: Mapping[str, TableFacts], main: str, person: str | None) -> None:
+    """Refuse an engine that was opened for another unit than the one that is promised."""
+    found = tables[main].person
+    if found != person:
+        raise ParameterError(
+            f"The engine was opened with {found or 'the row'!r} as the unit of {main!r}, and the "
+            f"session promises {person or 'the row'!r}; open it with the same."
+        )
+
+
+def _check_others(
+    ledger: Ledger, dataset: str, private: Mapping[str, Any], *, is_new: bool
+) -> None:
+    """Refuse a private table that has a budget of its own elsewhere in this ledger."""
+    for name in private:
+        if name != dataset and ledger.registration(name) is not None:
+            raise GovernanceError(
+                f"{name!r} is a dataset of its own in this ledger, with a budget of its own; ask "
+                "about it in a session of its own."
+            )
+    if not is_new:
+        return
+    for entry in ledger.entries():
+        if entry.kind != REGISTERED or entry.dataset == dataset:
+            continue
+        if dataset in entry.details["registration"]["rules"].get("tables", {}):
+            raise GovernanceError(
+                f"{dataset!r} is a private table of the dataset {entry.dataset!r}, whose budget "
+                "covers it; ask about it in a session on that."
+            )
+
+
+def _sources(source: Any, name: str | None, schema: Any) -> dict[str, Source]:
+    if not isinstance(source, (list, tuple)):
+        return {MAIN: source_of(source, name=name, schema=schema)}
+    if not source:
+        raise ParameterError("A dataset has at least one block; an empty list was given.")
+    found: dict[str, Source] = {}
+    for place, one in enumerate(source):
+        read = source_of(one, name=name, schema=schema)
+        label = MAIN if place == 0 else f"block {place + 1}"
+        found[label] = read.named(next(iter(found.values())).name) if found else read
+    return found
+
+
+def _ledger(ledger: Ledger | str | Path | None, source: Source) -> tuple[Ledger, bool]:
+    """Open the ledger; without one named, that of what lives with this process does so, too."""
+    if isinstance(ledger, Ledger):
+        return ledger, False
+    if ledger is not None:
+        return Ledger(str(ledger)), True
+    return Ledger(default_place(source.place) if source.outlives else None), True

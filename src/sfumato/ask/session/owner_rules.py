@@ -1,0 +1,217 @@
+"""What the owner of a dataset fixes, as it is stated and as it is registered.
+
+Contract: plain JSON in the ledger, exact. What a later session does not state stays as registered;
+what it states differently is refused by the ledger.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.language.days import Day, date_of
+from sfumato.dp.guarantees import Guarantee
+from sfumato.dp.neighbours import PrivacyUnit, Row, Unit, unit_of
+from sfumato.dp.rounding import stated
+from sfumato.errors import GovernanceError, ParameterError
+from sfumato.govern.ledger.registrations import SALT_HASH, salt_hash
+from sfumato.govern.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.ask.language.language import TableFacts
+    from sfumato.ask.session.sources import Source
+    from sfumato.govern.ledger.registrations import Registration
+
+
+def unit_for(given: Any, first: Source, known: Registration | None) -> PrivacyUnit:
+    """Read the unit that is stated, or else the registered one, or else the schema's."""
+    if known is not None and given is None:
+        return _unit_from(known.rules["unit"])
+    wanted = given if given is not None else first.unit
+    if wanted is None:
+        raise ParameterError(
+            "Say whose presence is hidden: unit='row' if every row is another person, or "
+            "unit=Unit('user_id', rows=5) with the column that names the person."
+        )
+    if isinstance(wanted, str) and wanted not in {"row", "person"}:
+        return Unit(wanted)
+    return unit_of("row" if wanted == "person" else wanted)
+
+
+def _unit_from(entry: Any) -> PrivacyUnit:
+    return Row() if entry == "row" else Unit(**entry)
+
+
+def _unit_to(unit: PrivacyUnit) -> Any:
+    if not isinstance(unit, Unit):
+        return "row"
+    return {
+        "name": unit.name,
+        "rows": unit.rows,
+        "groups": unit.groups,
+        "rows_per_group": unit.rows_per_group,
+    }
+
+
+def rules_for(
+    unit: PrivacyUnit, first: Source, given: dict[str, Any], known: Registration | None, salt: bytes
+) -> dict[str, Any]:
+    """Give what the owner fixes; what is not stated stays as registered.
+
+    Of the salt, which is secret, rules hold the hash.
+    """
+    if known is not None:
+        bounds = _texts(given["bounds"]) if given["bounds"] else known.rules["bounds"]
+        keys = _listed(given["keys"]) if given["keys"] else known.rules["keys"]
+    else:
+        bounds = {**_texts(first.bounds), **_texts(given["bounds"])}
+        keys = {**_listed(first.domains), **_listed(given["keys"])}
+    return {
+        "unit": _unit_to(unit),
+        "bounds": bounds,
+        "keys": keys,
+        SALT_HASH: salt_hash(salt),
+    }
+
+
+def check_schema(first: Source, given: dict[str, Any], known: Registration) -> None:
+    """Refuse a schema that says other things about columns than are registered.
+
+    What a session states beside its schema stands over it, as when the dataset was registered.
+    """
+    bounds = {**_texts(first.bounds), **_texts(given["bounds"])}
+    keys = {**_listed(first.domains), **_listed(given["keys"])}
+    fixed, listed = known.rules["bounds"], known.rules["keys"]
+    different = {
+        "bounds": [name for name in first.bounds if bounds[name] != fixed.get(name)],
+        "values": [name for name in first.domains if not _same_values(keys[name], listed, name)],
+        "types": _other_kinds(first, known),
+    }
+    told = [f"other {what} of {', '.join(names)}" for what, names in different.items() if names]
+    if told:
+        raise GovernanceError(
+            f"The schema states {' and '.join(told)} than the dataset {known.dataset!r} was "
+            "registered with, which decides. Leave the schema out, or give the one it was "
+            "registered with; a question may state bounds=… and keys=… of columns for which none "
+            "are registered."
+        )
+
+
+def _other_kinds(first: Source, known: Registration) -> list[str]:
+    """Name columns whose type is stated to be another; people are told apart by what they are."""
+    from sfumato.ask.engines.describing import KINDS  # noqa: PLC0415 - needed here only
+
+    table = known.rules["tables"].get(first.name, {"kinds": {}, "person": None})
+    kinds = table["kinds"]
+    return [
+        name
+        for name, type_ in first.types.items()
+        if name in kinds and name != table["person"] and kinds[name] != KINDS[type_]
+    ]
+
+
+def _same_values(values: Sequence[Any], listed: Mapping[str, Any], name: str) -> bool:
+    return set(map(str, values)) == set(map(str, listed.get(name, ())))
+
+
+def _texts(bounds: Mapping[str, tuple[Any, Any]]) -> dict[str, list[str]]:
+    for name, pair in bounds.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ParameterError(
+                f"The bounds of {name!r} are a pair of numbers (low, high), or of dates."
+            )
+    return {name: [_text(end) for end in pair] for name, pair in bounds.items()}
+
+
+def _text(end: Any) -> str:
+    day = Day.read(end)
+    return str(stated(end)) if day is None else date_of(float(day)).isoformat()
+
+
+def pair_of(texts: Sequence[str]) -> tuple[Fraction, Fraction]:
+    """Read registered bounds; dates are numbers of days."""
+    days = [Day.read(text) for text in texts]
+    low, high = (day if day is not None else Fraction(text)
+                 for text, day in zip(texts, days, strict=True))  # fmt: skip
+    return low, high
+
+
+def _listed(keys: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    return {
+        name: [v.isoformat() if isinstance(v, dt.date) else v for v in listed_values(name, values)]
+        for name, values in keys.items()
+    }
+
+
+def listed_values(name: str, values: Any) -> list[Any]:
+    """Read a list of values; those of numpy become plain ones."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"The values of the key {name!r} are a list, and a {type(values).__name__} was given."
+        )
+    return [value.item() if hasattr(value, "item") else value for value in values]
+
+
+def clashing(extra: Iterable[str], fixed: Mapping[str, Any]) -> list[str]:
+    """Name what the owner has fixed; capitals do not count, as they do not in questions."""
+    known = {name.casefold() for name in fixed}
+    return [name for name in extra if name.casefold() in known]
+
+
+def limits_for(given: dict[str, Any], known: Registration | None) -> Limits:
+    """Read the limits that are stated, or else the registered ones."""
+    limits: Limits | None = given["limits"]
+    budget: Guarantee | None = given["budget"]
+    if limits is not None and budget is not None:
+        raise ParameterError("Give budget= or limits=, not both: a budget is the dataset's limit.")
+    if limits is not None:
+        return limits
+    if budget is None:
+        if known is not None:
+            return known.limits
+        raise ParameterError(
+            "Say how much may be revealed in all: budget=sf.PureDP(1.0), sf.ApproxDP(1.0, 1e-6) or "
+            "sf.ZCDP(0.1)."
+        )
+    if not isinstance(budget, Guarantee):
+        raise ParameterError(
+            f"budget= is a guarantee such as sf.PureDP(1.0), and a {type(budget).__name__} was "
+            "given."
+        )
+    return Limits(dataset=budget)
+
+
+def private_tables(tables: Iterable[TableFacts]) -> dict[str, Any]:
+    """Describe the private tables as they are registered: who the person is, and every kind."""
+    return {
+        table.name: {"person": table.person, "kinds": kinds_of(table)}
+        for table in tables
+        if table.private
+    }
+
+
+def kinds_of(table: TableFacts) -> dict[str, str]:
+    """Give the kinds of a table's columns."""
+    return {column.name: column.kind for column in table.columns}
+
+
+def check_tables(tables: Mapping[str, Any], known: Registration) -> None:
+    """Refuse private tables, people or kinds of columns that differ from the registered ones."""
+    registered = known.rules["tables"]
+    for name in sorted({*registered, *tables}):
+        if registered.get(name) == tables.get(name):
+            continue
+        if name not in tables:
+            what = f"the private table {name!r} is registered, and is missing; name it in private="
+        elif name not in registered:
+            what = f"the private table {name!r} is not registered"
+        else:
+            what = f"the person or the kinds of columns of {name!r} are others than registered"
+        raise GovernanceError(
+            f"The dataset {known.dataset!r} was registered with other private tables: {what}. What "
+            "was answered rests on them, so they do not change."
+        )

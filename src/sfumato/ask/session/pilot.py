@@ -1,0 +1,129 @@
+"""The least price for an accuracy, found before the question is asked.
+
+Contract: the error of counts and sums is known beforehand, so the least ε (or ρ) follows without
+touching data. The error of a mean shrinks with the number of its rows. That number is private, so
+it is asked for first, as a question of its own with a small part of what is left, and the
+price is found for a number of rows that is not smaller with 99.9 % probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.language.language import Measure
+from sfumato.ask.price.accuracy import least_amount, needs_size
+from sfumato.ask.price.preparation import prepare
+from sfumato.dp.guarantees import ZCDP
+from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.govern.policies import amount_of
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.session.desk import Desk
+    from sfumato.ask.session.submission import Submission
+    from sfumato.dp.rounding import Stated
+    from sfumato.govern.ledger.snapshots import Snapshot
+
+
+class NeedsPilot(ParameterError):  # noqa: N818 - says what the price of an accuracy needs
+    """The price of an accuracy cannot be told without spending."""
+
+
+_PART = 50  # of what is left, spent on the number of rows
+_SURE = 0.999
+
+
+def priced(
+    desk: Desk, now: Snapshot, one: Submission, price: dict[str, Any], *, spending: bool = True
+) -> dict[str, Any]:
+    """Give a price with the amount that its accuracy takes, where it states one.
+
+    Without ``spending`` no pilot question is asked, and a price that needs one is refused.
+    """
+    accuracy = price.get("accuracy")
+    stated = {name: value for name, value in price.items() if name != "accuracy"}
+    if accuracy is None:
+        return stated
+    if stated.get("epsilon") is not None or stated.get("rho") is not None:
+        raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
+    found = _amount_for(desk, now, one, accuracy, stated.get("delta"), spending=spending)
+    return stated | found
+
+
+def _amount_for(
+    desk: Desk,
+    now: Snapshot,
+    one: Submission,
+    accuracy: float,
+    delta: Stated | None,
+    *,
+    spending: bool,
+) -> dict[str, Fraction]:
+    """Find the least ε, or ρ in a session of that kind, at which every number is accurate."""
+    budget, standing = desk.budget(now), desk.standing(now, one.blocks)
+    name = "rho" if isinstance(budget, ZCDP) else "epsilon"
+
+    def at(amount: Any) -> Prepared:
+        price: dict[str, Any] = {"epsilon": None, "rho": None, name: amount}
+        return prepare(
+            one.question, desk.opened.unit, budget, delta=delta, standing=standing, **price
+        )
+
+    with one.offering():
+        first = at(1)
+    if first.searched or first.wanted.parts.quantiles:
+        raise ParameterError(
+            "accuracy= is for counts, sums and means of terms with declared bounds; give "
+            "epsilon= instead, or declare bounds."
+        )
+    size = None
+    if needs_size(first):
+        _check_size(one)
+        if not spending:
+            raise NeedsPilot(
+                "What the accuracy of a mean costs depends on the number of rows, and finding that "
+                "is a question of its own; ask with accuracy=, or estimate at an epsilon=."
+            )
+        size = _rows_at_least(desk, now, one, name)
+        standing = desk.standing(desk.now(), one.blocks)  # less is left now
+    return {name: least_amount(at, accuracy, size=size)}
+
+
+def _check_size(one: Submission) -> None:
+    """Refuse errors that depend on more than one number of rows."""
+    if one.question.keys or any(
+        m.aggregate in {"variance", "stddev"} for m in one.question.measures
+    ):
+        raise ParameterError(
+            "The error of means per group and of variances depends on how many rows there are in "
+            "each; give epsilon= instead of accuracy=."
+        )
+
+
+def _rows_at_least(desk: Desk, now: Snapshot, one: Submission, name: str) -> float:
+    """Spend a little on a number that the rows of a mean are hardly ever below."""
+    amount = amount_of(desk.standing(now, one.blocks).remaining) / _PART
+    if amount <= 0:
+        raise Unsatisfiable("Nothing is left of the budget to find out the number of rows.")
+    price: dict[str, Any] = {name: amount}
+    found = desk.ask(_row_count(one), **price).intervals(_SURE).values()
+    low = min(pair[0] for pairs in found for pair in pairs if pair is not None)
+    if low < 1:
+        raise Unsatisfiable(
+            "There are too few rows to tell what the mean would cost; give epsilon= instead."
+        )
+    return float(low)
+
+
+def _row_count(one: Submission) -> Submission:
+    """Ask how many rows have a value for each mean of a question."""
+    counts = tuple(
+        Measure(f"rows_{i}", "count", m.term, m.where, spelling="COUNT")
+        for i, m in enumerate(one.question.measures)
+        if m.aggregate == "avg"
+    )
+    question = replace(one.question, measures=counts, outputs=(), having=None, order=(), limit=None)
+    return replace(one, question=question)

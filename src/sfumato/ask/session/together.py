@@ -1,0 +1,185 @@
+"""Several questions asked together: in parallel where no row can be in two of them.
+
+Contract: if the unit is the row and the conditions of two questions on the same relation prove that
+no row satisfies both (:mod:`sfumato.ask.price.disjoint`), a row added or removed changes at most
+one of their answers. A row then lies in a set of questions no two of which are disjoint, so the
+cost is the largest total over such sets, number by number; where nothing is proved, or the unit is
+a person with several rows, all costs add up. One charge is made for all before any is answered.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.answers.composition import outputs_of
+from sfumato.ask.answers.tables import dumped
+from sfumato.ask.language.language import Filter, Logic, Scan
+from sfumato.ask.price.disjoint import disjoint
+from sfumato.ask.session.paid import paid
+from sfumato.dp.accounting.costs import Cost
+from sfumato.dp.guarantees import ApproxDP
+from sfumato.dp.neighbours import Row
+from sfumato.dp.rounding import stated_up
+from sfumato.errors import ParameterError
+from sfumato.govern.ledger.chain import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sfumato.ask.answers.answer import Answer
+    from sfumato.ask.language.language import Expression, Question, Relation
+    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.session.desk import Desk
+    from sfumato.ask.session.submission import Submission
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.govern.ledger.snapshots import Snapshot
+
+_MOST = 200
+
+
+def answered_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> list[Answer]:
+    """Charge the questions that were not answered before at once, and answer them all."""
+    if not asked or len(asked) > _MOST:
+        raise ParameterError(f"Ask between 1 and {_MOST} questions together.")
+    texts = [one.text(desk.purpose, **price) for one in asked]
+    with desk.lock:
+        now = desk.now()
+        known: dict[str, Submission] = {}
+        new: dict[str, Submission] = {}
+        for one, text in zip(asked, texts, strict=True):
+            if desk.was_asked(one.blocks, text):
+                known[text] = one
+            else:
+                new[text] = one
+        found = _charged(desk, now, new, price) if new else {}
+        for text, one in known.items():
+            stored = desk.repeated(one.blocks, text)
+            assert stored is not None
+            found[text] = desk.again(stored, one)
+    names = (tuple(output.name for output in outputs_of(one.question)) for one in asked)
+    return [found[text].renamed(name) for text, name in zip(texts, names, strict=True)]
+
+
+def _charged(
+    desk: Desk, now: Snapshot, new: dict[str, Submission], price: dict[str, Any]
+) -> dict[str, Answer]:
+    """Charge questions as one, and answer each."""
+    texts, asked = tuple(new), list(new.values())
+    blocks = tuple(dict.fromkeys(block for one in asked for block in one.blocks))
+    joint = (
+        {"question": joined(texts), "parts": texts} if len(texts) > 1 else {"question": texts[0]}
+    )
+    ready, receipt = desk.charged(
+        now, partial(_planned, desk, asked, price), blocks=blocks, **joint
+    )
+
+    def work() -> list[Answer]:
+        return [
+            desk.answered(one, text, prepared, promised, receipt)
+            for text, one, (prepared, promised) in zip(texts, asked, ready, strict=True)
+        ]
+
+    answers = paid(desk.opened.ledger, receipt, work)
+    desk.opened.ledger.settle(receipt, *(dumped(answer) for answer in answers))
+    return dict(zip(texts, answers, strict=True))
+
+
+def _planned(
+    desk: Desk, asked: Sequence[Submission], price: dict[str, Any], now: Snapshot
+) -> tuple[list[tuple[Prepared, Guarantee]], dict[str, Any]]:
+    """Prepare all questions at the same place in the policy, to be charged as one."""
+    prepared = [desk.prepared(one, now, **price) for one in asked]
+    cost = joint_cost(
+        [one.question for one in asked],
+        [one.strategy.cost for one in prepared],
+        by_row=isinstance(desk.opened.unit, Row),
+    )
+    promised = [desk.guarantee(one.strategy, now) for one in prepared]
+    stated = str(_stated(cost, desk.budget(now)))
+    return list(zip(prepared, promised, strict=True)), {"cost": cost, "guarantee": stated}
+
+
+def _stated(cost: Cost, budget: Guarantee) -> Guarantee:
+    """State what all the answers promise together."""
+    if not isinstance(budget, ApproxDP) or not (cost.mu_squared or cost.delta):
+        return cost.guarantee(budget.neighbours)
+    delta = budget.exact_delta
+    if cost.delta >= delta:  # which the ledger refuses, in words about the budget
+        return ApproxDP(
+            stated_up(cost.epsilon), stated_up(cost.delta), neighbours=budget.neighbours
+        )
+    return cost.guarantee(budget.neighbours, delta=delta or None)
+
+
+def joint_cost(questions: Sequence[Question], costs: Sequence[Cost], *, by_row: bool) -> Cost:
+    """Give what several questions cost together."""
+    if not by_row:
+        return _sum(costs)
+    apart = [[_apart(one, other) for other in questions] for one in questions]
+    sums = [_sum([costs[i] for i in group]) for group in _overlapping(apart)]
+    return Cost(
+        max(one.epsilon for one in sums),
+        max(one.mu_squared for one in sums),
+        max(one.delta for one in sums),
+        epsilon_squared=max(one.epsilon_squared for one in sums),
+    )
+
+
+def _sum(costs: Sequence[Cost]) -> Cost:
+    whole = Cost()
+    for cost in costs:
+        whole += cost
+    return whole
+
+
+def _overlapping(apart: list[list[bool]]) -> Iterator[list[int]]:
+    """List sets of questions that cover every set of pairwise overlapping ones.
+
+    Question i with all later ones that may overlap it holds every clique whose first member is
+    i, so these sets bound what any row can be in.
+    """
+    count = len(apart)
+    for i in range(count):
+        rest = [k for k in range(i + 1, count) if not apart[i][k]]
+        yield from _split(i, rest, apart)
+
+
+def _split(first: int, rest: list[int], apart: list[list[bool]]) -> Iterator[list[int]]:
+    """Narrow a set down to cliques while it is small; a larger set is charged whole."""
+    if len(rest) > 12:
+        yield [first, *rest]
+        return
+    work = [([first], rest)]
+    while work:
+        chosen, open_ = work.pop()
+        if not open_:
+            yield chosen
+            continue
+        head, *tail = open_
+        work.append(([*chosen, head], [k for k in tail if not apart[head][k]]))
+        work.append((chosen, tail))
+
+
+def _apart(one: Question, other: Question) -> bool:
+    (source, condition), (base, second) = _narrowed(one.relation), _narrowed(other.relation)
+    return _same(source, base) and disjoint(condition, second)
+
+
+def _same(one: Relation, other: Relation) -> bool:
+    """Tell whether two relations have the same rows, whichever columns of them are read."""
+    if isinstance(one, Scan) and isinstance(other, Scan):
+        return one.table == other.table
+    return one == other
+
+
+def _narrowed(relation: Relation) -> tuple[Relation, Expression | None]:
+    """Separate the conditions of a relation from what they narrow."""
+    conditions: list[Expression] = []
+    while isinstance(relation, Filter):
+        conditions.append(relation.condition)
+        relation = relation.source
+    if not conditions:
+        return relation, None
+    joined = conditions[0] if len(conditions) == 1 else Logic("and", tuple(conditions))
+    return relation, joined

@@ -1,0 +1,1 @@
+"""Attacks on answers: differencing, reconstruction, membership."""

@@ -1,0 +1,84 @@
+"""From entries of a class histogram to the people they expose.
+
+An entry is one sensitive value in one class, with the number of people who have it there.
+The attacks on a single release differ in what makes an entry dangerous; counting the
+people, naming the class responsible and hiding the value are the same for all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.attack.finding import Finding, class_query, described
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from sfumato.released.view import AdversaryView
+
+
+def exposed_people(sight: AdversaryView, attribute: str, dangerous: NDArray[np.bool_]) -> int:
+    """Count the people whose own value is a dangerous entry."""
+    return int(sight.spread(attribute).count[dangerous].sum())
+
+
+def entry_findings(
+    sight: AdversaryView,
+    attribute: str,
+    attack: str,
+    dangerous: NDArray[np.bool_],
+    posterior: NDArray[np.float64],
+    *,
+    learnt: str,
+    most: int,
+    severity: NDArray[np.float64] | None = None,
+    proof: Callable[[int], dict[str, object]] | None = None,
+) -> tuple[Finding, ...]:
+    """Return a finding per dangerous entry, the surest and largest first."""
+    spread = sight.spread(attribute)
+    worse = posterior if severity is None else severity
+    entries = np.flatnonzero(dangerous)
+    order = np.lexsort((-spread.count[entries], -worse[entries]))[:most]
+    found = []
+    for entry in entries[order]:
+        c = int(spread.class_[entry])
+        cells = sight.evidence.cells(c)
+        evidence: dict[str, object] = {
+            "class": cells,
+            "records in the class": int(spread.sizes[c]),
+            "replay": class_query(cells, attribute),
+            **({} if proof is None else proof(int(entry))),
+        }
+        found.append(
+            Finding(
+                attack,
+                people_in(int(spread.count[entry]), int(spread.sizes[c]), cells),
+                int(spread.count[entry]),
+                learnt,
+                float(spread.overall[entry]),
+                float(posterior[entry]),
+                evidence,
+                attribute,
+                secret=(spread.values[int(spread.value[entry])],),
+            )
+        )
+    return tuple(found)
+
+
+def people_in(people: int, size: int, cells: dict[str, str]) -> str:
+    """Return who a finding is about, by the class they are in."""
+    one = "person" if people == 1 else "people"
+    among = f"all {people} {one}" if people == size and size > 1 else f"{people} {one} of {size}"
+    return f"{'the only person' if size == 1 else among} with {described(cells)}"
+
+
+def worst_entry(posterior: NDArray[np.float64], prior: NDArray[np.float64]) -> tuple[float, float]:
+    """Return prior and posterior of the entry with the largest posterior; the rarest on a tie."""
+    if not len(posterior):
+        return 0.0, 0.0
+    entry = int(np.lexsort((prior, -posterior))[0])
+    return float(prior[entry]), float(posterior[entry])

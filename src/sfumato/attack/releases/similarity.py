@@ -1,0 +1,200 @@
+"""Similarity: different sensitive values that mean nearly the same.
+
+Li, Li, Venkatasubramanian: t-Closeness, ICDE 2007: a class with gastritis, ulcer and stomach
+cancer has three values, and everybody in it has a stomach disease; a class of the three
+lowest salaries has three values, and everybody in it is poor. Meaning comes from the tree
+declared for the attribute (nodes below the root), or from the order of its values (runs of
+neighbours). A group of values is narrow when at most `narrow` of all records have one of
+them; a class tells when at least `confidence` of it is in one narrow group.
+
+Closeness with equal distance t bounds the gain of every group by t. Over a tree of root
+level H, hierarchical closeness bounds the gain g of a node on level h by t·H/(h + 1): the
+records that must leave it pass its level and all below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numba import njit
+
+from sfumato.anonymize.definitions.closeness import TCloseness
+from sfumato.attack.finding import (
+    NEARLY,
+    SHOWN,
+    Finding,
+    Outcome,
+    checked_share,
+    class_query,
+)
+from sfumato.attack.releases.exposure import people_in
+from sfumato.errors import HierarchyError, ParameterError
+from sfumato.released.view import see
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from sfumato.data.schema import Schema
+    from sfumato.released.evidence import Spread
+    from sfumato.released.view import AdversaryView
+
+Meaning = Literal["tree", "order"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Per class the most telling group: its share of the class and of the table, and a name."""
+
+    inside: NDArray[np.float64]
+    overall: NDArray[np.float64]
+    names: list[str]
+
+
+def similarity(
+    release: Any,
+    *,
+    by: Meaning | None = None,
+    confidence: float = 0.9,
+    narrow: float = 0.25,
+    attribute: str | None = None,
+    schema: str | Path | Schema | None = None,
+    most: int = SHOWN,
+) -> Outcome:
+    """Find the people whose class lies in one narrow group of similar values.
+
+    `by` is "tree" or "order"; without it, the tree where one is declared.
+    """
+    limit = checked_share("confidence", confidence)
+    checked_share("narrow", narrow)
+    sight = see(release, schema)
+    name = sight.attribute(attribute)
+    spread = sight.spread(name)
+    kind = ("order" if spread.hierarchy is None else "tree") if by is None else by
+    groups = _found(spread, kind, limit, narrow, name)
+    exposed = groups.inside > 0
+    people = np.round(groups.inside * spread.sizes).astype(np.int64)
+    worst = int(np.argmax(np.where(exposed, groups.inside - groups.overall, -1)))
+    t = round(0.96 * max(limit - narrow, 0.01), 6)
+    stop = TCloseness(t, name)
+    return Outcome(
+        "similarity",
+        f"the class of the target, and the {kind} of the values of {name}",
+        "confidence",
+        sight.records,
+        int(people[exposed].sum()),
+        float(groups.overall[worst]),
+        float(groups.inside[worst]),
+        limit,
+        tuple(
+            _finding(sight, name, groups, int(c), int(people[c]), kind)
+            for c in _ranked(groups, exposed)[:most]
+        ),
+        f"{stop}: no narrow group of values fills {limit:g} of a class",
+        stop,
+        name,
+        {"classes that tell": float(exposed.sum()), "classes": float(len(exposed))},
+    )
+
+
+def _ranked(groups: _Groups, exposed: NDArray[np.bool_]) -> NDArray[np.int64]:
+    classes = np.flatnonzero(exposed)
+    gain = groups.inside[classes] - groups.overall[classes]
+    ranked: NDArray[np.int64] = classes[np.argsort(-gain, kind="stable")]
+    return ranked
+
+
+def _found(spread: Spread, kind: str, limit: float, narrow: float, name: str) -> _Groups:
+    if kind == "order":
+        return _runs(spread, limit, narrow)
+    if kind != "tree":
+        raise ParameterError(f"by must be 'tree' or 'order', not {kind!r}.")
+    if spread.hierarchy is None:
+        raise HierarchyError(
+            f"'{name}' has no hierarchy in the schema; declare one, or attack by='order'."
+        )
+    return _nodes(spread, limit, narrow)
+
+
+def _nodes(spread: Spread, limit: float, narrow: float) -> _Groups:
+    """Return the most telling node below the root of each class, the finest first."""
+    tree = spread.hierarchy
+    assert tree is not None
+    classes = len(spread.sizes)
+    best = _Groups(np.zeros(classes), np.zeros(classes), [""] * classes)
+    leaves = np.array([tree.codes[value] for value in spread.values], dtype=np.int64)
+    for level in range(tree.height - 1):
+        node = tree.levels[leaves, level].astype(np.int64)
+        width = len(tree.labels[level])
+        whole = np.bincount(node, weights=spread.total, minlength=width) / spread.total.sum()
+        key, index = np.unique(spread.class_ * width + node[spread.value], return_inverse=True)
+        share = np.bincount(index.reshape(-1), weights=spread.inside)
+        tells = (share >= limit - NEARLY) & (whole[key % width] <= narrow + NEARLY)
+        for at in np.flatnonzero(tells):
+            c, group = int(key[at] // width), int(key[at] % width)
+            if best.inside[c] == 0:
+                best.inside[c], best.overall[c] = min(share[at], 1.0), whole[group]
+                best.names[c] = tree.labels[level][group]
+    return best
+
+
+def _runs(spread: Spread, limit: float, narrow: float) -> _Groups:
+    """Return the narrowest run of neighbouring values that fills enough of each class."""
+    starts = np.searchsorted(spread.class_, np.arange(len(spread.sizes) + 1)).astype(np.int64)
+    climb = np.concatenate([[0.0], np.cumsum(spread.total) / spread.total.sum()])
+    low, high, share = _narrowest(starts, spread.value, spread.inside, climb, limit - NEARLY)
+    overall = climb[high + 1] - climb[low]
+    tells = overall <= narrow + NEARLY
+    names = [
+        f"{spread.values[a]} to {spread.values[b]}" if tell else ""
+        for a, b, tell in zip(low, high, tells, strict=True)
+    ]
+    return _Groups(np.where(tells, np.minimum(share, 1.0), 0.0), overall, names)
+
+
+@njit(cache=True)
+def _narrowest(starts, value, inside, climb, limit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return per class the run of values with the smallest share of the table that is enough."""
+    classes = len(starts) - 1
+    low = np.zeros(classes, dtype=np.int64)
+    high = np.zeros(classes, dtype=np.int64)
+    share = np.zeros(classes, dtype=np.float64)
+    for c in range(classes):
+        best = np.inf
+        end, held = starts[c], 0.0
+        for begin in range(starts[c], starts[c + 1]):
+            while end < starts[c + 1] and held < limit:
+                held += inside[end]
+                end += 1
+            if held < limit:
+                break
+            width = climb[value[end - 1] + 1] - climb[value[begin]]
+            if width < best:
+                best = width
+                low[c], high[c], share[c] = value[begin], value[end - 1], held
+            held -= inside[begin]
+    return low, high, share
+
+
+def _finding(
+    sight: AdversaryView, name: str, groups: _Groups, c: int, people: int, kind: str
+) -> Finding:
+    cells = sight.evidence.cells(c)
+    return Finding(
+        "similarity",
+        people_in(people, int(sight.evidence.sizes[c]), cells),
+        people,
+        f"their {name} is in one narrow group of the {kind}",
+        float(groups.overall[c]),
+        float(groups.inside[c]),
+        {
+            "class": cells,
+            "records in the class": int(sight.evidence.sizes[c]),
+            "replay": class_query(cells, name),
+        },
+        name,
+        secret=(groups.names[c],),
+    )

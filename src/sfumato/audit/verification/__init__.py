@@ -1,0 +1,1 @@
+"""Releases checked from their files alone, with formulas of their own."""

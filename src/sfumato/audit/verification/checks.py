@@ -1,0 +1,237 @@
+"""Promises held against the classes of a release, each by the formulas of `measures`.
+
+Only a definition of the user's own is judged by its own `judge`: nobody else knows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
+from sfumato.anonymize.definitions.closeness import TCloseness
+from sfumato.anonymize.definitions.definition import Definition, KAnonymity
+from sfumato.anonymize.definitions.diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.anonymize.definitions.likeness import BetaLikeness, DeltaDisclosure
+from sfumato.anonymize.definitions.presence import DeltaPresence, KMap
+from sfumato.audit.verification import measures
+from sfumato.audit.verification.measures import SLACK
+from sfumato.errors import HierarchyError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from sfumato.released.evidence import Evidence, Spread
+    from sfumato.released.population import PopulationCounts
+
+CELLS_AT_ONCE = 4_000_000
+"""Largest dense histogram shown to a user's own definition in one batch."""
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The class that decides a measure: what it shows on the quasi-identifiers, and its size."""
+
+    cells: Mapping[str, str]
+    size: int
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{name} = {label or '(missing)'}" for name, label in self.cells.items())
+        records = "1 record" if self.size == 1 else f"{self.size} records"
+        return f"{shown or 'the whole table'} ({records})"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured figure, and what was promised about it, if anything.
+
+    `holds` is None where nothing was promised, or where nothing could be checked.
+    """
+
+    measure: str
+    attribute: str
+    found: float | None
+    bottleneck: Bottleneck | None
+    promised: str = ""
+    holds: bool | None = None
+
+    @property
+    def name(self) -> str:
+        """The measure and its attribute in one text."""
+        return f"{self.measure} of {self.attribute}" if self.attribute else self.measure
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A figure per class, which end of it is bad, and which classes keep the promise."""
+
+    measure: str
+    values: NDArray[Any]
+    worst_is_low: bool
+    holds: NDArray[np.bool_]
+
+
+def check_part(part: Definition, evidence: Evidence, population: PopulationCounts | None) -> Row:
+    """Return the figure behind one promise and whether it holds."""
+    attribute = getattr(part, "attribute", "")
+    if attribute and attribute not in evidence.sensitive:
+        return Row("not in the release", attribute, None, None, str(part), holds=False)
+    check = CHECKS.get(type(part))
+    if check is not None:
+        return _row(check(part, evidence, population), evidence, attribute, str(part))
+    verdict = _judged(part, evidence, population)
+    broken = _Found("classes that break it", ~verdict, False, verdict)
+    row = _row(broken, evidence, "", str(part))
+    return Row(row.measure, "", float((~verdict).sum()), row.bottleneck, str(part), row.holds)
+
+
+def _row(found: _Found, evidence: Evidence, attribute: str, promised: str) -> Row:
+    # Among the classes that break the promise, or all if none does, show the worst.
+    broken = np.flatnonzero(~found.holds)
+    among = broken if len(broken) else np.arange(len(found.values))
+    values = found.values[among]
+    worst = int(among[int(np.argmin(values) if found.worst_is_low else np.argmax(values))])
+    return Row(
+        found.measure,
+        attribute,
+        float(found.values[worst]),
+        bottleneck(evidence, worst),
+        promised,
+        holds=not len(broken),
+    )
+
+
+def bottleneck(evidence: Evidence, c: int) -> Bottleneck:
+    """Return what is shown of a class: its generalised tuple and size, nothing sensitive."""
+    return Bottleneck(evidence.cells(c), int(evidence.sizes[c]))
+
+
+# -- one check per built-in definition ------------------------------------------------
+
+
+def _k(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    if not part.on:
+        return _Found("k", evidence.sizes, True, evidence.sizes >= part.k)
+    sizes = evidence.sizes_on(part.on)
+    return _Found(f"k on {', '.join(part.on)}", sizes, True, sizes >= part.k)
+
+
+def _distinct(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    values = measures.distinct_values(evidence.sensitive[part.attribute])
+    return _Found("distinct l", values, True, values >= part.l)
+
+
+def _entropy(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    values = measures.effective_values(evidence.sensitive[part.attribute])
+    return _Found("entropy l", values, True, values >= part.l * (1 - SLACK))
+
+
+def _recursive(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    spread = evidence.sensitive[part.attribute]
+    holds = measures.is_recursive(spread, part.c, part.l)
+    ratio = measures.recursive_ratio(spread, part.l)
+    return _Found(f"recursive c (l = {part.l})", ratio, False, holds)
+
+
+def _closeness(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    values = distances(evidence.sensitive[part.attribute], part.distance, part.attribute)
+    return _Found(f"t ({part.distance})", values, False, values <= part.t + SLACK)
+
+
+def distances(spread: Spread, distance: str, attribute: str) -> NDArray[np.float64]:
+    """Return how far each class is from the whole release."""
+    if distance == "equal":
+        return measures.equal_distance(spread)
+    if distance == "kl":
+        return measures.divergence(spread)
+    if distance == "ordered":
+        return measures.ordered_distance(spread)
+    if spread.hierarchy is None:
+        raise HierarchyError(
+            f"The hierarchical distance needs a hierarchy for '{attribute}' in the schema."
+        )
+    return measures.hierarchical_distance(spread, spread.hierarchy)
+
+
+def _likeness(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    spread = evidence.sensitive[part.attribute]
+    beyond = measures.gain_beyond(spread, part.beta, enhanced=part.enhanced)
+    return _Found("β", measures.largest_gain(spread), False, beyond <= SLACK)
+
+
+def _disclosure(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    values = measures.largest_change(evidence.sensitive[part.attribute])
+    return _Found("δ", values, False, values < part.delta - SLACK)
+
+
+def _needed(part: Definition, population: PopulationCounts | None) -> PopulationCounts:
+    if population is None:
+        raise ParameterError(f"{part} can only be checked against a population; give population=.")
+    return population
+
+
+def _k_map(part: Any, _: Evidence, population: PopulationCounts | None) -> _Found:
+    people = _needed(part, population).people
+    return _Found("k in the population", people, True, people >= part.k)
+
+
+def _presence(part: Any, evidence: Evidence, population: PopulationCounts | None) -> _Found:
+    known = _needed(part, population)
+    share = evidence.sizes / np.maximum(known.people, 0.5)
+    holds = (share >= part.low - SLACK) & (share <= part.high + SLACK)
+    if part.low > 0 and known.outside:
+        # People who fit no class are certainly not in the table: nothing can hold.
+        return _Found("presence, with people who fit no class", share, True, holds & False)
+    low_side = bool((share < part.low - SLACK).any())
+    return _Found("presence", share, low_side, holds)
+
+
+CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | None], _Found]] = {
+    KAnonymity: _k,
+    DistinctLDiversity: _distinct,
+    EntropyLDiversity: _entropy,
+    RecursiveLDiversity: _recursive,
+    TCloseness: _closeness,
+    BetaLikeness: _likeness,
+    DeltaDisclosure: _disclosure,
+    KMap: _k_map,
+    DeltaPresence: _presence,
+}
+"""The built-in definitions. A new one also needs a sentence in `report/promise_words.py`."""
+
+
+# -- a user's own definition ----------------------------------------------------------
+
+
+def _judged(
+    part: Definition, evidence: Evidence, population: PopulationCounts | None
+) -> NDArray[np.bool_]:
+    """Show the classes to the definition's own `judge`, in batches that fit in memory."""
+    lacking = [name for name in part.sensitive if name not in evidence.sensitive]
+    if lacking:
+        return np.zeros(evidence.classes, dtype=np.bool_)
+    people = _needed(part, population).people if part.needs_population else None
+    widest = max((len(evidence.sensitive[n].values) for n in part.sensitive), default=1)
+    step = max(CELLS_AT_ONCE // widest, 1)
+    verdicts = []
+    for begin in range(0, evidence.classes, step):
+        chosen = slice(begin, min(begin + step, evidence.classes))
+        views = {n: _dense(evidence.sensitive[n], chosen) for n in part.sensitive}
+        fitting = None if people is None else people[chosen]
+        verdicts.append(part.judge(Classes(evidence.sizes[chosen], views, fitting)))
+    return np.concatenate(verdicts)
+
+
+def _dense(spread: Spread, chosen: slice) -> SensitiveHistogram:
+    counts = np.zeros((chosen.stop - chosen.start, len(spread.values)), dtype=np.int64)
+    inside = (spread.class_ >= chosen.start) & (spread.class_ < chosen.stop)
+    counts[spread.class_[inside] - chosen.start, spread.value[inside]] = spread.count[inside]
+    return SensitiveHistogram(counts, spread.total, spread.values, spread.hierarchy)

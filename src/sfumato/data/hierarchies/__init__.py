@@ -1,0 +1,1 @@
+"""Generalisation hierarchies: the tree, its files, and the rules that build one."""

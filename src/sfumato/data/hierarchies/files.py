@@ -1,0 +1,91 @@
+"""Hierarchies as files: the leaf-to-root CSV that ARX uses, and nested YAML trees.
+
+Contract: reading finds the delimiter, accepts UTF-8 with or without a byte-order mark and
+quoted cells, and checks that the file is a tree; messages name file and row. Writing
+appears whole or not at all and reads back as it was.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from sfumato.data.atomic import write_text_atomically
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.hierarchies.nested_trees import hierarchy_of_tree, tree_of
+from sfumato.data.yaml_files import dump_yaml, load_yaml
+from sfumato.errors import HierarchyError
+
+YAML_ENDINGS = (".yaml", ".yml")
+ENDINGS = (".csv", ".tsv", ".txt", *YAML_ENDINGS)
+DELIMITERS = (";", "\t", "|", ",")
+"""In the order of trust: a comma may stand inside a label such as `[30,40)`."""
+
+
+def read_hierarchy(
+    path: str | Path, *, delimiter: str | None = None, ordered: bool = False
+) -> Hierarchy:
+    """Read a hierarchy; `ordered` says that its leaves stand in a meaningful order."""
+    path = Path(path)
+    if path.suffix.lower() in YAML_ENDINGS:
+        tree = load_yaml(path, HierarchyError, "Hierarchy")
+        return hierarchy_of_tree(tree, source=str(path), ordered=ordered)
+    text = _text(path)
+    rows = _rows(text, delimiter, path) if delimiter else _sniffed(text, path)
+    return Hierarchy.from_rows(rows, source=str(path), ordered=ordered)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise HierarchyError(f"Hierarchy {path} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise HierarchyError(
+            f"Hierarchy {path} is not UTF-8 text; save it in that encoding."
+        ) from None
+
+
+def _sniffed(text: str, path: Path) -> list[list[str]]:
+    """Return the rows by the first delimiter that gives every row the same two or more cells."""
+    for delimiter in DELIMITERS:
+        rows = _rows(text, delimiter, path)
+        widths = {len(row) for row in rows}
+        if len(widths) == 1 and min(widths) > 1:
+            return rows
+    first = text.partition("\n")[0]
+    likely = max(DELIMITERS, key=first.count)
+    return _rows(text, likely, path)
+
+
+def _rows(text: str, delimiter: str, path: Path) -> list[list[str]]:
+    if len(delimiter) != 1:
+        raise HierarchyError(f"A delimiter must be one character, but {delimiter!r} was given.")
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
+    except csv.Error as error:
+        raise HierarchyError(f"Hierarchy {path} cannot be read as CSV ({error}).") from None
+    while rows and all(len(row) > 1 and row[-1] == "" for row in rows):
+        rows = [row[:-1] for row in rows]  # a delimiter at the end of every line
+    return rows
+
+
+def write_hierarchy(hierarchy: Hierarchy, path: str | Path, *, delimiter: str = ";") -> None:
+    """Write the CSV, or the nested tree where the file ends in .yaml or .yml."""
+    write_text_atomically(path, hierarchy_text(hierarchy, Path(path).suffix, delimiter=delimiter))
+
+
+def hierarchy_text(hierarchy: Hierarchy, ending: str = ".csv", *, delimiter: str = ";") -> str:
+    """Return the content of a hierarchy file with this ending."""
+    if ending.lower() in YAML_ENDINGS:
+        tree = tree_of(hierarchy)
+        if tree is None:
+            raise HierarchyError(
+                "This hierarchy lists its leaves in an order that a nested tree cannot say; write "
+                "it to a .csv file instead."
+            )
+        return dump_yaml(tree)
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(hierarchy.rows())
+    return buffer.getvalue()

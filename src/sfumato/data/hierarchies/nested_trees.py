@@ -1,0 +1,93 @@
+"""Hierarchies as nested trees, the way people write them down.
+
+    "*":
+      government: [state, local, federal]
+      private:
+      unemployed: [without-pay, never-worked]
+
+A mapping names nodes and what is below them, a list names leaves (or further mappings), an
+empty value makes its key a leaf. Several names at the top are joined under `*`. Branches
+may end at different depths: a leaf's label is repeated upward until all are equally long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy
+from sfumato.errors import HierarchyError
+
+Path = tuple[str, ...]
+
+
+def hierarchy_of_tree(tree: Any, *, source: str = "code", ordered: bool = False) -> Hierarchy:
+    """Return the hierarchy a nested tree describes."""
+    tops = _children(tree, source)
+    paths = [path for label, below in tops for path in _paths(label, below, (), source)]
+    if not paths:
+        raise HierarchyError(f"Hierarchy {source} is empty; it needs at least one value.")
+    if len(tops) > 1 or tops[0][1] is None:
+        paths = [(ROOT, *path) for path in paths]
+    depth = max(map(len, paths))
+    rows = [(*([path[-1]] * (depth - len(path))), *reversed(path)) for path in paths]
+    return Hierarchy.from_rows(rows, source=source, ordered=ordered)
+
+
+def _paths(label: str, below: Any, above: Path, source: str) -> list[Path]:
+    """Return the way from the root to every leaf at or below this node."""
+    here = (*above, label)
+    if below is None:
+        return [here]
+    return [
+        path for name, sub in _children(below, source) for path in _paths(name, sub, here, source)
+    ]
+
+
+def _children(tree: Any, source: str) -> list[tuple[str, Any]]:
+    """Return the nodes on the top of a tree with what is below each; None below a leaf."""
+    if isinstance(tree, Mapping):
+        return [(_label(name, source), _below(sub)) for name, sub in tree.items()]
+    if isinstance(tree, Sequence) and not isinstance(tree, str):
+        nodes: list[tuple[str, Any]] = []
+        for item in tree:
+            nested = isinstance(item, Mapping | list | tuple)
+            nodes += _children(item, source) if nested else [(_label(item, source), None)]
+        return nodes
+    return [(_label(tree, source), None)]
+
+
+def _below(sub: Any) -> Any:
+    return None if sub is None or (not isinstance(sub, int | float) and len(sub) == 0) else sub
+
+
+def _label(value: Any, source: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | type(None)):
+        raise HierarchyError(
+            f"Hierarchy {source}: a node must be a text or a number, not {type(value).__name__}; "
+            "put texts such as 'yes' in quotes."
+        )
+    return "" if value is None else str(value)
+
+
+def tree_of(hierarchy: Hierarchy) -> Any:
+    """Return the nested tree of a hierarchy, or None where no tree gives the same rows."""
+    rows = hierarchy.rows()
+    tree = {hierarchy.labels[-1][0]: _nested([row[-2::-1] for row in rows])}
+    try:
+        again = hierarchy_of_tree(tree).rows()
+    except HierarchyError:
+        return None
+    return tree if again == rows else None
+
+
+def _nested(paths: Sequence[Sequence[str]]) -> Any:
+    """Return the tree below a node, from ways of labels that go down to the leaves."""
+    branches: dict[str, list[Sequence[str]]] = {}
+    for path in paths:
+        branches.setdefault(path[0], []).append(path[1:])
+    below = {
+        label: None if len(ways) == 1 and {*ways[0]} <= {label} else _nested(ways)
+        for label, ways in branches.items()
+    }
+    return list(below) if all(sub is None for sub in below.values()) else below

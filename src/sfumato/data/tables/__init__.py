@@ -1,0 +1,1 @@
+"""Tables of people: reading, counting, suggesting, and rows on their way out."""

@@ -1,0 +1,106 @@
+"""Which small sets of columns single people out, and how many people.
+
+A person is singled out by a set of columns when nobody else has the same values there
+(Sweeney, 2000: sex, birth date and postal code single out most of a country). Every single
+column and pair is counted, and those triples whose pairs are worst; counting is exact, by
+`GROUP BY` in the engine over the distinct combinations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sfumato.data.engines.duckdb import Counted, DuckDB
+
+MOST_COLUMNS = 12
+"""Columns combined with each other: the ones with most distinct values."""
+
+MOST_TRIPLES = 24
+
+
+@dataclass(frozen=True)
+class SinglingOut:
+    """A set of columns, and the number of people it singles out."""
+
+    columns: tuple[str, ...]
+    people: int
+
+    def sentence(self, rows: int) -> str:
+        """Return the finding in words, with the share of all people."""
+        verb = "singles" if len(self.columns) == 1 else "single"
+        return (
+            f"{' + '.join(self.columns)} {verb} out {persons(self.people)} "
+            f"({share(self.people, rows)})"
+        )
+
+
+def share(people: int, rows: int) -> str:
+    """Return people as a percentage, a small one as such and not as nothing."""
+    part = people / max(rows, 1)
+    return f"{part:.1%}" if part >= 0.001 or people == 0 else "< 0.1%"
+
+
+def persons(number: int) -> str:
+    """Return `1 person` or `n people`."""
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def singling_out(engine: DuckDB, counted: Counted) -> tuple[SinglingOut, ...]:
+    """Return what sets of one to three columns single out, most people first."""
+    sizes = {
+        name: len(values) for name, values in zip(counted.columns, counted.values, strict=True)
+    }
+    widest = sorted(counted.columns, key=lambda name: -sizes[name])[:MOST_COLUMNS]
+    chosen = [name for name in counted.columns if name in widest and sizes[name] > 1]
+    arrays = {f"c{i}": codes for i, codes in enumerate(counted.codes)}
+    relation = engine.register({**arrays, "n": counted.counts})
+    place = {name: f"c{i}" for i, name in enumerate(counted.columns)}
+
+    def people(columns: Sequence[str]) -> int:
+        keys = ", ".join(place[name] for name in columns)
+        inner = f"SELECT sum(n) AS s FROM {relation} GROUP BY {keys}"
+        return int(engine.run(f"SELECT count(*) FILTER (s = 1) FROM ({inner})")[0][0])
+
+    try:
+        found: dict[tuple[str, ...], int] = {(c,): people((c,)) for c in counted.columns}
+        found |= {pair: people(pair) for pair in combinations(chosen, 2)}
+        found |= {triple: people(triple) for triple in _worst_triples(chosen, found)}
+    finally:
+        engine.connection.unregister(relation)
+    ranked = sorted(found.items(), key=lambda item: (-item[1], len(item[0]), item[0]))
+    return tuple(SinglingOut(columns, count) for columns, count in ranked)
+
+
+def _worst_triples(
+    columns: Sequence[str], pairs: Mapping[tuple[str, ...], int]
+) -> Sequence[tuple[str, ...]]:
+    triples = combinations(columns, 3)
+    ranked = sorted(
+        triples, key=lambda triple: -sum(pairs[pair] for pair in combinations(triple, 2))
+    )
+    return ranked[:MOST_TRIPLES]
+
+
+def telling(sets: Iterable[SinglingOut], *, per_size: int = 3) -> tuple[SinglingOut, ...]:
+    """Return the worst sets of each size that single out more than any part of them."""
+    every = list(sets)
+    people = {one.columns: one.people for one in every}
+    shown: list[SinglingOut] = []
+    for size in (1, 2, 3):
+        worse = [
+            one
+            for one in every
+            if len(one.columns) == size
+            and one.people > max((people.get(part, 0) for part in _parts(one.columns)), default=0)
+        ]
+        shown += worse[:per_size]
+    return tuple(shown)
+
+
+def _parts(columns: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [part for size in range(1, len(columns)) for part in combinations(columns, size)]

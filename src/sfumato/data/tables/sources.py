@@ -1,0 +1,294 @@
+"""Bring data in: files and frames become a `Table`; nothing is loaded yet.
+
+CSV cells are kept as the text they are, so that nothing is changed by guessing a type
+(the code 01234 stays 01234). Delimiter and encoding are found out from the file: UTF-8,
+or UTF-16 when it says so; any other encoding cannot be known and has to be given.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+
+from sfumato.data.engines.duckdb import DuckDB, quoted_text, translated
+from sfumato.data.engines.errors import nothing_quoted
+from sfumato.data.schema import Schema
+from sfumato.data.tables.cell_types import sql_types
+from sfumato.data.tables.table import Table
+from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    from sfumato.data.tables.table import Kind
+
+csv.field_size_limit(1 << 27)
+
+DELIMITERS = ",;\t|"
+HEAD = 1 << 20
+"""Bytes looked at to find out the delimiter and the header."""
+
+
+def read(
+    source: Any,
+    *,
+    schema: str | Path | Schema | None = None,
+    name: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    types: Mapping[str, str] | None = None,
+) -> Table:
+    """Return a table over a CSV or Parquet file, a frame, or a mapping of columns.
+
+    `schema` may be a `Schema` or the path of a YAML file. A release of a CSV file comes back as
+    a frame whose columns have the types their cells look like; `types` overrides this per
+    column with "text", "integer", "number" or "date". Frames are pandas, Polars, Arrow
+    or anything that offers the Arrow C stream.
+    """
+    if isinstance(source, Table):
+        return source if schema is None else source.with_schema(_schema(schema))
+    engine = DuckDB()
+    if isinstance(source, str | Path):
+        table = _read_file(engine, Path(source), name, delimiter, encoding)
+        table = replace(table, declared=sql_types(types or {}, table.columns, table.source))
+    else:
+        table = _read_frame(engine, source, name or "table")
+    return table if schema is None else table.with_schema(_schema(schema))
+
+
+def _schema(schema: str | Path | Schema) -> Schema:
+    return schema if isinstance(schema, Schema) else Schema.read(schema)
+
+
+# -- files -----------------------------------------------------------------------------
+
+
+def _read_file(
+    engine: DuckDB, path: Path, name: str | None, delimiter: str | None, encoding: str | None
+) -> Table:
+    if not path.is_file():
+        raise DataError(f"{path} is not a file; give the path of a CSV or Parquet file.")
+    title = name or path.stem
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        scan = f"read_parquet({quoted_text(str(path))})"
+        with translated(str(path)):
+            types = engine.types(scan)
+        return _checked(Table(engine, title, str(path), "parquet", scan, types))
+    return _read_csv(engine, path, title, delimiter, encoding)
+
+
+def _read_csv(
+    engine: DuckDB, path: Path, title: str, delimiter: str | None, encoding: str | None
+) -> Table:
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}).") from None
+    if not head.strip():
+        raise DataError(f"{path} is empty; a header line and at least one record are needed.")
+    declared = encoding or _announced(head) or _mixed_lines(head)
+    readable = path
+    if declared and (_mixed_lines(head) or _known(declared) not in {"utf-8", "utf-8-sig"}):
+        readable = _as_utf8(path, declared, engine.folder)
+        with readable.open("rb") as file:
+            head = file.read(HEAD)
+    text = _decoded(head, path)
+    mark = delimiter or _delimiter(text)
+    if len(mark) != 1:
+        raise DataError(f"The delimiter must be a single character, not {mark!r}.")
+    columns = _header(text, mark, path)
+    kinds = "{" + ", ".join(f"{quoted_text(column)}: 'VARCHAR'" for column in columns) + "}"
+    scan = (
+        f"read_csv({quoted_text(str(readable))}, delim={quoted_text(mark)}, header=true, "
+        f"quote='\"', escape='\"', auto_detect=false, columns={kinds})"
+    )
+    types = dict.fromkeys(columns, "VARCHAR")
+    return _checked(Table(engine, title, str(path), "csv", scan, types, delimiter=mark))
+
+
+def _known(encoding: str) -> str:
+    try:
+        return codecs.lookup(encoding).name
+    except LookupError:
+        raise DataError(
+            f"The encoding '{encoding}' is unknown; common ones are utf-8, latin-1, cp1252, utf-16."
+        ) from None
+
+
+def _announced(head: bytes) -> str | None:
+    """Return the encoding a byte-order mark announces."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return None
+
+
+def _mixed_lines(head: bytes) -> str | None:
+    """Return UTF-8 if lines end in two ways, which the engine does not read."""
+    both = b"\r\n" in head and re.search(rb"(?<!\r)\n", head) is not None
+    return "utf-8-sig" if both else None
+
+
+def _as_utf8(path: Path, encoding: str, folder: Path) -> Path:
+    """Copy a file to one the engine reads, in a folder that goes when the engine goes."""
+    target = folder / "utf8.csv"
+    wrong = f"{path} is not valid {encoding}; give the encoding it was written in."
+    with (
+        nothing_quoted(lambda error: wrong if isinstance(error, UnicodeError) else None),
+        path.open(encoding=encoding, newline=None) as source,
+        target.open("w", encoding="utf-8", newline="") as copy,
+    ):
+        while block := source.read(HEAD):
+            copy.write(block)
+    return target
+
+
+def _decoded(head: bytes, path: Path) -> str:
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+
+    def said(error: BaseException) -> str | None:
+        if not isinstance(error, UnicodeDecodeError):
+            return None
+        line = head[: error.start].count(b"\n") + 1
+        return (
+            f"{path}, line {line}: the bytes are not valid UTF-8. Say which encoding the file has, "
+            "for instance --encoding latin-1."
+        )
+
+    with nothing_quoted(said):
+        return decoder.decode(head)
+
+
+def _delimiter(text: str) -> str:
+    """Return the candidate that splits the header, most evenly with the next lines."""
+    lines = text.splitlines()[:50]
+
+    def widths(mark: str) -> list[int]:
+        return [len(row) for row in csv.reader(lines, delimiter=mark) if row]
+
+    def rank(mark: str) -> tuple[bool, float, int]:
+        found = widths(mark)
+        if not found or found[0] < 2:
+            return (False, 0.0, 0)
+        return (True, sum(w == found[0] for w in found) / len(found), found[0])
+
+    return max(DELIMITERS, key=rank)
+
+
+def _header(text: str, delimiter: str, path: Path) -> list[str]:
+    columns = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+    for number, column in enumerate(columns, start=1):
+        if not column.strip():
+            raise DataError(f"{path}, line 1: column {number} has no name; give it one.")
+    _check_names(columns, f"{path}, line 1")
+    return columns
+
+
+def _check_names(columns: Sequence[str], source: str) -> None:
+    """Refuse names that SQL cannot tell apart: it does not look at capitals."""
+    seen = Counter(column.casefold() for column in columns)
+    repeated = [column for column in columns if seen[column.casefold()] > 1]
+    if repeated:
+        raise DataError(
+            f"{source}: {', '.join(dict.fromkeys(repeated))} names more than one column (capitals "
+            "do not count); every column needs a name of its own."
+        )
+
+
+# -- frames ----------------------------------------------------------------------------
+
+
+class _Stream:
+    """Hands over a frame's Arrow C stream, so that the engine needs no frame library."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def _read_frame(engine: DuckDB, source: Any, title: str) -> Table:
+    kind = _kind(source)
+    if kind == "columns":
+        frame: Any = {name: _array(name, column) for name, column in source.items()}
+        _check_lengths(frame)
+        _check_names(list(frame), "The table given")
+    else:
+        if kind == "polars" and hasattr(source, "collect"):
+            source = source.collect()
+        names = getattr(source, "column_names", None) or getattr(source, "columns", [])
+        _check_names([str(name) for name in names], "The table given")
+        frame = source if kind == "pandas" else _Stream(source)
+    with translated("the table given"):
+        scan = _registered(engine, frame)
+        if kind == "arrow" and not hasattr(source, "num_rows"):
+            scan = _copied(engine, scan)
+        types = engine.types(scan)
+    return _checked(Table(engine, title, "the table given", kind, scan, types))
+
+
+def _registered(engine: DuckDB, frame: Any) -> str:
+    """Register a frame; of one that is stored backwards, which the engine cannot read, a copy."""
+    try:
+        return engine.register(frame)
+    except duckdb.Error:
+        if not hasattr(frame, "iloc"):
+            raise
+    return engine.register(frame.copy())
+
+
+def _copied(engine: DuckDB, scan: str) -> str:
+    """Keep a stream that can be read only once."""
+    name = engine.fresh("stream")
+    engine.run(f"CREATE TEMP TABLE {name} AS SELECT * FROM {scan}")
+    return name
+
+
+def _kind(source: Any) -> Kind:
+    for kind, module, names in (
+        ("pandas", "pandas", ("DataFrame",)),
+        ("polars", "polars", ("DataFrame", "LazyFrame")),
+    ):
+        library = sys.modules.get(module)
+        if library is not None and isinstance(source, tuple(getattr(library, n) for n in names)):
+            return "polars" if kind == "polars" else "pandas"
+    if hasattr(source, "__arrow_c_stream__"):
+        return "arrow"
+    if isinstance(source, Mapping):
+        return "columns"
+    raise DataError(
+        f"A {type(source).__name__} cannot be read; give the path of a CSV or Parquet file, a "
+        "pandas, Polars or Arrow table, or a mapping of column names to lists."
+    )
+
+
+def _array(name: str, column: Any) -> Any:
+    array = np.asarray(column)
+    if array.ndim != 1:
+        raise DataError(
+            f"The column {name!r} of the table given is no list of cells; a mapping has a list for "
+            "every column. Records, one mapping each, become a table by pandas.DataFrame(records)."
+        )
+    array = np.ascontiguousarray(array)  # the engine reads no array that is stored backwards
+    return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _check_lengths(columns: Mapping[str, Any]) -> None:
+    if len({len(column) for column in columns.values()}) > 1:
+        raise DataError("The columns given have different lengths; all need one cell per record.")
+
+
+def _checked(table: Table) -> Table:
+    if not table.types:
+        raise DataError(f"{table.source} has no columns.")
+    return table

@@ -1,0 +1,207 @@
+"""A table of people: where its rows are, what its columns mean, and its counts.
+
+A `Table` holds no rows. It knows how the engine scans them and hands out frequency
+tables over any of its columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sfumato.data.engines.duckdb import cell_text, quoted, translated
+from sfumato.data.tables.frequency import FrequencyTable
+from sfumato.errors import DataError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.data.engines.duckdb import Counted, DuckDB
+    from sfumato.data.hierarchies.hierarchy import Hierarchy
+    from sfumato.data.schema import Schema
+
+_HEAD = 1 << 20
+
+ROW = "sfumato_internal_row"
+"""Column of a materialised table that numbers its rows."""
+
+Kind = Literal["csv", "parquet", "pandas", "polars", "arrow", "columns"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Rows in an engine, with a schema once it is known.
+
+    `scan` is the SQL relation, `types` the SQL type per column, `kind` what it was read
+    from, so that a release can be given back in kind. `declared` overrides the types of
+    columns of a CSV file in frames that are handed back. `untruthful` lists operations already
+    done to it after which single records are no longer facts.
+    """
+
+    engine: DuckDB
+    name: str
+    source: str
+    kind: Kind
+    scan: str
+    types: dict[str, str]
+    delimiter: str = ","
+    untruthful: tuple[str, ...] = ()
+    declared: Mapping[str, str] = field(default_factory=dict)
+    known_schema: Schema | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        """Say what it is without types, which may list cells."""
+        return f"<Table {self.name} from {self.source}: {len(self.types)} columns>"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in the order of the data."""
+        return tuple(self.types)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema; an error where none was given."""
+        if self.known_schema is None:
+            raise SchemaError(
+                f"{self.source} has no schema yet; write one with `sfumato inspect`, or give "
+                "schema=…"
+            )
+        return self.known_schema
+
+    def with_schema(self, schema: Schema) -> Table:
+        """Return the same table under a schema, checked against its columns."""
+        schema.check_columns(self.columns, self.source)
+        return replace(self, known_schema=schema)
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """Columns the schema gives no role; a release leaves them out."""
+        return self.schema.check_columns(self.columns, self.source)
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of records."""
+        with translated(self.source):
+            return self.engine.rows(self.scan)
+
+    def about(self, sample: int) -> float:
+        """Estimate the number of records; exact where the engine knows it without a scan."""
+        if self.kind != "csv":
+            return float(self.rows)
+        with Path(self.source).open("rb") as file:
+            head = file.read(_HEAD)
+            lines = max(head.count(b"\n"), 1)
+            return max(file.seek(0, 2) / (len(head) / lines), float(sample))
+
+    def run(self, query: str) -> list[tuple[Any, ...]]:
+        """Run a query of ours on the engine that holds the rows."""
+        with translated(self.source):
+            return self.engine.run(query)
+
+    def text(self, column: str) -> str:
+        """Return the SQL of a cell's text."""
+        return cell_text(column, self.types[column])
+
+    def count(self, columns: Sequence[str]) -> Counted:
+        """Count the distinct combinations of some columns."""
+        with translated(self.source):
+            counted = self.engine.count(self.scan, {c: self.text(c) for c in columns})
+        if not len(counted.counts):
+            raise DataError(
+                f"{self.source} has a header but no records; at least one record is needed."
+            )
+        return counted
+
+    def materialize(self) -> Table:
+        """Return the same table copied into the engine, for work that needs several passes.
+
+        The copy numbers its rows in the column `ROW`, in the order of the data.
+        """
+        name = self.engine.fresh("rows")
+        columns = ", ".join(quoted(column) for column in self.columns)
+        with translated(self.source):
+            self.engine.run("SET preserve_insertion_order = true")
+            self.engine.run(
+                f"CREATE TEMP TABLE {name} AS "
+                f"SELECT {columns}, row_number() OVER () AS {ROW} FROM {self.scan}"
+            )
+            self.engine.run("SET preserve_insertion_order = false")
+        return replace(self, scan=name)
+
+
+def bind_hierarchies(counted: Counted, schema: Schema) -> tuple[Hierarchy, ...]:
+    """Return the hierarchy of each quasi-identifier over the values it really has.
+
+    They stand in the order of the schema, which may differ from that of the columns.
+    """
+    place = {name: c for c, name in enumerate(counted.columns)}
+    return tuple(
+        schema.hierarchy_for(name, counted.values[place[name]], value_counts(counted, place[name]))
+        for name in schema.quasi_names
+    )
+
+
+def value_counts(counted: Counted, column: int) -> dict[str, int]:
+    """Return how often each value of a column occurs."""
+    values = counted.values[column]
+    totals = np.bincount(counted.codes[column], weights=counted.counts, minlength=len(values))
+    return {value: int(total) for value, total in zip(values, totals, strict=True)}
+
+
+def frequency_table(
+    counted: Counted,
+    schema: Schema,
+    hierarchies: Sequence[Hierarchy],
+    judged: Sequence[str],
+) -> tuple[FrequencyTable, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Aggregate counts to quasi-identifiers and judged attributes.
+
+    Returns the frequency table and, for each combination of `counted`, its tuple's number.
+    """
+    quasi = schema.quasi_names
+    columns = []
+    for name, hierarchy in zip(quasi, hierarchies, strict=True):
+        c = counted.columns.index(name)
+        leaves = np.array([hierarchy.codes[value] for value in counted.values[c]], dtype=np.int32)
+        columns.append(leaves[counted.codes[c]])
+    values = []
+    for name in judged:
+        c = counted.columns.index(name)
+        order = schema.order_of(name, counted.values[c])
+        place = {value: i for i, value in enumerate(order)}
+        codes = np.array([place[value] for value in counted.values[c]], dtype=np.int32)
+        columns.append(codes[counted.codes[c]])
+        values.append(order)
+    stacked = np.stack(columns, axis=1) if columns else np.zeros((len(counted.counts), 0), np.int32)
+    distinct, index = _distinct(stacked)
+    counts = np.bincount(index, weights=counted.counts, minlength=len(distinct)).astype(np.int64)
+    table = FrequencyTable(
+        quasi,
+        tuple(judged),
+        np.ascontiguousarray(distinct[:, : len(quasi)], dtype=np.int32),
+        np.ascontiguousarray(distinct[:, len(quasi) :], dtype=np.int32),
+        counts,
+        tuple(values),
+    )
+    return table, index
+
+
+def _distinct(
+    rows: np.ndarray[tuple[int, int], np.dtype[np.int32]],
+) -> tuple[
+    np.ndarray[tuple[int, int], np.dtype[np.int32]], np.ndarray[tuple[int], np.dtype[np.int64]]
+]:
+    """Return the distinct rows in order and the number of each row's; by one key if it fits."""
+    radix = rows.max(axis=0, initial=0).astype(object) + 1
+    if np.prod(radix, initial=1) < 2**62:
+        keys = np.zeros(len(rows), dtype=np.int64)
+        for c, base in enumerate(radix):
+            keys = keys * int(base) + rows[:, c]
+        _, first, index = np.unique(keys, return_index=True, return_inverse=True)
+        return rows[first], index.reshape(-1).astype(np.int64)
+    distinct, index = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, index.reshape(-1).astype(np.int64)

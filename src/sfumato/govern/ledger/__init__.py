@@ -1,0 +1,1 @@
+"""The ledger: append-only, chained by hashes, durable before data are touched."""

@@ -1,0 +1,1 @@
+"""The collection path: surveys, devices' memory, the collector and its store."""

@@ -1,0 +1,189 @@
+"""The collector: takes messages, keeps good reports for ever, estimates on demand.
+
+Contract: ``receive(bytes)`` returns a :class:`Receipt` for whatever arrived and raises only if the
+store itself fails, so that an HTTP endpoint, a queue or a file reader is a thin layer around it.
+Reports that are malformed, out of range, for another survey or version, or sent twice are counted
+by reason and dropped. A true value never comes here; no address, time or identity is stored.
+
+When ``receive`` has returned, its reports are on disk (one transaction, synced). A process
+that is killed loses at most the batch in flight, and because every message carries a nonce the
+sender may simply send again: nothing is counted twice. Several processes may share one store, and
+several threads one collector. Whoever restarts begins from what is stored; ``aggregate`` adds only
+what came since it was last asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from sfumato.errors import DataError
+from sfumato.local.collect.report_store import Batch, ReportStore
+from sfumato.local.reports import Reports
+from sfumato.local.wire.files import pieces
+from sfumato.local.wire.messages import Dropped, Message, Reader, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from sfumato.local.collect.survey import Survey
+    from sfumato.local.consistency import Consistency
+    from sfumato.local.estimate import Estimate
+    from sfumato.local.reports import Aggregate
+
+LARGEST = 1 << 26
+"""Bytes that are read as one piece of input."""
+
+TRANSACTION, TOGETHER = 1 << 20, 1024
+"""Bytes and messages of a file after which what was read is committed."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of the reports that arrived together."""
+
+    accepted: int = 0
+    dropped: Mapping[Reason, int] = field(default_factory=dict)
+
+    @property
+    def arrived(self) -> int:
+        """How many reports there were, as far as that could be told."""
+        return self.accepted + sum(self.dropped.values())
+
+    def __add__(self, other: Receipt) -> Receipt:
+        return Receipt(
+            self.accepted + other.accepted, dict(Counter(self.dropped) + Counter(other.dropped))
+        )
+
+    def record(self) -> dict[str, object]:
+        """Give the receipt as plain values, as a page expects its answer."""
+        dropped = {str(reason): count for reason, count in self.dropped.items()}
+        return {"accepted": self.accepted, "dropped": dropped}
+
+    def __str__(self) -> str:
+        reasons = "".join(f"; {count:,} {reason}" for reason, count in self.dropped.items())
+        return f"{self.accepted:,} accepted{reasons}"
+
+
+class Collector:
+    """Collects the reports to one survey in a file."""
+
+    def __init__(
+        self, survey: Survey, store: str | Path, *, most_per_message: int | None = None
+    ) -> None:
+        """Open a store; ``most_per_message`` is how many reports may arrive together.
+
+        It holds for each piece of input (the body of a request), however many messages are in it.
+        """
+        self.survey = survey
+        self.most_per_message = most_per_message
+        self._reader = Reader(survey.address, survey.protocol)
+        self._store = ReportStore(store, survey)
+        self._lock = threading.Lock()
+        self._sum: Aggregate | None = None
+        self._seen = 0
+
+    def receive(self, data: bytes) -> Receipt:
+        """Take whatever arrived: one message or several, binary or JSON."""
+        return self.receive_many([data])
+
+    def receive_many(self, several: Iterable[bytes]) -> Receipt:
+        """Take several pieces of input in one transaction."""
+        dropped: Counter[Reason] = Counter()
+        batches = list(self._read(several, dropped))
+        repeated = self._store.append(batches, dropped)
+        dropped.update({Reason.DUPLICATE: repeated} if repeated else {})
+        taken = sum(batch.count for batch in batches) - repeated
+        return Receipt(taken, dict(dropped))
+
+    def receive_file(self, path: str | Path) -> Receipt:
+        """Take a file of messages, in transactions of about a mebibyte each."""
+        total, pending, size = Receipt(), list[bytes](), 0
+        for piece in pieces(path):
+            pending.append(piece)
+            size += len(piece)
+            if size >= TRANSACTION or len(pending) >= TOGETHER:
+                total += self.receive_many(pending)
+                pending, size = [], 0
+        return total + self.receive_many(pending) if pending else total
+
+    def _read(self, several: Iterable[bytes], dropped: Counter[Reason]) -> Iterator[Batch]:
+        """Give what is good, and count the rest."""
+        pieces = list(several)
+        small = [data for data in pieces if len(data) <= LARGEST]
+        if len(small) < len(pieces):
+            dropped[Reason.OVERSIZED] += len(pieces) - len(small)
+        for found in self._messages(small):
+            if isinstance(found, Dropped):
+                dropped[found.reason] += found.reports
+            else:
+                for reason, count in (
+                    (Reason.RANGE, found.out_of_range), (Reason.MALFORMED, found.malformed)
+                ):  # fmt: skip
+                    if count:
+                        dropped[reason] += count
+                if len(found.rows):
+                    yield Batch(found.nonce, len(found.rows), found.rows.tobytes())
+
+    def _messages(self, small: list[bytes]) -> Iterator[Message | Dropped]:
+        """Read pieces of input; one with more reports than allowed is dropped as a whole."""
+        if self.most_per_message is None:
+            yield from self._reader.read(small)
+            return
+        for piece in small:
+            found = self._reader.read([piece])
+            reports = sum(len(one.rows) for one in found if isinstance(one, Message))
+            for one in found:
+                if isinstance(one, Dropped) or reports <= self.most_per_message:
+                    yield one
+                else:
+                    yield Dropped(Reason.OVERSIZED, max(1, len(one.rows)))
+
+    def __len__(self) -> int:
+        """Give the number of reports in the store."""
+        return self._store.count()
+
+    @property
+    def dropped(self) -> dict[Reason, int]:
+        """What was ever dropped, by reason."""
+        return self._store.dropped()
+
+    def reports(self) -> Reports:
+        """Give all stored reports."""
+        parts = [self._reader.reports(rows) for _, rows in self._store.read(0)]
+        return Reports.concatenate([Reports.empty(self.survey.protocol), *parts])
+
+    def aggregate(self) -> Aggregate:
+        """Give the sums of all stored reports, adding what is new since the last call."""
+        protocol = self.survey.protocol
+        with self._lock:
+            for number, rows in self._store.read(self._seen):
+                added = protocol.aggregate(self._reader.reports(rows))
+                self._sum = added if self._sum is None else self._sum + added
+                self._seen = number
+            if self._sum is None:
+                raise DataError("The store holds no reports yet; collect some first.")
+            return self._sum
+
+    def estimate(self, *, consistency: Consistency = "none") -> Estimate:
+        """Estimate from all reports stored up to now."""
+        return self.survey.protocol.estimate(self.aggregate(), consistency=consistency)
+
+    def close(self) -> None:
+        """Close the store."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,1 @@
+"""Local protocols: a promise to one person, a perturbation and an estimate."""

@@ -1,0 +1,164 @@
+"""Put a release on disk: verified first, whole or not at all.
+
+The folder holds
+
+* `release.csv` or `release.parquet`: the data, the only file meant to be given away together
+  with `release.json`;
+* `release.json`: the promise, what was done, and what it cost;
+* `policy.yaml`: the decision, to be applied to the next batch (full-domain releases);
+* `report.html`: the page for the data steward. It compares with the original data, so it
+  stays in the house.
+
+It is filled out of sight, verified from its own data file, recorded in a ledger where one is
+named, and renamed into place. A release that does not keep its promise, that is for a purpose which
+the schema does not name, or that cannot be recorded, is never put in place.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.audit.verification.verify import verify
+from sfumato.errors import DataError
+from sfumato.govern.purposes import check_purpose
+from sfumato.staging import staged
+
+if TYPE_CHECKING:
+    import os
+
+    from sfumato.audit.verification.verify import Verification
+    from sfumato.govern.ledger.ledger import Ledger
+    from sfumato.release import Release
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Where a release was put, and what its file was found to be."""
+
+    path: Path
+    verification: Verification
+
+
+def verify_rows(release: Release) -> Verification:
+    """Verify a release that has not been saved, from a temporary file."""
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+        return _verified(release, _write_data(release, Path(folder), "csv"))
+
+
+def save_release(
+    release: Release,
+    target: Path,
+    *,
+    file_format: str | None = None,
+    report: bool = True,
+    replace: bool = False,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    purpose: str | None = None,
+    by: str | None = None,
+    **report_options: Any,
+) -> Saved:
+    """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise."""
+    form = _chosen_format(release, file_format)
+    _check_target(target, replace)
+    if ledger is None and purpose is not None:
+        check_purpose(release.name, release.schema.purposes, purpose)
+    try:
+        with staged(target) as staging:
+            data = _write_data(release, staging, form)
+            checked = _verified(release, data, called=str(target / data.name))
+            checked.raise_if_broken()
+            if release.levels is not None:
+                from sfumato.anonymize.tables.policy import Policy  # noqa: PLC0415 - loaded when used
+
+                Policy.of(release).write(staging / "policy.yaml")
+            if report:
+                release.report(staging / "report.html", verification=checked, **report_options)
+            if ledger is not None:
+                from sfumato.govern.releases import record_release  # noqa: PLC0415 - a database
+
+                called = str((target / data.name).absolute())
+                record_release(release, data, ledger, called=called, purpose=purpose, by=by)
+            _put_in_place(staging, target, replace)
+    except OSError as error:
+        raise DataError(
+            f"{target} cannot be written ({error.strerror}); choose a folder that may be "
+            "written to."
+        ) from None
+    return Saved(target / data.name, checked)
+
+
+def _chosen_format(release: Release, wanted: str | None) -> str:
+    form = wanted or ("parquet" if release.kind == "parquet" else "csv")
+    if form not in {"csv", "parquet"}:
+        raise DataError(f"A release is written as 'csv' or 'parquet', not '{form}'.")
+    return form
+
+
+def _write_data(release: Release, folder: Path, form: str) -> Path:
+    """Write the data and what is said about it; return the data file."""
+    path = folder / f"release.{form}"
+    if form == "csv":
+        release.rows.write_csv(path, release.delimiter)
+    else:
+        release.rows.write_parquet(path)
+    text = json.dumps(release.manifest(), indent=2, ensure_ascii=False)
+    (folder / "release.json").write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def _verified(release: Release, path: Path, called: str = "the release") -> Verification:
+    return verify(
+        path,
+        release.schema,
+        release.promise,
+        population=release.decision.problem.population_source,
+        delimiter=release.delimiter if path.suffix == ".csv" else None,
+        called=called,
+    )
+
+
+OURS = frozenset({"release.csv", "release.parquet", "release.json", "policy.yaml", "report.html"})
+
+
+def _check_target(target: Path, replace: bool) -> None:
+    """Refuse a target that holds anything but an earlier release that may be replaced."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise DataError(f"{target} exists and is not a folder; choose another one.")
+    there = {file.name for file in target.iterdir()}
+    if there and not replace:
+        raise DataError(
+            f"{target} exists and is not empty; choose another folder, or ask to replace it."
+        )
+    if there - OURS:
+        raise DataError(
+            f"{target} holds files that are not of a release, so it is not replaced; choose "
+            "another folder."
+        )
+
+
+def _put_in_place(staging: Path, target: Path, replace: bool) -> None:
+    """Rename the finished folder into place; an earlier release is swapped out whole.
+
+    A folder that appeared meanwhile is another run's: without `replace` that is an error.
+    """
+    _check_target(target, replace)
+    if target.exists() and any(target.iterdir()):
+        aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+        target.rename(aside / "release")
+        try:
+            staging.rename(target)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+        return
+    try:
+        staging.rename(target)
+    except OSError:
+        _check_target(target, replace)
+        raise

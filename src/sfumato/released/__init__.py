@@ -1,0 +1,1 @@
+"""What a stranger sees in a release: its labels, its classes, the people who fit them."""

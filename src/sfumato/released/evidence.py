@@ -1,0 +1,170 @@
+"""What a released file shows: its classes and what is in them, and nothing else.
+
+`gather` groups the file by the quasi-identifiers it has and counts. Cells are compared as
+the text they are; a missing cell is the empty text, a value like any other, so no record
+slips past the check. Nothing here knows how the release was made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.data.tables.sources import read
+from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sfumato.data.engines.duckdb import Counted
+    from sfumato.data.hierarchies.hierarchy import Hierarchy
+    from sfumato.data.schema import Schema
+    from sfumato.data.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How one sensitive attribute is spread over the classes, zeros left out.
+
+    Entry `i` says: `count[i]` records of class `class_[i]` have value number `value[i]`.
+    Values stand in their natural order. Entries are sorted by class, then by value.
+    """
+
+    class_: NDArray[np.int64]
+    value: NDArray[np.int64]
+    count: NDArray[np.int64]
+    values: tuple[str, ...] = field(repr=False)
+    sizes: NDArray[np.int64]
+    hierarchy: Hierarchy | None = None
+
+    @cached_property
+    def total(self) -> NDArray[np.int64]:
+        """How many records of the whole release have each value."""
+        total = np.bincount(self.value, weights=self.count, minlength=len(self.values))
+        return total.astype(np.int64)
+
+    @cached_property
+    def inside(self) -> NDArray[np.float64]:
+        """Share of each entry's value in its class."""
+        return self.count / self.sizes[self.class_]
+
+    @cached_property
+    def overall(self) -> NDArray[np.float64]:
+        """Share of each entry's value in the whole release."""
+        shares: NDArray[np.float64] = self.total / self.total.sum()
+        return shares[self.value]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence:
+    """The equivalence classes of a released file.
+
+    `labels[a][codes[c, a]]` is what class `c` shows for the `a`-th quasi-identifier.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    quasi: tuple[str, ...]
+    codes: NDArray[np.int64]
+    labels: tuple[tuple[str, ...], ...]
+    sizes: NDArray[np.int64]
+    sensitive: Mapping[str, Spread]
+
+    @property
+    def records(self) -> int:
+        """Number of released records."""
+        return int(self.sizes.sum())
+
+    @property
+    def classes(self) -> int:
+        """Number of equivalence classes."""
+        return len(self.sizes)
+
+    def cells(self, c: int) -> dict[str, str]:
+        """Return the generalised tuple of a class."""
+        return {name: self.labels[a][int(self.codes[c, a])] for a, name in enumerate(self.quasi)}
+
+    def sizes_on(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Return for each class how many records agree with it on some of the attributes."""
+        chosen = [self.quasi.index(name) for name in names if name in self.quasi]
+        widths = [len(self.labels[a]) for a in chosen]
+        number, groups = numbered([self.codes[:, a] for a in chosen], widths, self.classes)
+        sizes = np.bincount(number, weights=self.sizes, minlength=groups).astype(np.int64)
+        return sizes[number]
+
+
+def gather(source: Any, schema: Schema, judged: Iterable[str] = ()) -> tuple[Evidence, Table]:
+    """Read a release and group it; return what it shows, and the table for further looks.
+
+    `judged` names attributes that a promise is about, sensitive or not.
+    """
+    table = read(source)
+    quasi = tuple(name for name in schema.quasi_names if name in table.columns)
+    wanted = dict.fromkeys([*schema.sensitive_names, *judged])
+    sensitive = tuple(name for name in wanted if name in table.columns and name not in quasi)
+    if not quasi and not sensitive:
+        raise SchemaError(
+            f"{table.source} has none of the quasi-identifiers and sensitive attributes that "
+            f"{schema.source} names; check that the schema belongs to this release."
+        )
+    counted = table.count((*quasi, *sensitive))
+    return _evidence(table, counted, quasi, sensitive, schema), table
+
+
+def _evidence(
+    table: Table,
+    counted: Counted,
+    quasi: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    schema: Schema,
+) -> Evidence:
+    columns = counted.codes[: len(quasi)]
+    labels = counted.values[: len(quasi)]
+    number, classes = numbered(columns, [len(v) for v in labels], len(counted.counts))
+    sizes = np.bincount(number, weights=counted.counts, minlength=classes).astype(np.int64)
+    first = np.zeros(classes, dtype=np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]
+    codes = np.zeros((classes, len(quasi)), dtype=np.int64)
+    for a, column in enumerate(columns):
+        codes[:, a] = column[first]
+    spreads = {
+        name: _spread(counted, len(quasi) + s, number, sizes, schema)
+        for s, name in enumerate(sensitive)
+    }
+    return Evidence(table.source, table.columns, quasi, codes, labels, sizes, spreads)
+
+
+def _spread(
+    counted: Counted,
+    column: int,
+    number: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    schema: Schema,
+) -> Spread:
+    """Add up the counts per class and value, values in their natural order."""
+    name, texts = counted.columns[column], counted.values[column]
+    order = schema.order_of(name, texts)
+    place = {text: i for i, text in enumerate(order)}
+    value = np.array([place[text] for text in texts], dtype=np.int64)[counted.codes[column]]
+    key = number * len(order) + value
+    distinct, index = np.unique(key, return_inverse=True)
+    count = np.bincount(index.reshape(-1), weights=counted.counts).astype(np.int64)
+    tree = schema.sensitive_hierarchy(name, order)
+    return Spread(distinct // len(order), distinct % len(order), count, order, sizes, tree)
+
+
+def numbered(
+    columns: Sequence[NDArray[np.integer]], widths: Sequence[int], length: int
+) -> tuple[NDArray[np.int64], int]:
+    """Return for each row of some code columns the number of its kind, and how many kinds."""
+    number = np.zeros(length, dtype=np.int64)
+    groups = 1 if length else 0
+    for column, width in zip(columns, widths, strict=True):
+        distinct, index = np.unique(number * width + column, return_inverse=True)
+        number, groups = index.reshape(-1).astype(np.int64), len(distinct)
+    return number, groups

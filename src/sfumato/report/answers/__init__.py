@@ -1,0 +1,1 @@
+"""Pictures of answers: bars with intervals, heat grids, maps."""
