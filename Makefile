@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench browser postgres java clean
+.PHONY: help demo test soak lint types unit bench browser postgres java clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,9 @@ types: $(VENV)/dev
 # Tests of one group share a process, so that one JVM serves all tests with Spark.
 unit: $(VENV)/dev browser postgres java
 	$(BIN)/pytest -n 2 -q
+
+soak: $(VENV)/dev browser postgres java  ## The tests that run for minutes
+	$(BIN)/pytest -n 2 -q -m soak
 
 # Chromium opens the report in the tests; where it cannot be installed those tests say so and skip.
 browser:
