@@ -18,13 +18,14 @@ from sfumato.anonymize.loss.measures import raw_values
 from sfumato.anonymize.tables.recoding import FullDomain
 from sfumato.audit.risk import reidentification_risk
 from sfumato.data.atomic import write_text_atomically
+from sfumato.data.wording import some
+from sfumato.promise import in_words
 from sfumato.report import figures
 from sfumato.report.attribute_changes import attribute_changes
 from sfumato.report.class_sizes import original_sizes, size_bins
 from sfumato.report.lattice_view import lattice_view
 from sfumato.report.local_reasons import LocalClasses, class_examples, local_reasons
 from sfumato.report.page_templates import page_template
-from sfumato.report.promise_words import name_of, promise_in_words
 from sfumato.report.reasons import steps_down
 from sfumato.report.risk_change import risk_chart, risk_rows
 from sfumato.report.svg import Series, bar, histogram
@@ -97,8 +98,8 @@ def render(
         "record": recoding.record,
         "checked": checked,
         "version": __version__,
-        "promise": [name_of(part) for part in release.promise.parts],
-        "sentences": promise_in_words(release.promise, release.schema.quasi_names),
+        "promise": [str(part) for part in release.promise.parts],
+        "sentences": in_words(release.promise, release.schema.quasi_names),
         "measures": MEASURES,
         "raw": raw_values(problem.table, problem.hierarchies, recoding),
         "changes": attribute_changes(problem, recoding),
@@ -136,9 +137,7 @@ def _size_chart(bins: Any) -> Markup:
     classes = Series(
         "classes", "after", tuple(b.classes for b in bins), tuple(f"{b.classes:,}" for b in bins)
     )
-    told = "; ".join(
-        f"{b.label} records: {figures.some(b.classes, 'class', 'classes')}" for b in bins
-    )
+    told = "; ".join(f"{b.label} records: {some(b.classes, 'class', 'classes')}" for b in bins)
     return histogram([b.tick for b in bins], [classes], label=f"Classes by size. {told}.")
 
 

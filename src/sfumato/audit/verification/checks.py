@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import Definition, KAnonymity
 from sfumato.anonymize.definitions.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.definitions.definition import Definition
     from sfumato.released.evidence import Evidence, Spread
     from sfumato.released.population import PopulationCounts
 
@@ -205,7 +206,7 @@ CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | No
     KMap: _k_map,
     DeltaPresence: _presence,
 }
-"""The built-in definitions. A new one also needs a sentence in `report/promise_words.py`."""
+"""The built-in definitions, each with a formula of its own; a new one gets a line here."""
 
 
 # -- a user's own definition ----------------------------------------------------------
@@ -219,6 +220,7 @@ def _judged(
     if lacking:
         return np.zeros(evidence.classes, dtype=np.bool_)
     people = _needed(part, population).people if part.needs_population else None
+    sizes = evidence.sizes_on(part.combination) if part.combination else evidence.sizes
     widest = max((len(evidence.sensitive[n].values) for n in part.sensitive), default=1)
     step = max(CELLS_AT_ONCE // widest, 1)
     verdicts = []
@@ -226,7 +228,7 @@ def _judged(
         chosen = slice(begin, min(begin + step, evidence.classes))
         views = {n: _dense(evidence.sensitive[n], chosen) for n in part.sensitive}
         fitting = None if people is None else people[chosen]
-        verdicts.append(part.judge(Classes(evidence.sizes[chosen], views, fitting)))
+        verdicts.append(part.judge(Classes(sizes[chosen], views, fitting)))
     return np.concatenate(verdicts)
 
 
