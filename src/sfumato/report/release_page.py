@@ -111,7 +111,7 @@ def render(
         **_classes(release, checked),
         **_reasons(release),
     }
-    return page_template("release.html", bar=bar, some=figures.some).render(facts)
+    return page_template("release.html", bar=bar, some=some).render(facts)
 
 
 def _attacks(precheck: Precheck) -> Markup:
