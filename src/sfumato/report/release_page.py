@@ -20,7 +20,6 @@ from sfumato.audit.risk import reidentification_risk
 from sfumato.data.atomic import write_text_atomically
 from sfumato.data.wording import some
 from sfumato.promise import in_words
-from sfumato.report import figures
 from sfumato.report.attribute_changes import attribute_changes
 from sfumato.report.class_sizes import original_sizes, size_bins
 from sfumato.report.lattice_view import lattice_view
