@@ -19,7 +19,7 @@ from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sfumato.ask.price.standing import Standing
+    from sfumato.govern.standing import Standing
 
 _SHOWN = 50
 
