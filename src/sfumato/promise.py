@@ -3,7 +3,7 @@
 A `Definition` promises something about the output, a `Guarantee` something about the process
 that made it. Both are a `Promise`: made of parts that must all hold, each with a name
 (`str`), a sentence (`in_words`) and plain JSON (`to_json`). A release carries the list of its
-parts, `[{"definition": "KAnonymity", "k": 5}, …]` or `[{"kind": "PureDP", "epsilon": "1.0", …}]`.
+parts, `[{"definition": "KAnonymity", "k": 5}, …]` or `[{"guarantee": {"kind": "PureDP", …}}]`.
 
 `BUILT_IN` names the definitions that can be read back from a file: a new one is its class and
 one line there. A user's own definition is written by name and in words; it cannot be rebuilt
@@ -60,12 +60,30 @@ class Promise(Protocol):
 
 
 @dataclass(frozen=True)
+class StatedGuarantee:
+    """A guarantee as a release states it; it is told on, and no file can show it.
+
+    `guarantee` is the value itself, where it could be read back.
+    """
+
+    text: str
+    guarantee: Guarantee | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class StatedPromise:
     """What a release says it keeps: the part that can be rebuilt, and the rest in words."""
 
-    definition: Definition | None
+    definition: Any
     own: tuple[str, ...] = ()
-    guarantees: tuple[Guarantee, ...] = ()
+
+
+def is_guarantee(promise: object) -> bool:
+    """Tell whether a promise is about the process: then there is nothing to judge in the output."""
+    return not hasattr(promise, "judge")
 
 
 def to_json(promise: Promise) -> list[Entry]:
@@ -86,27 +104,26 @@ def from_json(entries: Sequence[Mapping[str, Any]]) -> Definition:
             f"The promise '{stated.own[0]}' is not built in and cannot be rebuilt from a file; "
             "hand the definition itself over with definition=."
         )
-    if stated.definition is None:
+    if stated.definition is None or is_guarantee(stated.definition):
         raise ParameterError("The promise is empty; it must state at least one definition.")
-    return stated.definition
+    definition: Definition = stated.definition
+    return definition
 
 
 def read_promise(entries: Sequence[Mapping[str, Any]]) -> StatedPromise:
     """Return what can be rebuilt of a list of parts, and the others in words."""
     parts: list[Definition] = []
     own: list[str] = []
-    guarantees: list[Guarantee] = []
     for entry in _flat(entries):
-        if isinstance(entry.get("kind"), str):
-            guarantees.append(_guarantee(entry))
-        elif not isinstance(entry.get("definition"), str):
+        if "guarantee" in entry:
+            return StatedPromise(_guarantee(entry))
+        if not isinstance(entry.get("definition"), str):
             raise ParameterError(_LIST)
-        elif entry["definition"] in BUILT_IN:
+        if entry["definition"] in BUILT_IN:
             parts.append(built_in(entry["definition"]).from_json(entry))
         else:
             own.append(str(entry.get("text", entry["definition"])))
-    whole = reduce(and_, parts) if parts else None
-    return StatedPromise(whole, tuple(own), tuple(guarantees))
+    return StatedPromise(reduce(and_, parts) if parts else None, tuple(own))
 
 
 def _flat(entries: object) -> list[Mapping[str, Any]]:
@@ -121,10 +138,12 @@ def _flat(entries: object) -> list[Mapping[str, Any]]:
     return found
 
 
-def _guarantee(entry: Mapping[str, Any]) -> Guarantee:
+def _guarantee(entry: Mapping[str, Any]) -> StatedGuarantee:
     from sfumato.dp.guarantee_json import guarantee_from_json  # noqa: PLC0415 - loaded when used
 
-    return guarantee_from_json(entry)
+    stated = entry["guarantee"]
+    value = guarantee_from_json(stated) if isinstance(stated, Mapping) else None
+    return StatedGuarantee(str(entry.get("text", value)), value)
 
 
 # -- the built-in definitions ---------------------------------------------------------
@@ -148,4 +167,5 @@ def home_of(kind: type) -> str:
 
 def fitting(shape: str) -> list[str]:
     """Return the names of the built-in definitions that make sense for a shape of data."""
-    return [name for name in BUILT_IN if shape in built_in(name).shapes]
+    kinds = {name: built_in(name).shapes for name in BUILT_IN}
+    return [name for name, shapes in kinds.items() if shapes is None or shape in shapes]

@@ -48,7 +48,7 @@ def test_one_method_is_enough():
 
 def test_shapes_are_refused_with_the_reason():
     sf.KAnonymity(2).check_shape("sets")
-    with pytest.raises(ParameterError, match=r"about data of shape 'sets'.*KAnonymity"):
+    with pytest.raises(ParameterError, match=r"about data of the shape 'sets'.*KAnonymity"):
         (sf.KAnonymity(2) & sf.TCloseness(0.1, "d")).check_shape("sets")
     assert (sf.KAnonymity(2) & sf.KMap(2)).shapes == {"table"}
 

@@ -49,9 +49,7 @@ class KAnonymity(Definition):
     on: tuple[str, ...] = ()
     monotone: ClassVar[bool] = True
     union_closed: ClassVar[bool] = True
-    shapes: ClassVar[frozenset[str]] = frozenset(
-        {"table", "sets", "trajectories", "trees", "graph", "hybrid"}
-    )
+    shapes: ClassVar[frozenset[str] | None] = None
     option: ClassVar[Option | None] = Option(
         "k",
         ("-k", "--k"),
@@ -94,7 +92,7 @@ class KAnonymity(Definition):
     def in_words(self, names: Sequence[str] = ()) -> str:
         """Say how many others look the same, and on what."""
         others = some(self.k - 1, "other")
-        known = enumerated(self.on or names) or "what others may know"
+        known = enumerated(self.on or names) or "all that it shows"
         return f"Every released record looks like at least {others} on {known}."
 
     def __str__(self) -> str:

@@ -47,10 +47,11 @@ broken by the last bit of a sum of fractions."""
 class Definition(ABC):
     """A promise about every equivalence class of a release."""
 
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"table"})
+    """The shapes of data it makes sense for; None for every shape."""
     monotone: ClassVar[bool] = False
     union_closed: ClassVar[bool] = False
     needs_population: ClassVar[bool] = False
-    shapes: ClassVar[frozenset[str]] = frozenset({"table"})
     option: ClassVar[Option | None] = None
 
     @property
@@ -99,9 +100,9 @@ class Definition(ABC):
 
     def check_shape(self, shape: str) -> None:
         """Refuse data of a shape for which the definition says nothing."""
-        if shape not in self.shapes:
+        if self.shapes is not None and shape not in self.shapes:
             raise ParameterError(
-                f"{self} says nothing about data of shape '{shape}'; it is about "
+                f"{self} says nothing about data of the shape '{shape}'; it is about "
                 f"{listed(sorted(self.shapes))}. For '{shape}' there are {listed(fitting(shape))}."
             )
 
@@ -195,9 +196,10 @@ class Conjunction(Definition):
         return any(part.needs_population for part in self.members)
 
     @property
-    def shapes(self) -> frozenset[str]:  # type: ignore[override]
+    def shapes(self) -> frozenset[str] | None:  # type: ignore[override]
         """Shapes for which every part makes sense."""
-        return frozenset.intersection(*(part.shapes for part in self.members))
+        stated = [part.shapes for part in self.members if part.shapes is not None]
+        return frozenset.intersection(*stated) if stated else None
 
     @property
     def per_class(self) -> bool:
