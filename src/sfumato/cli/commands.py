@@ -49,13 +49,27 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_root)
     first = arguments[0] if arguments else ""
+    shape = _shape_in(arguments)
     for name in (first,) if first in COMMANDS else COMMANDS:
         module = import_module(f"sfumato.cli.{name}")
         if hasattr(module, "app"):
             app.add_typer(module.app)
+        elif shape is not None and hasattr(module, "for_shape"):
+            app.command(name)(module.for_shape(shape))
         else:
             app.command()(getattr(module, name))
     return app
+
+
+def _shape_in(arguments: Sequence[str]) -> str | None:
+    """Return the shape that a command line names; None for a table, whose options are the usual."""
+    named = [*arguments, ""]
+    for place, word in enumerate(arguments):
+        flag, mark, value = word.partition("=")
+        if flag == "--shape":
+            chosen = value if mark else named[place + 1]
+            return None if chosen in {"", "table"} else chosen
+    return None
 
 
 def _version(wanted: bool) -> None:

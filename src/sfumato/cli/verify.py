@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from sfumato.cli.options.bridge import takes_request
+from sfumato.cli.options.shapes import command_for, shape_named
 from sfumato.cli.terminal import out, show_table
 from sfumato.errors import ParameterError
+from sfumato.requests.shapes import ShapedVerify
 from sfumato.requests.verify import VerifyCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sfumato.audit.verification.verify import Verification
 
 
@@ -34,6 +38,28 @@ def verify(request: VerifyCommand) -> None:
         delimiter=request.csv.delimiter,
         encoding=request.csv.encoding,
     )
+    _end(found, request)
+
+
+def verify_shape(request: ShapedVerify) -> None:
+    """Check a release that is no table against its promise; exit code 1 when it is broken.
+
+    Example: sfumato verify out/ --shape sets -k 5
+    """
+    from sfumato.audit.verification.verify import verify as check  # noqa: PLC0415 - heavy
+
+    shape = shape_named(request.shape).name
+    schema, promise = request.schema_file, request.promise
+    _end(check(request.release, schema, promise, shape=shape, **request.own_options()), request)
+
+
+def for_shape(shape: str) -> Callable[..., None]:
+    """Return the command with the options of a shape."""
+    return command_for(verify_shape, "verify", ShapedVerify, shape)
+
+
+def _end(found: Verification, request: VerifyCommand | ShapedVerify) -> None:
+    """Show what was found, and end with the exit code that says it."""
     if not request.quiet:
         _show(found)
     if not found.promises and not found.unchecked and not request.measure:
@@ -45,7 +71,7 @@ def verify(request: VerifyCommand) -> None:
 
 
 def _show(found: Verification) -> None:
-    title = f"{found.source}: {found.records:,} records in {found.classes:,} classes"
+    title = f"{found.source}: {found.records:,} {found.unit}s in {found.classes:,} classes"
     rows = [
         (row.promised, _figure(row.found), "yes" if row.holds else "NO") for row in found.promises
     ]
@@ -57,7 +83,8 @@ def _show(found: Verification) -> None:
     rest = [(row.name, _figure(row.found)) for row in found.table if not row.promised]
     show_table("What else it has" if rows else title, ("measure", "found"), rest)
     risks = [(name, _figure(value)) for name, value in found.rows()]
-    show_table("Risk of re-identification", ("measure", "value"), risks)
+    if risks:
+        show_table("Risk of re-identification", ("measure", "value"), risks)
     for finding in found.findings:
         out.print(f"• {finding}", markup=False)
     for text in found.unchecked:

@@ -14,6 +14,7 @@ from sfumato.requests.files import (
     Record,
     ReleaseFolder,
     SchemaFile,
+    ShapeName,
 )
 from sfumato.requests.promises import Promised
 from sfumato.requests.request import Request, Texts, argument, option
@@ -192,6 +193,7 @@ class AnonymizeCommand(Request):
     folder: ReleaseFolder = ReleaseFolder()
     record: Record = Record()
     csv: CsvFormat = CsvFormat()
+    shape: ShapeName = "table"
     quiet: Quiet = False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from sfumato.requests.files import Quiet
+from sfumato.requests.files import Quiet, ShapeName
 from sfumato.requests.request import Request, argument, option
 
 
@@ -55,4 +55,5 @@ class AttackCommand(Request):
         bool, option("--reveal", help="Show the sensitive values that were learnt.")
     ] = False
     strict: Annotated[bool, option("--strict", help="Exit code 1 when an attack succeeds.")] = False
+    shape: ShapeName = "table"
     quiet: Quiet = False

@@ -19,6 +19,14 @@ Population = Annotated[
     Path | None,
     option("--population", help="Table of everybody who could be in the data."),
 ]
+ShapeName = Annotated[
+    str,
+    option(
+        "--shape",
+        metavar="NAME",
+        help="Shape of the data, where they are no table; --shape NAME --help shows its options.",
+    ),
+]
 Quiet = Annotated[bool, option("--quiet", "-q", help="Print errors only.")]
 
 

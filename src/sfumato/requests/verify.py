@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from sfumato.requests.files import CsvFormat, Population, Quiet, SchemaFile
+from sfumato.requests.files import CsvFormat, Population, Quiet, SchemaFile, ShapeName
 from sfumato.requests.promises import Promised
 from sfumato.requests.request import Request, argument, option
 
@@ -21,6 +21,7 @@ class VerifyCommand(Request):
         bool, option("--measure", help="Only measure; exit with 0 whatever is found.")
     ] = False
     csv: CsvFormat = CsvFormat()
+    shape: ShapeName = "table"
     quiet: Quiet = False
 
 

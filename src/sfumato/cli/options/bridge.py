@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 def takes_request(command: Callable[[Any], None]) -> Callable[..., None]:
     """Give a command the parameters of the request that it takes."""
     [asked] = signature(command, eval_str=True).parameters.values()
-    model: type[BaseModel] = asked.annotation
+    return give_parameters(command, asked.annotation)
+
+
+def give_parameters(command: Callable[[Any], None], model: type[BaseModel]) -> Callable[..., None]:
+    """Give a command the parameters of a model, which may say more than its annotation does."""
 
     @wraps(command)
     def called(**given: Any) -> None:
