@@ -9,15 +9,11 @@ from rich.markup import escape
 
 from sfumato.cli.login import login
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.options.shapes import command_for, shape_named
 from sfumato.cli.terminal import SearchProgress, note, out, show_table
 from sfumato.requests.anonymize import AnonymizeCommand, Perturbation
 from sfumato.requests.promises import nothing_promised
-from sfumato.requests.shapes import ShapedAnonymize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sfumato.release import Release
 
 
@@ -52,38 +48,6 @@ def anonymize(request: AnonymizeCommand) -> None:
     if not request.quiet:
         tell(release, saved.path)
     _measure_utility(release, table, request.utility.query_error, request.utility.model_loss)
-
-
-def anonymize_shape(request: ShapedAnonymize) -> None:
-    """Anonymise data that are no table: a release, a proof that the promise holds, and a report.
-
-    Example: sfumato anonymize baskets.dat --shape sets -k 5 -o out/
-    """
-    from sfumato.anonymize.run import anonymize as run  # noqa: PLC0415 - heavy
-    from sfumato.data.read import read  # noqa: PLC0415 - heavy
-    from sfumato.release_folder import save_release  # noqa: PLC0415 - heavy
-
-    if request.promise is None:
-        raise nothing_promised()
-    shape = shape_named(request.shape).name
-    data = read(request.data, schema=request.schema_file, shape=shape)
-    with SearchProgress("searching", enabled=not request.quiet) as progress:
-        release = run(
-            data, request.promise, algorithm=request.algorithm, progress=progress,
-            **request.own_options(),
-        )  # fmt: skip
-    folder, record = request.folder, request.record
-    saved = save_release(
-        release, request.output, file_format=folder.file_format, report=not folder.no_report,
-        replace=folder.force, ledger=record.ledger, purpose=record.purpose, by=login(),
-    )  # fmt: skip
-    if not request.quiet:
-        tell(release, saved.path)
-
-
-def for_shape(shape: str) -> Callable[..., None]:
-    """Return the command with the options of a shape."""
-    return command_for(anonymize_shape, "anonymize", ShapedAnonymize, shape)
 
 
 def _released(table: Any, request: AnonymizeCommand) -> Release:

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.options.shapes import command_for, shape_named
 from sfumato.cli.terminal import note, out, show_table
 from sfumato.requests.attack import AttackCommand
-from sfumato.requests.shapes import ShapedAttack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sfumato.attack.prechecks import Precheck
+    from sfumato.requests.shapes import ShapedAttack
 
 
 @takes_request
@@ -29,28 +26,11 @@ def attack(request: AttackCommand) -> None:
     """
     from sfumato.attack.prechecks import precheck  # noqa: PLC0415 - heavy
 
-    known = {**_known(request), "public": request.public, "other": request.other}
-    _end(precheck(request.release, **known), request)
+    known = {**known_to(request), "public": request.public, "other": request.other}
+    end(precheck(request.release, **known), request)
 
 
-def attack_shape(request: ShapedAttack) -> None:
-    """Attack a release that is no table, and say what would have stopped each attack.
-
-    Example: sfumato attack out/ --shape sets --original baskets.dat
-    """
-    from sfumato.attack.prechecks import precheck  # noqa: PLC0415 - heavy
-
-    shape = shape_named(request.shape).name
-    known = {**_known(request), **request.own_options()}
-    _end(precheck(request.release, shape=shape, **known), request)
-
-
-def for_shape(shape: str) -> Callable[..., None]:
-    """Return the command with the options of a shape."""
-    return command_for(attack_shape, "attack", ShapedAttack, shape)
-
-
-def _known(request: AttackCommand | ShapedAttack) -> dict[str, Any]:
+def known_to(request: AttackCommand | ShapedAttack) -> dict[str, Any]:
     """Return what an attacker has and when an attack counts."""
     adversary = request.adversary
     return {
@@ -62,7 +42,7 @@ def _known(request: AttackCommand | ShapedAttack) -> dict[str, Any]:
     }
 
 
-def _end(found: Precheck, request: AttackCommand | ShapedAttack) -> None:
+def end(found: Precheck, request: AttackCommand | ShapedAttack) -> None:
     """Show what was found, and end with the exit code that says it."""
     if not request.quiet:
         _show(found, reveal=request.reveal)

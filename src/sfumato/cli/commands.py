@@ -34,6 +34,9 @@ COMMANDS = (
 )
 """In the order of the help; each is a function, or a group `app`, in the module of its name."""
 
+SHAPED = ("anonymize", "verify", "attack")
+"""Commands that data of any shape have, with options of that shape."""
+
 
 def application(arguments: Sequence[str] = ()) -> typer.Typer:
     """Return the application for a command line: with its command alone if it begins with one."""
@@ -54,8 +57,8 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
         module = import_module(f"sfumato.cli.{name}")
         if hasattr(module, "app"):
             app.add_typer(module.app)
-        elif shape is not None and hasattr(module, "for_shape"):
-            app.command(name)(module.for_shape(shape))
+        elif shape is not None and name in SHAPED:
+            app.command(name)(import_module("sfumato.cli.shaped").for_shape(name, shape))
         else:
             app.command()(getattr(module, name))
     return app

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.options.shapes import command_for, shape_named
 from sfumato.cli.terminal import out, show_table
 from sfumato.errors import ParameterError
-from sfumato.requests.shapes import ShapedVerify
 from sfumato.requests.verify import VerifyCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sfumato.audit.verification.verify import Verification
+    from sfumato.requests.shapes import ShapedVerify
 
 
 @takes_request
@@ -38,27 +35,10 @@ def verify(request: VerifyCommand) -> None:
         delimiter=request.csv.delimiter,
         encoding=request.csv.encoding,
     )
-    _end(found, request)
+    end(found, request)
 
 
-def verify_shape(request: ShapedVerify) -> None:
-    """Check a release that is no table against its promise; exit code 1 when it is broken.
-
-    Example: sfumato verify out/ --shape sets -k 5
-    """
-    from sfumato.audit.verification.verify import verify as check  # noqa: PLC0415 - heavy
-
-    shape = shape_named(request.shape).name
-    schema, promise = request.schema_file, request.promise
-    _end(check(request.release, schema, promise, shape=shape, **request.own_options()), request)
-
-
-def for_shape(shape: str) -> Callable[..., None]:
-    """Return the command with the options of a shape."""
-    return command_for(verify_shape, "verify", ShapedVerify, shape)
-
-
-def _end(found: Verification, request: VerifyCommand | ShapedVerify) -> None:
+def end(found: Verification, request: VerifyCommand | ShapedVerify) -> None:
     """Show what was found, and end with the exit code that says it."""
     if not request.quiet:
         _show(found)

@@ -17,7 +17,7 @@ from sfumato.requests.files import (
     ShapeName,
 )
 from sfumato.requests.promises import Promised
-from sfumato.requests.request import Request, Texts, argument, option
+from sfumato.requests.request import Request, Texts, argument, option, piece
 
 
 def read_options(texts: list[str]) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class AnonymizeRequest(Request):
         ),
         Texts(read_options),
     ] = {}
-    perturbation: Perturbation = Perturbation()
+    perturbation: Perturbation = piece(Perturbation)
     keep_order: Annotated[
         bool, option("--keep-order", help="Keep the order of the records; it may leak.")
     ] = False
@@ -183,16 +183,16 @@ class AnonymizeCommand(Request):
     output: Annotated[
         Path, option("--output", "-o", help="Folder for the release; made if absent.")
     ]
-    wanted: AnonymizeRequest = AnonymizeRequest()
+    wanted: AnonymizeRequest = piece(AnonymizeRequest)
     population: Population = None
     pseudonym_key: Annotated[
         Path | None,
         option(help="Release identifiers as keyed pseudonyms; the key file is made if absent."),
     ] = None
-    utility: Utility = Utility()
-    folder: ReleaseFolder = ReleaseFolder()
-    record: Record = Record()
-    csv: CsvFormat = CsvFormat()
+    utility: Utility = piece(Utility)
+    folder: ReleaseFolder = piece(ReleaseFolder)
+    record: Record = piece(Record)
+    csv: CsvFormat = piece(CsvFormat)
     shape: ShapeName = "table"
     quiet: Quiet = False
 
@@ -217,7 +217,7 @@ class ApplyCommand(Request):
     seed: Annotated[int | None, option(help="Repeat the row order; not for what you publish.")] = (
         None
     )
-    folder: ReleaseFolder = ReleaseFolder()
-    record: Record = Record()
-    csv: CsvFormat = CsvFormat()
+    folder: ReleaseFolder = piece(ReleaseFolder)
+    record: Record = piece(Record)
+    csv: CsvFormat = piece(CsvFormat)
     quiet: Quiet = False

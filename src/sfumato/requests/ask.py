@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from sfumato.errors import ParameterError
-from sfumato.requests.request import Request, Texts, argument, option
+from sfumato.requests.request import Request, Texts, argument, option, piece
 from sfumato.requests.session import DataPlace, Delivery, Opening, Price
 from sfumato.requests.texts import float_of, pairs_of
 
@@ -61,7 +61,7 @@ class AskRequest(Request):
     """A question in SQL, and what its answer may cost."""
 
     question: Annotated[str, argument(metavar="SQL", help="The question, one SELECT.")]
-    price: Price = Price()
+    price: Price = piece(Price)
     estimate: Estimate = False
     bounds: Bounds = {}
     keys: Annotated[
@@ -81,5 +81,5 @@ class AskCommand(Request):
 
     data: DataPlace
     asked: AskRequest
-    opening: Opening = Opening()
-    delivery: Delivery = Delivery()
+    opening: Opening = piece(Opening)
+    delivery: Delivery = piece(Delivery)

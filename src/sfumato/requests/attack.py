@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from sfumato.requests.files import Quiet, ShapeName
-from sfumato.requests.request import Request, argument, option
+from sfumato.requests.request import Request, argument, option, piece
 
 
 class Adversary(Request):
@@ -49,7 +49,7 @@ class AttackCommand(Request):
         Path | None,
         option("--other", help="Another release of overlapping data, to intersect with."),
     ] = None
-    adversary: Adversary = Adversary()
+    adversary: Adversary = piece(Adversary)
     report: Annotated[Path | None, option("--report", help="Also write an HTML page.")] = None
     reveal: Annotated[
         bool, option("--reveal", help="Show the sensitive values that were learnt.")

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from sfumato.requests.request import Request, argument, option
+from sfumato.requests.request import Request, argument, option, piece
 
 
 class RuleName(StrEnum):
@@ -80,6 +80,6 @@ class HierarchyCommand(Request):
         option("--output", "-o", help="File to write (.csv or .yaml); default: print the CSV."),
     ] = None
     force: Annotated[bool, option("--force", help="Replace an existing file.")] = False
-    stated: Rule = Rule()
+    stated: Rule = piece(Rule)
     delimiter: Annotated[str | None, option(help="What separates the cells.")] = None
     encoding: Annotated[str | None, option(help="The file's encoding.")] = None

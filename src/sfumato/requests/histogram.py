@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from sfumato.requests.ask import Blocks, Bounds, Estimate
-from sfumato.requests.request import Request, argument, option
+from sfumato.requests.request import Request, argument, option, piece
 from sfumato.requests.session import DataPlace, Delivery, Opening, Price
 
 
@@ -45,8 +45,8 @@ class Bins(Request):
 class HistogramRequest(Request):
     """What is counted in which bins, and what the answer may cost."""
 
-    wanted: Bins = Bins()
-    price: Price = Price()
+    wanted: Bins = piece(Bins)
+    price: Price = piece(Price)
     estimate: Estimate = False
     bounds: Bounds = {}
     blocks: Blocks = None
@@ -56,6 +56,6 @@ class HistogramCommand(Request):
     """`sfumato histogram`: the request, and the dataset that whoever asks opens."""
 
     data: DataPlace
-    asked: HistogramRequest = HistogramRequest()
-    opening: Opening = Opening()
-    delivery: Delivery = Delivery()
+    asked: HistogramRequest = piece(HistogramRequest)
+    opening: Opening = piece(Opening)
+    delivery: Delivery = piece(Delivery)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from sfumato.requests.files import Quiet
 from sfumato.requests.owner import Budget, OwnerRules
-from sfumato.requests.request import Amount, Request, argument, option
+from sfumato.requests.request import Amount, Request, argument, option, piece
 
 
 class Place(Request):
@@ -42,7 +42,7 @@ class ShowCommand(Request):
     number: Annotated[int | None, argument(metavar="[NUMBER]", help="One entry, told whole.")] = (
         None
     )
-    place: Place = Place()
+    place: Place = piece(Place)
     dataset: Annotated[str | None, option("--dataset", help="Only entries of this dataset.")] = None
     last: Annotated[int, option("--last", "-n", help="How many entries; 0 for all.", ge=0)] = 20
 
@@ -63,7 +63,7 @@ class NewBudget(Budget):
 class NewRules(OwnerRules):
     """The owner's rules from now on; what is not stated stays."""
 
-    budget: NewBudget = NewBudget()
+    budget: NewBudget = piece(NewBudget)
 
 
 class AmendCommand(Request):
@@ -71,8 +71,8 @@ class AmendCommand(Request):
 
     dataset: Annotated[str, argument(help="Name of the dataset, as the ledger shows it.")]
     reason: Annotated[str, option("--reason", help="Why; the ledger keeps it.")]
-    place: Place = Place()
-    owner: NewRules = NewRules()
+    place: Place = piece(Place)
+    owner: NewRules = piece(NewRules)
     purposes: Annotated[
         str | None,
         option(
@@ -90,7 +90,7 @@ class AmendCommand(Request):
 class VerifyLedgerCommand(Request):
     """`sfumato ledger verify`: whether every hash, total and decision is right."""
 
-    place: Place = Place()
+    place: Place = piece(Place)
     head: Annotated[
         str | None,
         option("--head", help="A head noted earlier, which must still be part of it."),
@@ -102,7 +102,7 @@ class ExportCommand(Request):
     """`sfumato ledger export`: a copy without answers."""
 
     target: Annotated[Path, argument(help="File to write.")]
-    place: Place = Place()
+    place: Place = piece(Place)
     format: Annotated[
         Format | None, option("--format", help="json or csv; by the ending of the file if absent.")
     ] = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sfumato.errors import ParameterError
-from sfumato.requests.request import Amount, Request, option
+from sfumato.requests.request import Amount, Request, option, piece
 from sfumato.requests.texts import float_of, pairs_of
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ class Budget(Request):
 class OwnerRules(Request):
     """What the first question fixes, and an amendment changes."""
 
-    budget: Budget = Budget()
-    shares: Shares = Shares()
+    budget: Budget = piece(Budget)
+    shares: Shares = piece(Shares)
 
     def limits(self, known: Limits | None) -> Limits | None:
         """Give the limits that are stated, over those that are known; None if none is stated."""

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic_core import core_schema
 
-from sfumato.anonymize.definitions.definition import Definition
 from sfumato.errors import ParameterError
-from sfumato.promise import BUILT_IN, built_in, from_json
+from sfumato.promise import BUILT_IN, built_in, from_json, is_guarantee
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 
+    from sfumato.anonymize.definitions.definition import Definition
     from sfumato.anonymize.definitions.option import Option
 
 
@@ -58,10 +58,8 @@ class PromiseField:
         return {"anyOf": [{"type": "array", "items": {"anyOf": kinds}}, {"type": "null"}]}
 
 
-def _promise(given: Any) -> Definition | None:
-    if given is None or isinstance(given, Definition):
-        return given
-    return from_json(given)
+def _promise(given: Any) -> Any:
+    return given if given is None or not is_guarantee(given) else from_json(given)
 
 
 def _schema_of(kind: type[Definition]) -> dict[str, Any]:
@@ -78,7 +76,10 @@ def _schema_of(kind: type[Definition]) -> dict[str, Any]:
     }
 
 
-Promised = Annotated[Definition | None, PromiseField()]
+if TYPE_CHECKING:
+    Promised = Definition | None
+else:  # definitions load when one is stated
+    Promised = Annotated[Any, PromiseField()]
 
 
 def nothing_promised() -> ParameterError:

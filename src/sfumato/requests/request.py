@@ -29,7 +29,12 @@ FLAGS, METAVAR = "x-flags", "x-metavar"
 class Request(BaseModel):
     """A frozen value that has been checked; strangers among its fields are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        defer_build=True,  # a command validates one model, and its help none
+    )
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -38,6 +43,11 @@ class Request(BaseModel):
             return cls.model_validate(given)
         except ValidationError as error:
             raise ParameterError(explained(error, cls)) from None
+
+
+def piece(model: type[BaseModel]) -> Any:
+    """Give a field that is a request of its own its default: that request with nothing stated."""
+    return Field(default_factory=model)
 
 
 def option(*flags: str, help: str, metavar: str | None = None, **limits: Any) -> Any:  # noqa: A002 - as Typer calls it

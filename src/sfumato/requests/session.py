@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from sfumato.errors import ParameterError
 from sfumato.requests.files import CsvFormat
 from sfumato.requests.owner import OwnerRules
-from sfumato.requests.request import Amount, Request, argument, option
+from sfumato.requests.request import Amount, Request, argument, option, piece
 
 DataPlace = Annotated[
     str,
@@ -125,8 +125,8 @@ class Opening(Request):
             help="Another table about the same people, with the column of --unit; may be repeated.",
         ),
     ] = ()
-    unit: UnitWords = UnitWords()
-    owner: OwnerRules = OwnerRules()
+    unit: UnitWords = piece(UnitWords)
+    owner: OwnerRules = piece(OwnerRules)
     block: Annotated[
         tuple[str, ...],
         option(
@@ -136,8 +136,8 @@ class Opening(Request):
             "which they came; for --unit row.",
         ),
     ] = ()
-    asker: Asker = Asker()
-    csv: CsvFormat = CsvFormat()
+    asker: Asker = piece(Asker)
+    csv: CsvFormat = piece(CsvFormat)
 
 
 class Delivery(Request):

@@ -14,7 +14,7 @@ from pydantic import BaseModel, create_model
 from sfumato.requests.attack import Adversary
 from sfumato.requests.files import Quiet, Record, ReleaseFolder, ShapeName
 from sfumato.requests.promises import Promised
-from sfumato.requests.request import Request, argument, option
+from sfumato.requests.request import Request, argument, option, piece
 
 if TYPE_CHECKING:
     from sfumato.shape import Shape
@@ -35,7 +35,7 @@ class ShapedCommand(Request):
     """A command about data of some shape, with what that shape adds."""
 
     shape: ShapeName = "table"
-    own: NoOptions = NoOptions()
+    own: NoOptions = piece(NoOptions)
 
     def own_options(self) -> dict[str, Any]:
         """Return what was said in the words of the shape; what was not said is left out."""
@@ -55,8 +55,8 @@ class ShapedAnonymize(ShapedCommand):
     algorithm: Annotated[
         str | None, option(help="Algorithm of the shape; its first if absent.")
     ] = None
-    folder: ReleaseFolder = ReleaseFolder()
-    record: Record = Record()
+    folder: ReleaseFolder = piece(ReleaseFolder)
+    record: Record = piece(Record)
     quiet: Quiet = False
 
 
@@ -81,7 +81,7 @@ class ShapedAttack(ShapedCommand):
         Path | None,
         option("--original", help="The data as they came, to compare before and after."),
     ] = None
-    adversary: Adversary = Adversary()
+    adversary: Adversary = piece(Adversary)
     report: Annotated[Path | None, option("--report", help="Also write an HTML page.")] = None
     reveal: Annotated[
         bool, option("--reveal", help="Show the sensitive values that were learnt.")
@@ -100,7 +100,7 @@ def with_options(command: type[C], shape: Shape, name: str) -> type[C]:
         f"{command.__name__}{shape.name.title()}",
         __base__=command,
         shape=(ShapeName, shape.name),
-        own=(own, own()),
+        own=(own, piece(own)),
     )
     found: type[C] = made
     return found

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from sfumato.requests.files import CsvFormat, Population, Quiet, SchemaFile, ShapeName
 from sfumato.requests.promises import Promised
-from sfumato.requests.request import Request, argument, option
+from sfumato.requests.request import Request, argument, option, piece
 
 
 class VerifyCommand(Request):
@@ -20,7 +20,7 @@ class VerifyCommand(Request):
     measure: Annotated[
         bool, option("--measure", help="Only measure; exit with 0 whatever is found.")
     ] = False
-    csv: CsvFormat = CsvFormat()
+    csv: CsvFormat = piece(CsvFormat)
     shape: ShapeName = "table"
     quiet: Quiet = False
 

@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 import typer
 from pydantic import BaseModel, ValidationError
 
-from sfumato.cli.options.promise import OPTIONS
 from sfumato.data.wording import explained
 from sfumato.errors import ParameterError
 from sfumato.requests.promises import PromiseField, read_texts
 from sfumato.requests.request import FLAGS, METAVAR, Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pydantic.fields import FieldInfo
+
+    from sfumato.anonymize.definitions.option import Option
 
 
 def takes_request(command: Callable[[Any], None]) -> Callable[..., None]:
@@ -62,7 +63,7 @@ def _gathered(model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any
         if inner is not None:
             found[name] = _gathered(inner, given)
         elif _is_promise(field):
-            found[name] = read_texts(given, OPTIONS)
+            found[name] = read_texts(given, _promise_options())
         elif given.get(name) is not None:
             found[name] = given[name]
     return found
@@ -75,7 +76,7 @@ def parameters(model: type[BaseModel]) -> Iterator[Parameter]:
         if inner is not None:
             yield from parameters(inner)
         elif _is_promise(field):
-            for option in OPTIONS:
+            for option in _promise_options():
                 kind = list[str] | None if option.several else str | None
                 shown = typer.Option(*option.flags, metavar=option.metavar, help=option.help)
                 yield _parameter(option.name, kind, shown, None)
@@ -132,6 +133,12 @@ def _plain(annotation: Any) -> Any:
 def _model_of(field: FieldInfo) -> type[BaseModel] | None:
     kind = field.annotation
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def _promise_options() -> Sequence[Option]:
+    from sfumato.cli.options.promise import OPTIONS  # noqa: PLC0415 - loads all definitions
+
+    return OPTIONS
 
 
 def _is_promise(field: FieldInfo) -> bool:
