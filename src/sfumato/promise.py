@@ -3,7 +3,7 @@
 A `Definition` promises something about the output, a `Guarantee` something about the process
 that made it. Both are a `Promise`: made of parts that must all hold, each with a name
 (`str`), a sentence (`in_words`) and plain JSON (`to_json`). A release carries the list of its
-parts, `[{"definition": "KAnonymity", "k": 5}, …]` or `[{"guarantee": {"kind": "PureDP", …}}]`.
+parts, `[{"definition": "KAnonymity", "k": 5}, …]` or `[{"kind": "PureDP", "epsilon": "1.0", …}]`.
 
 `BUILT_IN` names the definitions that can be read back from a file: a new one is its class and
 one line there. A user's own definition is written by name and in words; it cannot be rebuilt
@@ -60,30 +60,17 @@ class Promise(Protocol):
 
 
 @dataclass(frozen=True)
-class StatedGuarantee:
-    """A guarantee as a release states it; it is told on, and no file can show it.
-
-    `guarantee` is the value itself, where it could be read back.
-    """
-
-    text: str
-    guarantee: Guarantee | None = None
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
 class StatedPromise:
     """What a release says it keeps: the part that can be rebuilt, and the rest in words."""
 
-    definition: Any
+    definition: Definition | None
     own: tuple[str, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
 
-
-def is_guarantee(promise: object) -> bool:
-    """Tell whether a promise is about the process: then there is nothing to judge in the output."""
-    return not hasattr(promise, "judge")
+    @property
+    def whole(self) -> Definition | Guarantee | None:
+        """The definition, else the guarantee, that is stated."""
+        return self.definition or next(iter(self.guarantees), None)
 
 
 def to_json(promise: Promise) -> list[Entry]:
@@ -96,6 +83,11 @@ def in_words(promise: Promise, names: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(part.in_words(names) for part in promise.parts)
 
 
+def is_guarantee(promise: object) -> bool:
+    """Tell whether a promise is about the process and not about the output."""
+    return not hasattr(promise, "judge")
+
+
 def from_json(entries: Sequence[Mapping[str, Any]]) -> Definition:
     """Return the definition that `to_json` wrote; a user's own cannot be rebuilt."""
     stated = read_promise(entries)
@@ -104,26 +96,27 @@ def from_json(entries: Sequence[Mapping[str, Any]]) -> Definition:
             f"The promise '{stated.own[0]}' is not built in and cannot be rebuilt from a file; "
             "hand the definition itself over with definition=."
         )
-    if stated.definition is None or is_guarantee(stated.definition):
+    if stated.definition is None:
         raise ParameterError("The promise is empty; it must state at least one definition.")
-    definition: Definition = stated.definition
-    return definition
+    return stated.definition
 
 
 def read_promise(entries: Sequence[Mapping[str, Any]]) -> StatedPromise:
     """Return what can be rebuilt of a list of parts, and the others in words."""
     parts: list[Definition] = []
     own: list[str] = []
+    guarantees: list[Guarantee] = []
     for entry in _flat(entries):
-        if "guarantee" in entry:
-            return StatedPromise(_guarantee(entry))
-        if not isinstance(entry.get("definition"), str):
+        if isinstance(entry.get("kind"), str):
+            guarantees.append(_guarantee(entry))
+        elif not isinstance(entry.get("definition"), str):
             raise ParameterError(_LIST)
-        if entry["definition"] in BUILT_IN:
+        elif entry["definition"] in BUILT_IN:
             parts.append(built_in(entry["definition"]).from_json(entry))
         else:
             own.append(str(entry.get("text", entry["definition"])))
-    return StatedPromise(reduce(and_, parts) if parts else None, tuple(own))
+    whole = reduce(and_, parts) if parts else None
+    return StatedPromise(whole, tuple(own), tuple(guarantees))
 
 
 def _flat(entries: object) -> list[Mapping[str, Any]]:
@@ -138,12 +131,10 @@ def _flat(entries: object) -> list[Mapping[str, Any]]:
     return found
 
 
-def _guarantee(entry: Mapping[str, Any]) -> StatedGuarantee:
+def _guarantee(entry: Mapping[str, Any]) -> Guarantee:
     from sfumato.dp.guarantee_json import guarantee_from_json  # noqa: PLC0415 - loaded when used
 
-    stated = entry["guarantee"]
-    value = guarantee_from_json(stated) if isinstance(stated, Mapping) else None
-    return StatedGuarantee(str(entry.get("text", value)), value)
+    return guarantee_from_json(entry)
 
 
 # -- the built-in definitions ---------------------------------------------------------
@@ -167,5 +158,5 @@ def home_of(kind: type) -> str:
 
 def fitting(shape: str) -> list[str]:
     """Return the names of the built-in definitions that make sense for a shape of data."""
-    kinds = {name: built_in(name).shapes for name in BUILT_IN}
-    return [name for name, shapes in kinds.items() if shapes is None or shape in shapes]
+    found = {name: built_in(name).shapes for name in BUILT_IN}
+    return [name for name, shapes in found.items() if shapes is None or shape in shapes]

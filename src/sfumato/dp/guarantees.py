@@ -58,14 +58,10 @@ class Guarantee:
         return (self,)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as a release carries it: exactly, where `guarantee_json` can, and in words."""
+        """Give it as plain JSON, exactly; `guarantee_json` reads it back."""
         from sfumato.dp.guarantee_json import guarantee_to_json  # noqa: PLC0415 - loaded when used
 
-        try:
-            entry = guarantee_to_json(self)
-        except ParameterError:  # a kind of the user's own
-            entry = None
-        return {"guarantee": entry, "text": str(self)}
+        return guarantee_to_json(self)
 
     def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - as all promises are asked
         """Say in one sentence what is promised, and for whom."""

@@ -122,7 +122,7 @@ def _promise(page: Page) -> dict[str, Any]:
     if is_guarantee(promise):
         return {
             "promise": [str(promise).partition(":")[0]],
-            "sentences": in_words(promise),
+            "sentences": [f"{promise}."],
             "checked_by": "The file is the one that was released under this guarantee; how it was "
             "made is in the ledger.",
         }

@@ -92,7 +92,7 @@ class KAnonymity(Definition):
     def in_words(self, names: Sequence[str] = ()) -> str:
         """Say how many others look the same, and on what."""
         others = some(self.k - 1, "other")
-        known = enumerated(self.on or names) or "all that it shows"
+        known = enumerated(self.on or names) or "what others may know"
         return f"Every released record looks like at least {others} on {known}."
 
     def __str__(self) -> str:

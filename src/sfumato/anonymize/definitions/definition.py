@@ -100,11 +100,13 @@ class Definition(ABC):
 
     def check_shape(self, shape: str) -> None:
         """Refuse data of a shape for which the definition says nothing."""
-        if self.shapes is not None and shape not in self.shapes:
-            raise ParameterError(
-                f"{self} says nothing about data of the shape '{shape}'; it is about "
-                f"{listed(sorted(self.shapes))}. For '{shape}' there are {listed(fitting(shape))}."
-            )
+        for part in self.parts:
+            if part.shapes is not None and shape not in part.shapes:
+                raise ParameterError(
+                    f"{part} says nothing about data of the shape '{shape}'; it is about "
+                    f"{listed(sorted(part.shapes))}. For '{shape}' there are "
+                    f"{listed(fitting(shape))}."
+                )
 
     def check_schema(self, schema: Schema) -> None:
         """Refuse a schema under which the promise could not be kept, or would not mean much."""
@@ -198,8 +200,8 @@ class Conjunction(Definition):
     @property
     def shapes(self) -> frozenset[str] | None:  # type: ignore[override]
         """Shapes for which every part makes sense."""
-        stated = [part.shapes for part in self.members if part.shapes is not None]
-        return frozenset.intersection(*stated) if stated else None
+        narrow = [part.shapes for part in self.members if part.shapes is not None]
+        return frozenset.intersection(*narrow) if narrow else None
 
     @property
     def per_class(self) -> bool:
