@@ -112,7 +112,8 @@ def check(
         raise BudgetExceeded(
             _no_place(which, limit, "a δ"), limit=scope, remaining=left(limit, spent)
         )
-    if after.mu_squared > spent.mu_squared and isinstance(limit, PureDP):
+    unsure = after.mu_squared > spent.mu_squared or after.concentrated > spent.concentrated
+    if unsure and isinstance(limit, PureDP):
         raise BudgetExceeded(
             _no_place(which, limit, "Gaussian noise"), limit=scope, remaining=left(limit, spent)
         )

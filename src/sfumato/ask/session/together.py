@@ -101,6 +101,7 @@ def joint_cost(questions: Sequence[Question], costs: Sequence[Cost], *, by_row: 
         max(one.mu_squared for one in sums),
         max(one.delta for one in sums),
         epsilon_squared=max(one.epsilon_squared for one in sums),
+        concentrated=max(one.concentrated for one in sums),
     )
 
 

@@ -61,7 +61,9 @@ class Ways:
     def delta(self) -> Fraction:
         """The δ promised so far: failures alone, or all of it once a loss has no sure bound."""
         over = -min(ZERO, self.failures_left)
-        basic = self.spent.opening is None and self.spent.epsilon <= self._whole[0]
+        spent = self.spent
+        sure = spent.opening is None and not spent.concentrated
+        basic = sure and spent.epsilon <= self._whole[0]
         return (self.spent.delta if basic else self._whole[1]) + over
 
     @cached_property
@@ -93,7 +95,9 @@ class Ways:
 
     def _each(self) -> Iterator[Way]:
         spent = self.spent
-        if spent.opening is None:
+        if spent.concentrated:
+            pass  # neither sure nor Gaussian: by the concentrated way or not at all
+        elif spent.opening is None:
             yield Way(spent.epsilon <= self._whole[0], lambda: spent.epsilon)
         else:
             yield from self._after(spent.opening)
@@ -171,7 +175,7 @@ def _allowed(epsilon: Fraction, delta: Fraction, mu_squared: Fraction) -> Allowa
 
 def rho_of(spent: Spent) -> Fraction:
     """Add up the totals as zero-concentrated differential privacy."""
-    return (spent.mu_squared + spent.epsilon_squared) / 2
+    return (spent.mu_squared + spent.epsilon_squared) / 2 + spent.concentrated
 
 
 @lru_cache(maxsize=1024)
