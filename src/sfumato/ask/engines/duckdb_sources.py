@@ -159,7 +159,11 @@ def _small(type_: str) -> bool:
 
 
 def _person_kind(stored: Stored, column: str, type_: str, kind: Kind) -> Kind:
-    """Tell people apart exactly: numbers too wide as text, doubles as integers if all are whole."""
+    """Tell people apart exactly, by the type alone: what one cell holds must not show.
+
+    Numbers too wide and doubles are told apart by their text, a whole double by its digits; where
+    an owner declares that doubles are whole numbers, one that is not names nobody.
+    """
     exact = _kind(type_)
     if exact is None and ("(" in type_ or "[" in type_):
         raise SchemaError(
@@ -170,15 +174,15 @@ def _person_kind(stored: Stored, column: str, type_: str, kind: Kind) -> Kind:
         return "text"
     if type_ in _WIDE or type_.startswith("TIMESTAMP") or (exact == "real" and type_ not in _REAL):
         return "text"
-    if exact != "real" or kind == "text":
+    if exact != "real":
         return kind
-    name = quoted(column)
-    with translated(stored.source):
-        fractions = stored.engine.run(
-            f"SELECT count(*) FROM {stored.scan} WHERE {name} IS NOT NULL AND NOT isnan({name}) "
-            f"AND (abs({name}) > {_PLAIN} OR {name} <> floor({name}))"
-        )
-    return "text" if fractions[0][0] else "integer"
+    return "integer" if kind == "integer" else "text"
+
+
+def named_by_text(stored: Stored, person: str | None, declared: str | None = None) -> bool:
+    """Tell whether people are told apart by texts, as then those of all tables are."""
+    real = person is not None and stored.types.get(person) in _REAL
+    return stored.texts or (real and declared != "integer")
 
 
 def _looks(stored: Stored, columns: list[str]) -> dict[str, Kind]:

@@ -37,9 +37,10 @@ from sfumato.govern.places import default_place
 from sfumato.govern.policies import Free
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from sfumato.ask.engines.base import Engine
     from sfumato.ask.language.language import TableFacts
     from sfumato.dp.neighbours import PrivacyUnit
 
@@ -103,6 +104,8 @@ def _opened(
     if known is not None:
         check_tables(private, known)
     _check_others(ledger, first.name, private, is_new=known is None)
+    if known is None:
+        _check_rows_elsewhere(ledger, first.name, engines.values())
     public = public_tables(engines.values(), salt)
     waiting = public if known is None else check_public(public, known)
     check_rows(engines.values(), waiting)
@@ -111,7 +114,7 @@ def _opened(
         unit="row" if isinstance(unit, Row) else str(unit),
         rules=rules | {"tables": private},
         purposes=first.purposes if known is None else known.purposes,
-        limits=limits_for(given, known),
+        limits=limits_for(given, known, unit),
         policy=given["policy"] or (Free() if known is None else known.policy),
         public=public if known is None else known.public,
     )
@@ -201,6 +204,27 @@ def _check_others(
             )
 
 
+def _check_rows_elsewhere(ledger: Ledger, dataset: str, engines: Iterable[Engine]) -> None:
+    """Refuse to register rows that this ledger knows by another name, with a budget of their own.
+
+    A link or a copy of a file has another name. Rows are known from registrations and charges,
+    which hold fingerprints that are keyed with the salt of their dataset.
+    """
+    seen: dict[str, set[str]] = {}
+    for entry in ledger.entries():
+        if entry.dataset not in {None, dataset} and entry.fingerprint:
+            parts = {private_part(part) for part in entry.fingerprint.split("+")}
+            seen.setdefault(str(entry.dataset), set()).update(parts)
+    rows = [engine.fingerprint() for engine in engines]
+    for other, parts in seen.items():
+        salt = ledger.salt(other)
+        if salt is not None and any(private_part(keyed(salt, one)) in parts for one in rows):
+            raise GovernanceError(
+                f"The rows of {dataset!r} are those of the dataset {other!r} in this ledger, under "
+                f"another name; they have one budget. Ask about {other!r}: give name={other!r}."
+            )
+
+
 def _sources(source: Any, name: str | None, schema: Any) -> dict[str, Source]:
     if not isinstance(source, (list, tuple)):
         return {MAIN: source_of(source, name=name, schema=schema)}
@@ -220,4 +244,6 @@ def _ledger(ledger: Ledger | str | Path | None, source: Source) -> tuple[Ledger,
         return ledger, False
     if ledger is not None:
         return Ledger(str(ledger)), True
-    return Ledger(default_place(source.place) if source.outlives else None), True
+    if not source.outlives:
+        return Ledger(None), True
+    return Ledger(default_place(source.place, shared=source.kind == "spark")), True

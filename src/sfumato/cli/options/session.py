@@ -217,7 +217,7 @@ class Opening:
             return self.unit
         registered = None if known is None else known.rules["unit"]
         column = self.unit or (registered["name"] if isinstance(registered, dict) else source.unit)
-        if column in {None, "row"} or (column == "person" and self.unit is None):
+        if column in {None, "row"}:
             raise ParameterError(
                 "--rows, --groups and --rows-per-group limit what counts of one person; name the "
                 "column of the person with --unit COLUMN."
