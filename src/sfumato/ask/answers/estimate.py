@@ -24,7 +24,7 @@ def estimated(
     """Tell what a prepared question would cost and how far off its numbers would be."""
     check_confidence(confidence)
     cost = prepared.strategy.cost
-    notes = list(bounding_notes(prepared))
+    notes: list[str] = list(bounding_notes(prepared))
     if needs_size(prepared):
         notes.append(
             "the error of a mean or variance shrinks with the number of rows, which is not told "

@@ -89,7 +89,8 @@ class Desk:
                     now = self.now()  # a pilot question may have moved the totals on
             ready = self.prepared(one, now, **amount)
             promised = self.guarantee(ready.strategy, now)
-            return Plan(ready.strategy.cost, promised, made=(ready, promised), at=now)
+            kept = {"asked": [one.tree]}
+            return Plan(ready.strategy.cost, promised, kept, (ready, promised), now)
 
         def work(bought: Purchase[tuple[Prepared, Guarantee]]) -> Answer:
             return self.answered(one, text, *bought.made, bought.after)
@@ -137,6 +138,7 @@ class Desk:
         found = numbers(prepared, self.opened.engine_of(one.blocks), self.opened.salt)
         return Answer(
             question=text,
+            tree=one.tree,
             guarantee=guarantee,
             cost=prepared.strategy.cost,
             standing=self.standing(after, one.blocks),

@@ -75,7 +75,8 @@ def _planned(
     )
     promised = [desk.guarantee(one.strategy, now) for one in prepared]
     made = list(zip(prepared, promised, strict=True))
-    return Plan(cost, _stated(cost, desk.budget(now)), made=made)
+    kept = {"asked": [one.tree for one in asked]}
+    return Plan(cost, _stated(cost, desk.budget(now)), kept, made)
 
 
 def _stated(cost: Cost, budget: Guarantee) -> Guarantee:
