@@ -130,3 +130,21 @@ def test_a_column_that_changed_is_named(tmp_path):
     file.write_text("age,work\n1,nurse\n")
     with pytest.raises((GovernanceError, SchemaError), match="job"):
         sf.Session(file)
+
+
+def test_people_registered_by_whole_numbers_keep_their_budget(tmp_path):
+    """A ledger from before: doubles that were all whole were registered as whole numbers."""
+    file, place = tmp_path / "t.parquet", str(tmp_path / "ledger.sqlite")
+    pd.DataFrame({"who": [1.0, 2.0], "x": [1, 2]}).to_parquet(file)
+    more = {"unit": sf.Unit("who", rows=1), "ledger": place}
+    with sf.Session(file, budget=sf.PureDP(1), **more) as one:
+        known, salt = one.ledger.registration("t"), one.ledger.salt("t")
+    known.rules["tables"]["t"]["kinds"]["who"] = "integer"
+    (tmp_path / "ledger.sqlite").unlink()
+    for rest in tmp_path.glob("ledger.sqlite-*"):
+        rest.unlink()
+    with sf.Ledger(place) as ledger:
+        ledger.register(known, salt=salt)
+    with sf.Session(file, **more) as one:
+        one.sql(COUNT, epsilon=1)
+        assert one.remaining == sf.PureDP(0)

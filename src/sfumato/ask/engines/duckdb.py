@@ -90,8 +90,7 @@ class DuckDBEngine:
             others[other] = stored(where), whose
         title = name or (main.table.name if main.table is not None else table) or "data"
         engine = cls(main.engine)
-        declared = {**_schema_types(main), **(types or {})}
-        engine._by_text = named_by_text(main, person, declared.get(person or "")) or any(
+        engine._by_text = named_by_text(main, person) or any(
             named_by_text(one, whose) for one, whose in others.values()
         )
         facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}

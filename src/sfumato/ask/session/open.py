@@ -17,6 +17,7 @@ from sfumato.ask.session.blocks import Blocks, add_blocks, private_part
 from sfumato.ask.session.dataset import Opened
 from sfumato.ask.session.keys import keyed, new_salt
 from sfumato.ask.session.owner_rules import (
+    as_registered,
     check_schema,
     check_tables,
     limits_for,
@@ -102,6 +103,7 @@ def _opened(
     _check_person(tables, first.name, person)
     private = private_tables(tables.values())
     if known is not None:
+        private = as_registered(private, known)
         check_tables(private, known)
     _check_others(ledger, first.name, private, is_new=known is None)
     if known is None:
