@@ -147,4 +147,4 @@ def test_people_registered_by_whole_numbers_keep_their_budget(tmp_path):
         ledger.register(known, salt=salt)
     with sf.Session(file, **more) as one:
         one.sql(COUNT, epsilon=1)
-        assert one.remaining == sf.PureDP(0)
+        assert one.remaining.epsilon == 0
