@@ -38,7 +38,7 @@ def noisy_columns(found: Numbers) -> dict[str, NoisyColumn]:
     return columns
 
 
-def composed(found: Numbers) -> dict[str, Any]:
+def compose_answer(found: Numbers) -> dict[str, Any]:
     """Give columns, rows, intervals and notes of the answer, by the names of ``Answer``."""
     question = found.prepared.question
     columns = noisy_columns(found)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.govern.standing import Standing
 
 
-def estimated(
+def estimate_answer(
     prepared: Prepared, guarantee: Guarantee, standing: Standing, confidence: float
 ) -> Estimate:
     """Tell what a prepared question would cost and how far off its numbers would be."""

@@ -85,7 +85,7 @@ def _cell(value: Any) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
-def dumped(answer: Answer) -> str:
+def dump_answer(answer: Answer) -> str:
     """Write what an answer is made of, so that it can be given again."""
     return json.dumps({
         "question": answer.question,
@@ -142,8 +142,8 @@ def _derived_read(entry: dict[str, Any]) -> DerivedColumn:
     )
 
 
-def loaded(text: str, *, standing: Standing | None, kind: str) -> Answer:
-    """Read what :func:`dumped` wrote, as an answer that costs nothing more."""
+def load_answer(text: str, *, standing: Standing | None, kind: str) -> Answer:
+    """Read what :func:`dump_answer` wrote, as an answer that costs nothing more."""
     entry = json.loads(text)
     return Answer(
         question=entry["question"],

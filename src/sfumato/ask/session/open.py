@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.blocks import Blocks, add_blocks, private_part
 from sfumato.ask.session.dataset import Opened
-from sfumato.ask.session.keys import keyed, new_salt
+from sfumato.ask.session.keys import key_fingerprint, new_salt
 from sfumato.ask.session.owner_rules import (
     as_registered,
     check_schema,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sfumato.dp.neighbours import PrivacyUnit
 
 
-def opened(source: Any, **stated_facts: Any) -> Opened:
+def open_dataset(source: Any, **stated_facts: Any) -> Opened:
     """Open a dataset and register it in its ledger."""
     sources = _sources(source, stated_facts["name"], stated_facts["schema"])
     first = next(iter(sources.values()))
@@ -54,19 +54,19 @@ def opened(source: Any, **stated_facts: Any) -> Opened:
     try:
         is_new = ledger.registration(first.name) is None
         try:
-            return _opened(sources, first, ledger, owned, stated_facts)
+            return _open(sources, first, ledger, owned, stated_facts)
         except GovernanceError:
             if not is_new or ledger.registration(first.name) is None:
                 raise
         # Somebody else registered the dataset in the meantime; theirs holds.
-        return _opened(sources, first, ledger, owned, stated_facts)
+        return _open(sources, first, ledger, owned, stated_facts)
     except BaseException:
         if owned:
             ledger.close()
         raise
 
 
-def _opened(
+def _open(
     sources: dict[str, Source],
     first: Source,
     ledger: Ledger,
@@ -120,7 +120,7 @@ def _opened(
         policy=given["policy"] or (Free() if known is None else known.policy),
         public=public if known is None else known.public,
     )
-    labels = {private_part(keyed(salt, e.fingerprint())): b for b, e in engines.items()}
+    labels = {private_part(key_fingerprint(salt, e.fingerprint())): b for b, e in engines.items()}
     if len(labels) < len(engines):
         raise ParameterError(
             "Two blocks hold the same rows, which would count twice; give each block once."
@@ -220,7 +220,9 @@ def _check_rows_elsewhere(ledger: Ledger, dataset: str, engines: Iterable[Engine
     rows = [engine.fingerprint() for engine in engines]
     for other, parts in seen.items():
         salt = ledger.salt(other)
-        if salt is not None and any(private_part(keyed(salt, one)) in parts for one in rows):
+        if salt is not None and any(
+            private_part(key_fingerprint(salt, one)) in parts for one in rows
+        ):
             raise GovernanceError(
                 f"The rows of {dataset!r} are those of the dataset {other!r} in this ledger, under "
                 f"another name; they have one budget. Ask about {other!r}: give name={other!r}."

@@ -78,7 +78,7 @@ class Submission:
         )
 
 
-def posed(
+def read_submission(
     session: Opened,
     question: Any,
     *,
