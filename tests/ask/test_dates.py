@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small_tables import Failing, session
 
 import sfumato as sf
-from sfumato.ask.answers.tables import dump_answer
+from sfumato.ask.answers.tables import dump_answer, load_answer
 from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.ask.language.days import Day, date_of, days_of
 from sfumato.ask.language.evaluation import evaluate

@@ -15,7 +15,7 @@ from small_tables import session
 
 import sfumato as sf
 from sfumato.ask.answers.intervals import enclosed, formula_of
-from sfumato.ask.answers.tables import dump_answer
+from sfumato.ask.answers.tables import dump_answer, load_answer
 from sfumato.ask.language.evaluation import evaluate
 from sfumato.ask.language.language import Apply, Arithmetic, Case, Column, Compare, Constant
 from sfumato.ask.plan.plan import MOST_NUMBER, MOST_SQUARED

@@ -14,7 +14,7 @@ import pytest
 from small_tables import COUNT, session, visits
 
 import sfumato as sf
-from sfumato.ask.answers.tables import dump_answer
+from sfumato.ask.answers.tables import dump_answer, load_answer
 from sfumato.errors import DataError, ParameterError, SfumatoError
 
 ALL = (
