@@ -41,6 +41,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sfumato.dp.guarantee_json import guarantee_to_json
@@ -131,7 +132,7 @@ class Spending:
 
     # -- what the ledger says -------------------------------------------------------------
 
-    @property
+    @cached_property
     def neighbours(self) -> Neighbours:
         """What a guarantee of this dataset is about: one unit added or removed."""
         return Neighbours("unbounded", self.unit)

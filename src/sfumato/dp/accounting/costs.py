@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ZERO = Fraction(0)
+"""Nothing; a ρ that is not there is nearly always this very value, which is quickly told."""
 _GRID = 10**60
 
 
@@ -68,7 +69,8 @@ class Cost:
     ) -> None:
         for name, value in (("epsilon", epsilon), ("mu_squared", mu_squared), ("delta", delta)):
             object.__setattr__(self, name, _at_least_zero(value, name))
-        object.__setattr__(self, "concentrated", _at_least_zero(concentrated, "ρ"))
+        rho = _at_least_zero(concentrated, "ρ") if concentrated else ZERO
+        object.__setattr__(self, "concentrated", rho)
         whole = self.epsilon**2  # as of one mechanism, unless the squares of several are told
         squares = whole if epsilon_squared is None else stated(epsilon_squared)
         object.__setattr__(self, "epsilon_squared", squares)
@@ -114,7 +116,8 @@ class Cost:
     @property
     def rho(self) -> Fraction:
         """The ρ of zero-concentrated privacy of the answer, its δ aside."""
-        return (self.mu_squared + self.epsilon_squared) / 2 + self.concentrated
+        rho = (self.mu_squared + self.epsilon_squared) / 2
+        return rho + self.concentrated if there(self.concentrated) else rho
 
     @property
     def is_nothing(self) -> bool:
@@ -134,7 +137,7 @@ class Cost:
             self.mu_squared + other.mu_squared,
             min(Fraction(1), self.delta + other.delta),
             epsilon_squared=self.epsilon_squared + other.epsilon_squared,
-            concentrated=self.concentrated + other.concentrated,
+            concentrated=_sum(self.concentrated, other.concentrated),
         )
 
     def guarantee(
@@ -177,7 +180,7 @@ class Cost:
     def to_json(self) -> dict[str, str]:
         """Give the cost as rationals in text; what is rarely there is left out."""
         entry = {one.name: str(getattr(self, one.name)) for one in fields(self)}
-        if not self.concentrated:
+        if not there(self.concentrated):
             del entry["concentrated"]
         return entry
 
@@ -231,7 +234,9 @@ class Spent:
             _sum(self.mu_squared, cost.mu_squared),
             _sum(self.delta, cost.delta),
         )
-        rest = _sum(self.concentrated, cost.concentrated)
+        rest = self.concentrated
+        if there(cost.concentrated):
+            rest = _sum(rest, cost.concentrated)
         opens = self.opening is None and cost.mu_squared
         pure = bool(cost.epsilon or cost.concentrated) and not (cost.mu_squared or cost.delta)
         return Spent(
@@ -261,7 +266,7 @@ class Spent:
             opening=None if opening is None else cls.from_json(opening),
             began_pure=bool(entry.get("began_pure", False)),
             charges=int(entry.get("charges", 0)),
-            concentrated=Fraction(entry.get("concentrated", 0)),
+            concentrated=Fraction(entry["concentrated"]) if "concentrated" in entry else ZERO,
         )
 
 
@@ -270,7 +275,7 @@ _TOTALS = ("epsilon", "epsilon_squared", "mu_squared", "delta")
 
 def _totals(spent: Spent) -> dict[str, str]:
     """Give the totals alone; a ledger from before ρ was counted has none of it."""
-    names = (*_TOTALS, "concentrated") if spent.concentrated else _TOTALS
+    names = (*_TOTALS, "concentrated") if there(spent.concentrated) else _TOTALS
     return {name: str(getattr(spent, name)) for name in names}
 
 
@@ -280,6 +285,11 @@ def _checked(entry: Mapping[str, str]) -> Mapping[str, str]:
     if not known - {"concentrated"} <= set(entry) <= known:
         raise ValueError("no cost")
     return entry
+
+
+def there(rho: Fraction) -> bool:
+    """Tell whether a ρ is more than nothing, without arithmetic where it is not."""
+    return rho is not ZERO and bool(rho)
 
 
 def root_up(square: Fraction) -> Fraction:

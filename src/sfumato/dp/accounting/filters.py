@@ -50,7 +50,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
-from sfumato.dp.accounting.costs import ZERO, Cost, Spent
+from sfumato.dp.accounting.costs import ZERO, Cost, Spent, there
 from sfumato.dp.accounting.ways import Ways, most_mu_squared, rho_of
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, stated, stated_down, stated_up
@@ -68,7 +68,7 @@ G = TypeVar("G", bound=Guarantee)
 def fits(budget: Guarantee, spent: Spent) -> bool:
     """Tell whether a budget holds with these totals, however the charges were chosen."""
     if isinstance(budget, PureDP):
-        unsure = spent.mu_squared or spent.concentrated or spent.delta
+        unsure = spent.mu_squared or there(spent.concentrated) or spent.delta
         return not unsure and spent.epsilon <= budget.exact_epsilon
     if isinstance(budget, ZCDP):
         return not spent.delta and rho_of(spent) <= budget.exact_rho
