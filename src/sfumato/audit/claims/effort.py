@@ -1,7 +1,7 @@
 """How much to run: what the time allows, and which measurement more runs would decide.
 
-Contract: an ``Effort`` turns the time that is left into numbers of runs. ``more_runs`` tells how many
-would probably refute a claim that a measurement came close to refuting. Both are guesses; how
+Contract: an ``Effort`` turns the time that is left into numbers of runs. ``more_runs`` tells how
+many would probably refute a claim that a measurement came close to refuting. Both are guesses; how
 many runs a measurement gets is settled before it begins, which is all that its validity needs.
 """
 

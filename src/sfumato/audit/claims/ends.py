@@ -1,7 +1,7 @@
 """All ends of a score, how often they came while exploring, and what measuring them promises.
 
-Contract: an ``Ends`` holds, for every threshold of one score, how often the outputs above (or below)
-it came on each data set. ``forecast`` says which bound on ε so many measuring runs would show.
+Contract: an ``Ends`` holds, for every threshold of one score, how often the outputs above (or
+below) it came on each data set. ``forecast`` says which bound on ε so many measuring runs would show.
 Forecasts decide where to look and nothing else: they carry no guarantee, and need none.
 """
 

@@ -4,15 +4,15 @@ Contract: ``excess_epsilon`` gives ε₀ such that with probability at least 1 �
 ε < ε₀ holds for the event; ``log_excess_tail`` is the logarithm of a bound on the probability of
 counts as extreme as these under any pair of probabilities that (ε, δ) allows.
 
-Proof. Let A ~ Bin(n, p) and B ~ Bin(m, q) be independent, κ = e^ε and p ≤ κq + δ. For T = A − κ(n/m)B,
-every λ > 0 and b = λκn/m, by Markov's inequality
+Proof. Let A ~ Bin(n, p) and B ~ Bin(m, q) be independent, κ = e^ε and p ≤ κq + δ. For
+T = A − κ(n/m)B, every λ > 0 and b = λκn/m, by Markov's inequality
 
     ln Pr[T ≥ t] ≤ n·ln(1 + p(e^λ − 1)) + m·ln(1 − q(1 − e^−b)) − λt.
 
-The right side grows with p, so p = κq + δ is the worst; in q it is then a sum of logarithms of linear
-functions, hence concave, and its maximum lies where the slope n·κu/(1 + (κq + δ)u) −
-m·v/(1 − qv) vanishes (u = e^λ − 1, v = 1 − e^−b), which is one linear equation for q, or at an end of
-[0, (1 − δ)/κ]. So for each λ the largest value over all q is known in closed form. The least of
+The right side grows with p, so p = κq + δ is the worst; in q it is then a sum of logarithms of
+linear functions, hence concave, and its maximum lies where the slope n·κu/(1 + (κq + δ)u) −
+m·v/(1 − qv) vanishes (u = e^λ − 1, v = 1 − e^−b), which is one linear equation for q, or at an end
+of [0, (1 − δ)/κ]. So for each λ the largest value over all q is known in closed form. The least of
 these over λ > 0, G(t), falls with t, so Pr[G(T) ≤ ln α] ≤ α: rejecting (ε, δ) there errs with
 probability at most α. A search for λ that is not perfect gives more than G, and errs less.
 By inversion of tests, the supremum of the rejected ε is a bound with the same error: it exceeds

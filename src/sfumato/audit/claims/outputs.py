@@ -107,7 +107,9 @@ class Outputs:
         if not self.floats or unit <= 0:
             return self
         with np.errstate(over="ignore", invalid="ignore"):
-            near = np.rint(self.numbers * (1 / unit)) * unit  # the unit is a power of two
+            near = self.numbers * (1 / unit)  # the unit is a power of two
+            np.rint(near, out=near)
+            near *= unit
             if not _small(near, unit * 2.0**_DIGITS):
                 near = np.where(np.isfinite(self.numbers), near, np.nan)
                 mantissas, exponents = np.frexp(near)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _MOST_ATOMS = 4096
 _MOST_SHAPES = 64
 _BINS = 256
+_BINS_OF_MANY = 32
+"""Ranges of one number, and of each of many."""
 _NO_BIT = 4000
 _LOW_BIT_COLUMNS = 16
 _LEARNERS = 100_000
@@ -208,7 +210,8 @@ def _histogram(first: Outputs, second: Outputs) -> Histogram:
     for shape in shapes.keys.tolist():
         a, b = (outputs.numbers[outputs.shapes == shape] for outputs in (first, second))
         if min(len(a), len(b)) >= 20:
-            bins = int(np.clip((len(a) + len(b)) / 100, 4, _BINS))
+            most = _BINS if width <= 2 else _BINS_OF_MANY
+            bins = int(np.clip((len(a) + len(b)) / 100, 4, most))
             columns = (_ratios(a[:, c], b[:, c], bins) for c in range(width))
             numbers[shape] = tuple(columns)
     texts = min(first.words.shape[1], second.words.shape[1])

@@ -13,8 +13,8 @@ independent, so each of its bounds is wrong with probability at most its share
 Σ α_j = α, all hold together with probability at least 1 − α. It does not matter how looks, pairs,
 families or stopping were chosen, for each choice was made before the runs that it is measured by.
 The numbers of runs of a look, all of them and the first half, are fixed beforehand too, each with a
-share of its own; a time limit shortens the next look. One that it ends in its second half is bounded
-by the first; one that it ends earlier is thrown away: leaving out bounds makes no other wrong.
+share of its own; a time limit shortens the next look. One that it ends in its second half is
+bounded by the first; one that it ends earlier is thrown away: leaving out bounds makes no other wrong.
 
 Mathematics and arithmetic. Read as real numbers (``exact`` is False), floating-point outputs are
 rounded before anything else, which is post-processing: what is refuted then is refuted. After a
@@ -57,7 +57,7 @@ _GROWTH = 8
 _ACTIVE = (24, 12, 4, 2, 1)
 _ACTIVE_FOR_SMALL = (24, 24, 12, 4, 2)
 _SMALL = 0.5
-"""Pairs that go on to the next round; more where the claim is so small that few runs show little."""
+"""Pairs that go on to the next round; more where the claim is so small that runs show little."""
 _LEAST_RUNS = 200
 _FEWEST = 25
 """Runs on each data set by which slow functions are explored; fewer pairs are tried instead."""
@@ -145,7 +145,7 @@ class Search:
             self._measuring.unit = unit_of(seen)
 
     def _seek(self, active: list[Pair]) -> None:
-        size = _START
+        size, known = _START, False
         for number in range(100):
             active = active[: self._affordable(_FEWEST * len(active), share=0.3) // _FEWEST or 1]
             wanted = min(size, max(_LEAST_RUNS, self._effort.most))
@@ -160,22 +160,21 @@ class Search:
                 self._look(pair, candidates, runs)
                 self._go_on(pair, candidates, runs)
                 return
-            if candidates[0].margin > 0 and not self.refuted:
+            if candidates[0].margin > 0 and not known:
                 self._look(pair, candidates[:1], runs)
-                if self.refuted and not self.sharpen:
+                known = self.refuted
+                if known and not self.sharpen:
                     return
             size *= _GROWTH
             active = self._next(ranked, number + 1, size)
 
     def _go_on(self, pair: Pair, candidates: list[Candidate], runs: int) -> None:
         """Measure the same again with more runs, while a refutation seems near."""
-        for _ in range(_EXTENSIONS if self.extend and not self.refuted else 0):
-            runs = more_runs(self.found[-len(candidates) :], runs)
+        for _ in range(_EXTENSIONS if self.extend else 0):
+            runs = 0 if self.refuted else more_runs(self.found[-len(candidates) :], runs)
             if not runs or self._affordable(runs, share=0.8, exploring=False) < runs:
                 return
             self._look(pair, candidates, runs)
-            if self.refuted:
-                return
 
     def _to_measure(self) -> int:
         return max(_FEWEST, self._affordable(self.samples, share=0.6, exploring=False))

@@ -179,7 +179,7 @@ class Verdict:
         return ". But ".join([stands, *self._beside()])
 
     def _beside(self) -> list[str]:
-        """What is known against the function without refuting the claim."""
+        """Say what is known against the function without refuting the claim."""
         said = []
         if self.floating_point_leak is not None:
             shown = f"shown ε ≥ {self.floating_point_leak.epsilon_lower_bound:.4g}"

@@ -1,9 +1,9 @@
-"""Records beyond those a check was told of: would a claim that stands for 0 and 1 fall with them?
+"""Records beyond 0 and 1, with which a claim that stands for these might fall.
 
-Contract: ``wider_pairs`` gives neighbouring data sets over other records, of one kind at a time: larger
-and smaller numbers, fractions, texts, tuples. A function need not be made for any of them, so what
-they show never refutes a claim: it is told beside the verdict, and so are the records that were
-tried. Data sets on which a function only raises exceptions are set aside for the same reason.
+Contract: ``wider_pairs`` gives neighbouring data sets over other records, of one kind at a time:
+larger and smaller numbers, fractions, texts, tuples. A function need not be made for any of them,
+so what they show never refutes a claim: it is told beside the verdict, and so are the records that
+were tried. Data sets on which a function only raises exceptions are set aside for the same reason.
 """
 
 from __future__ import annotations
