@@ -37,6 +37,7 @@ _SEEN = 50_000
 _FREQUENT = 0.01
 _MOST_VALUES = 24
 _DEPENDENT = 0.25
+_TRIED = 2_000
 _GRID = 2.0**20
 """Weights are whole multiples of 1/this, so that sums of them are exact in any order."""
 
@@ -64,7 +65,7 @@ class Additive:
         numbers = _of_width(outputs.numbers, len(self.edges))
         if self.centre is None or self.whiten is None:
             return numbers
-        return np.asarray((numbers - self.centre) @ self.whiten)
+        return _innovate(numbers, self.centre, self.whiten)
 
 
 def learn_additive(
@@ -96,6 +97,21 @@ def _of_width(numbers: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.fl
     return wide
 
 
+def _innovate(
+    numbers: npt.NDArray[np.float64],
+    centre: npt.NDArray[np.float64],
+    whiten: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Multiply by the triangle, row by row in one order: a matrix product rounds as it is cut."""
+    shifted = np.ascontiguousarray((numbers - centre).T)
+    innovated = np.empty_like(shifted)
+    for column, row in enumerate(innovated):
+        np.multiply(shifted[0], whiten[0, column], out=row)
+        for other in range(1, column + 1):
+            np.add(row, shifted[other] * whiten[other, column], out=row)
+    return np.ascontiguousarray(innovated.T)
+
+
 def _innovations(
     first: Outputs, second: Outputs, width: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
@@ -107,6 +123,8 @@ def _innovations(
     spread = both.std(axis=0)
     if not (np.isfinite(spread).all() and (spread > 0).all()):
         return None
+    if any(np.unique(column[:_TRIED]).size < 0.9 * len(column[:_TRIED]) for column in both.T):
+        return None  # values that come again: a rounding error could carry them over a border
     inside = sum(np.cov(side, rowvar=False) for side in sides) / 2
     alike = np.abs(inside / np.outer(spread, spread)) - np.eye(width)
     if alike.max() < _DEPENDENT:

@@ -1,7 +1,8 @@
 """All ends of a score, how often they came while exploring, and what measuring them promises.
 
 Contract: an ``Ends`` holds, for every threshold of one score, how often the outputs above (or
-below) it came on each data set. ``forecast`` says which bound on ε so many measuring runs would show.
+below) it came on each data set. ``forecast`` says which bound on ε so many measuring runs would
+show.
 Forecasts decide where to look and nothing else: they carry no guarantee, and need none.
 """
 
@@ -53,6 +54,43 @@ class Ends:
         return (self.first, self.second, n, m) if on_first else (self.second, self.first, m, n)
 
 
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The ends of many scores side by side, for events that are likelier on one data set."""
+
+    ends: list[Ends]
+    on_first: bool
+    likely: npt.NDArray[np.float64]
+    rare: npt.NDArray[np.float64]
+    doubt: npt.NDArray[np.float64]
+
+    def forecast(self, delta: float, runs: int, caution: float) -> npt.NDArray[np.float64]:
+        """Forecast the bound that each end would show, less a share of the doubt."""
+        _, _, n, m = self.ends[0].sides(on_first=self.on_first)
+        return forecast(self.likely, n, self.rare, m, delta, runs, caution * self.doubt)
+
+    def end(self, at: int) -> tuple[Ends, float]:
+        """Give the score and the threshold at a place."""
+        for ends in self.ends:
+            if at < ends.thresholds.size:
+                return ends, float(ends.thresholds[at])
+            at -= ends.thresholds.size
+        raise IndexError(at)
+
+
+def pool_ends(every: list[Ends], *, on_first: bool) -> Pool:
+    """Put the ends of scores that were counted on the same runs side by side."""
+    sides = [ends.sides(on_first=on_first) for ends in every]
+    doubt = np.repeat([e.doubt for e in every], [e.thresholds.size for e in every])
+    return Pool(
+        every,
+        on_first,
+        np.concatenate([side[0] for side in sides]),
+        np.concatenate([side[1] for side in sides]),
+        doubt,
+    )
+
+
 def thresholds_of(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Give every score if they are few, else quantiles, closer together towards the ends."""
     known: npt.NDArray[np.float64] = np.sort(scores[~np.isnan(scores)])
@@ -92,7 +130,7 @@ def forecast(
     m: int,
     delta: float,
     runs: int,
-    doubt: float,
+    doubt: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
     """Forecast the bound on ε that ``runs`` measuring runs would show.
 
@@ -114,7 +152,7 @@ def _masses_forecast(
     m: int,
     delta: float,
     runs: int,
-    doubt: float,
+    doubt: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
     p, q = _less(p, n, doubt), _more(q, m, doubt)
     p, q = _less(p, runs, SURE), _more(q, runs, SURE)
@@ -128,18 +166,20 @@ def _excess_forecast(
     m: int,
     delta: float,
     runs: int,
-    doubt: float,
+    doubt: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
     """Take errors off ln((p − δ)/q), whose two parts vary independently of each other."""
     p, q = p + 0.5 / n, q + 0.5 / m
-    over = np.maximum(p - delta, 1e-300)
+    over = np.maximum(p - delta, 1e-12)
     spread = np.sqrt(p / over**2 + 1 / q)
     errors = spread * (doubt / np.sqrt(min(n, m)) + _SURE_OF_EXCESS / np.sqrt(runs))
     return np.asarray(np.log(over / q) - np.minimum(errors, 1e3))
 
 
 def _less(
-    p: npt.NDArray[np.float64], runs: npt.NDArray[np.float64] | int, z: float
+    p: npt.NDArray[np.float64],
+    runs: npt.NDArray[np.float64] | int,
+    z: npt.NDArray[np.float64] | float,
 ) -> npt.NDArray[np.float64]:
     """Take z standard errors off a share (Wilson's bound, JASA 1927)."""
     spread = z * np.sqrt(p * (1 - p) / runs + (z / (2 * runs)) ** 2)
@@ -147,5 +187,7 @@ def _less(
     return np.maximum(less, 0.0)
 
 
-def _more(q: npt.NDArray[np.float64], runs: int, z: float) -> npt.NDArray[np.float64]:
+def _more(
+    q: npt.NDArray[np.float64], runs: int, z: npt.NDArray[np.float64] | float
+) -> npt.NDArray[np.float64]:
     return 1 - _less(1 - q, runs, z)

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.audit.claims.ends import SURE, Ends, count_ends, forecast, thresholds_of
+from sfumato.audit.claims.ends import (
+    SURE,
+    Ends,
+    Pool,
+    count_ends,
+    forecast,
+    pool_ends,
+    thresholds_of,
+)
 from sfumato.audit.claims.outputs import read_objects
 from sfumato.audit.claims.scores import Atoms, Score, Value, learn
 
@@ -119,16 +127,14 @@ def choose(
     alone makes the simpler witness.
     """
     every = _explore(first, second, bounds, runs=runs, floats=floats, rounding_only=rounding_only)
+    sides = pool_ends(every, on_first=True), pool_ends(every, on_first=False)
     found: list[Candidate] = []
-    for caution in _CAUTION:
-        for_first, for_second = (
-            max((_best_end(e, bounds, runs, caution, on_first=side) for e in every), key=_margin)
-            for side in (True, False)
-        )
+    for caution in _CAUTION if both else _CAUTION[:2]:
+        for_first, for_second = (_best_end(side, bounds, runs, caution) for side in sides)
         best = max(for_first, for_second, key=_margin)
         if both and best.margin <= 0 and not any(bound.delta for bound in bounds):
-            sizes = every[0].runs[0]
-            joint = _together(for_first, for_second, sizes, bounds[0], runs, caution)
+            size = every[0].runs[0]
+            joint = _together(for_first, for_second, size, bounds[0], runs, caution)
             best = max(best, joint, key=_margin)
         if not any(_alike(best, other) for other in found):
             found.append(best)
@@ -146,16 +152,15 @@ def _alike(one: Candidate, other: Candidate) -> bool:
     return same_side and same_kind and one.counts == other.counts
 
 
-def _best_end(
-    ends: Ends, bounds: Sequence[Bound], runs: int, caution: float, *, on_first: bool
-) -> Candidate:
+def _best_end(side: Pool, bounds: Sequence[Bound], runs: int, caution: float) -> Candidate:
     found = []
-    a, b, n, m = ends.sides(on_first=on_first)
     for bound in bounds:
-        margins = forecast(a, n, b, m, bound.delta, runs, caution * ends.doubt) - bound.epsilon
+        margins = side.forecast(bound.delta, runs, caution) - bound.epsilon
         at = int(np.argmax(margins))
-        event = Event(ends.score, float(ends.thresholds[at]), ends.above, on_first)
-        found.append(Candidate(event, float(margins[at]), (float(a[at]), float(b[at]))))
+        ends, threshold = side.end(at)
+        event = Event(ends.score, threshold, ends.above, side.on_first)
+        counts = float(side.likely[at]), float(side.rare[at])
+        found.append(Candidate(event, float(margins[at]), counts))
     return max(found, key=_margin)
 
 
@@ -166,7 +171,8 @@ def _together(
     first, second = (one, other) if one.margin >= other.margin else (other, one)
     right = np.array([first.counts[0] + second.counts[0]])
     wrong = np.array([first.counts[1] + second.counts[1]])
-    margin = float(forecast(right, n, wrong, n, 0.0, runs, 4.0 * caution)[0]) - bound.epsilon
+    doubt = np.array([4.0 * caution])
+    margin = float(forecast(right, n, wrong, n, 0.0, runs, doubt)[0]) - bound.epsilon
     return Candidate(first.event, margin, first.counts, second.event)
 
 
@@ -230,12 +236,11 @@ def _explore(
 
 
 def _promising(found: list[Ends], bounds: Sequence[Bound], runs: int) -> list[Ends]:
-    """Keep the output itself, and the best score for each measure of caution."""
+    """Keep the output itself, and the best score for each side and measure of caution."""
     kept = [ends for ends in found if ends.score.family == "value"]
-    for caution in _CAUTION:
-        margins = [
-            max(_best_end(e, bounds, runs, caution, on_first=side).margin for side in (True, False))
-            for e in found
-        ]
-        kept.append(found[int(np.argmax(margins))])
+    for on_first in (True, False):
+        side = pool_ends(found, on_first=on_first)
+        for caution in _CAUTION:
+            best = _best_end(side, bounds, runs, caution).event.score
+            kept += [ends for ends in found if ends.score is best]
     return kept

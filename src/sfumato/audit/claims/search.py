@@ -14,7 +14,7 @@ independent, so each of its bounds is wrong with probability at most its share
 families or stopping were chosen, for each choice was made before the runs that it is measured by.
 The numbers of runs of a look, all of them and the first half, are fixed beforehand too, each with a
 share of its own; a time limit shortens the next look. One that it ends in its second half is
-bounded by the first; one that it ends earlier is thrown away: leaving out bounds makes no other wrong.
+bounded by the first; one that it ends earlier is thrown away, and no other gets wrong by that.
 
 Mathematics and arithmetic. Read as real numbers (``exact`` is False), floating-point outputs are
 rounded before anything else, which is post-processing: what is refuted then is refuted. After a
