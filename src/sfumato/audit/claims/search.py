@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 _SHARE = 0.8
 """s above: each look leaves this share of the permitted error to later ones. Most searches take
 one look, so that most of it is never used, and false alarms are rarer than allowed."""
+_SHARE_OF_A_BUDGET = 0.4
+"""The same where the time is a budget for the sharpest bound: there the looks are few and long."""
 
 _START = 400
 _GROWTH = 8
@@ -227,7 +229,8 @@ class Search:
 
     def _next_alpha(self) -> float:
         self.looks += 1
-        return self.alpha * (1 - _SHARE) * _SHARE ** (self.looks - 1)
+        left = _SHARE_OF_A_BUDGET if self.sharpen else _SHARE
+        return self.alpha * (1 - left) * left ** (self.looks - 1)
 
     def _seek_leak(self, pairs: list[Pair]) -> None:
         """Look once for an event made of rounding errors, with outputs taken bit by bit."""
