@@ -53,7 +53,13 @@ def audit(
     samples: Annotated[
         int | None, typer.Option("--samples", help="Measuring runs on each data set.")
     ] = None,
-    seconds: Annotated[float, typer.Option("--seconds", help="Time limit.")] = 120.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds",
+            help="Time to use, for as many runs as it allows; if absent, two minutes at most.",
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option("--confidence", help="Confidence of the verdict.")
     ] = 0.99,
@@ -140,5 +146,7 @@ def _show(function: str, verdict: Verdict) -> None:
                 for name, k, n in zip(("D", "D′"), witness.counts, witness.runs, strict=True)
             ]
         show_table(f"{function}: the strongest evidence", ("what", "found"), rows)
+    if verdict.wider is not None:
+        note(f"With wider records: {verdict.wider}")
     for sentence in verdict.notes:
         note(sentence)

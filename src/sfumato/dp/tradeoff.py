@@ -163,8 +163,8 @@ def geometric_pair(epsilon: Stated, sensitivity: int = 1) -> Pair:
     With r = e^(−ε/Δ), outcomes up to 0 have one likelihood ratio, and so have those from Δ on:
     Pr[X ≤ 0] = 1/(1+r), Pr[X = x] = (1−r)/(1+r)·r^x, Pr[X ≥ Δ] = r^Δ/(1+r).
 
-    The last is rounded up so far that the ratio of the first to it, which the law makes exactly e^ε,
-    stays below e^ε by a crumb: the pair keeps the ε that its mechanism promises.
+    The last is rounded up so far that the ratio of the first to it, which the law makes exactly
+    e^ε, stays below e^ε by a crumb: the pair keeps the ε that its mechanism promises.
     """
     exact = stated(epsilon)
     if sensitivity < 1 or exact <= 0:

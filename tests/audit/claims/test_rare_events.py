@@ -204,3 +204,30 @@ def test_running_totals_are_read_as_what_each_adds():
         high = one.of(sides[0]) > np.quantile(one.of(sides[0]), 0.98)
         other = one.of(sides[1]) > np.quantile(one.of(sides[0]), 0.98)
         assert math.log(high.mean() / other.mean()) > least
+
+
+# -- DP-Sniper's mechanisms -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", [3, 4])
+def test_sparse_vectors_at_a_small_claim_are_refuted(variant):
+    """ε = 0.1: after 400 runs the right pair looks like the others, and must be kept."""
+    broken = Specimens(12).sparse_vector(variant, 0.1, threshold=1.0)
+    verdict = check(broken, sf.PureDP(0.1), inputs="answers", arithmetic="real")
+    assert verdict.refuted
+    assert verdict.epsilon_lower_bound > 0.12
+
+
+def test_bits_that_tell_little_each_tell_much_together():
+    rng = np.random.default_rng(13)
+    keep = 1 / (1 + math.exp(-0.05))
+
+    def bits(given, n):
+        chances = np.where(np.arange(20) % 5 < 2, abs(1 - given[0] - keep), keep)
+        return (rng.random((n, 20)) < chances).astype(np.int8)
+
+    verdict = check(
+        bits, sf.PureDP(0.2), inputs="answers", pairs=[([0.0], [1.0])], samples=1_000_000
+    )
+    assert verdict.refuted  # the truth is 8 · 0.05
+    assert 0.2 < verdict.epsilon_lower_bound <= 0.4
