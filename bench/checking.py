@@ -24,10 +24,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "audit" / "claims"))
 
-from sniper_mechanisms import CASES, Mechanisms
 from specimens import Specimens, on_grid
 
 import sfumato as sf
+from sniper_mechanisms import CASES, Mechanisms
 
 PURE = sf.PureDP(1.0)
 BATCH = {"batched": True}

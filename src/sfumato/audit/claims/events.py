@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _FEW = 100_000
 """Runs on each data set by which the ends of every score are counted; more, for the best ones."""
 
-_CAUTION = (1.0, 0.5, 0.2)
+_CAUTION = (1.0, 0.3, 0.1)
 """Shares of the doubt that are taken off a forecast, each of which chooses an event."""
 
 

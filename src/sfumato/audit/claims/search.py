@@ -317,7 +317,7 @@ def _length(pair: Pair) -> int:
 
 
 def _hope(candidates: list[Candidate]) -> float:
-    """Rank a pair by an event chosen with half of the doubt: too much hides what is rare."""
+    """Rank a pair by an event chosen with little doubt: much hides what is rare or close."""
     return candidates[min(1, len(candidates) - 1)].margin
 
 
