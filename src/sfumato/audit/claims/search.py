@@ -66,6 +66,7 @@ _FEWEST = 25
 _PROBE = 8
 _LONG = 1.0
 """Seconds from which a measurement is first timed."""
+_TRIAL = 1000
 _EXTENSIONS = 3
 _LEAK_PAIRS, _LEAK_EXPLORED, _LEAK_RUNS = 8, 1000, 20_000
 _WIDER_EXPLORED, _WIDER_RUNS = 400, 10_000
@@ -221,7 +222,8 @@ class Search:
         every = candidates + [Candidate(event, 0.0) for event in region]
         runs = max(_FEWEST, self._affordable(runs, share=0.8, exploring=False))
         if 2 * runs * self.sampler.seconds_per_output > _LONG:
-            each = measuring.time(pair, every, min(runs, self.sampler.chunk, 4096))
+            trial = self.sampler.chunk if self.sampler.vectorised else _TRIAL
+            each = measuring.time(pair, every, min(runs, trial))
             runs = max(_FEWEST, min(runs, int(0.85 * self.deadline.left / (2 * each))))
         found = measuring.measure(pair, every, measuring.shared_out(runs), alpha)
         self.found += found[len(candidates) :] + found[: len(candidates)]
