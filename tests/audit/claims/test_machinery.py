@@ -11,9 +11,9 @@ from specimens import Specimens, on_grid
 
 import sfumato as sf
 from sfumato.audit.claims.deterministic import read_code
+from sfumato.audit.claims.evidence.scores import Value, learn, places
 from sfumato.audit.claims.outputs import Raised, read, read_objects
 from sfumato.audit.claims.samples import sampler_of
-from sfumato.audit.claims.scores import Value, learn, places
 from sfumato.cli import run
 from sfumato.errors import DataError, ParameterError, PromiseBroken
 

@@ -7,7 +7,7 @@ import pytest
 from specimens import Specimens, on_grid
 
 import sfumato as sf
-from sfumato.audit.claims.additive import learn_additive
+from sfumato.audit.claims.evidence.additive import learn_additive
 from sfumato.audit.claims.excess import excess_epsilon, log_excess_tail
 from sfumato.audit.claims.outputs import read
 from sfumato.dp.normal import gaussian_sigma_up

@@ -27,7 +27,7 @@ from sfumato.audit.claims.samples import CHUNK
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from sfumato.audit.claims.events import Candidate, Event
+    from sfumato.audit.claims.evidence.events import Candidate, Event
     from sfumato.audit.claims.outputs import Outputs
     from sfumato.audit.claims.pairs import Pair
     from sfumato.audit.claims.promises import Bound

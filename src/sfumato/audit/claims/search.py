@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.audit.claims.deadline import Deadline, TimeIsUp
 from sfumato.audit.claims.effort import Effort, more_runs
-from sfumato.audit.claims.events import Candidate, Event, choose, choose_for_region
+from sfumato.audit.claims.evidence.events import Candidate, Event, choose, choose_for_region
 from sfumato.audit.claims.measurement import Measurement, Measuring
 from sfumato.audit.claims.outputs import unit_of
 from sfumato.audit.claims.promises import Bound

@@ -29,7 +29,7 @@ from sfumato.errors import ParameterError, PromiseBroken
 
 if TYPE_CHECKING:
     from sfumato.audit.claims.bounds import Masses
-    from sfumato.audit.claims.events import Event
+    from sfumato.audit.claims.evidence.events import Event
     from sfumato.audit.claims.samples import Sampler
     from sfumato.dp.guarantees import Guarantee
 

@@ -14,7 +14,7 @@ the upper ends of the likelihood ratio; every score here estimates that ratio in
   magnitude, which textbook noise made of floating-point numbers gives away (Mironov, CCS 2012).
 * ``linear``: logistic regression over several numbers.
 * ``additive``: logistic regression over the ranges that several numbers, or what each adds to those
-  before it, fall into (:mod:`~sfumato.audit.claims.additive`); it learns from all runs there are.
+  before it, fall into (`additive`); it learns from all runs there are.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sfumato.audit.claims.additive import learn_additive
-from sfumato.audit.claims.lookup import Lookup, edges_of, log_ratio
-from sfumato.audit.claims.regression import logistic
+from sfumato.audit.claims.evidence.additive import learn_additive
+from sfumato.audit.claims.evidence.lookup import Lookup, edges_of, log_ratio
+from sfumato.audit.claims.evidence.regression import logistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

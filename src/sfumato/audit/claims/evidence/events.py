@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.audit.claims.ends import (
+from sfumato.audit.claims.evidence.ends import (
     SURE,
     Ends,
     Pool,
@@ -27,8 +27,8 @@ from sfumato.audit.claims.ends import (
     pool_ends,
     thresholds_of,
 )
+from sfumato.audit.claims.evidence.scores import Atoms, Score, Value, learn
 from sfumato.audit.claims.outputs import read_objects
-from sfumato.audit.claims.scores import Atoms, Score, Value, learn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from sfumato.audit.claims.evidence.scores import Score
     from sfumato.audit.claims.outputs import Outputs
-    from sfumato.audit.claims.scores import Score
 
 SURE = 2.7
 """Standard errors that a bound lies below its estimate, about."""
