@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.tables.algorithms.clock import Stopped
 from sfumato.anonymize.tables.algorithms.full_domain.grouping import Grouper
 from sfumato.anonymize.tables.algorithms.full_domain.judging import Judge
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import (
@@ -33,6 +34,7 @@ from sfumato.compiled import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.tables.algorithms.clock import Clock
     from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
     from sfumato.anonymize.tables.problem import Problem
 
@@ -124,6 +126,10 @@ class Evaluator:
             },
         )
 
+    def watch(self, clock: Clock) -> None:
+        """Leave an evaluation that has a bar with `Stopped` when the time is up."""
+        self._judge.clock = clock
+
     def grouping(self, node: tuple[int, ...]) -> Grouping:
         """Return the classes of a node, by roll-up."""
         exact, fine = self._rollups.smallest_below(node)
@@ -144,6 +150,8 @@ class Evaluator:
         def price(fails: NDArray[np.bool_]) -> float:
             return self._added(node, grouping, np.where(fails, grouping.sizes, 0))
 
+        if bar is not None and self._judge.clock.late:
+            raise Stopped
         verdict = self._judge.judge(node, grouping, bar, price)
         tally = _tally(grouping.sizes, verdict.fails, verdict.removed, self._judge.minimum)
         suppressed, classes, kept, squares, lifted, large, small, parts, least = map(int, tally)

@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.classes import DENSE_CELLS, Classes, SensitiveHistogram
 from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
 from sfumato.anonymize.tables.algorithms.full_domain import rules
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import sum_per_group
 from sfumato.compiled import ACCOUNT, kernel
@@ -74,6 +75,7 @@ class Judge:
     def __init__(self, problem: Problem, grouper: Grouper) -> None:
         self._problem = problem
         self._grouper = grouper
+        self.clock = Clock()
         definition = problem.definition
         self.minimum = definition.minimum_size
         self._exact = definition.monotone or (
@@ -138,6 +140,8 @@ class Judge:
                 self._close(verdict, sizes)
             if (verdict.fails == known).all():
                 return verdict
+            if self.clock.late and bar is not None:
+                raise Stopped
             if over.limit(verdict.removed) or over.fails(verdict.fails):
                 verdict.finished = False
                 return verdict

@@ -36,13 +36,13 @@ open node is decided first.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
 from sfumato.anonymize.tables.recoding import FullDomain, SearchRecord
@@ -146,15 +146,16 @@ class Lattice:
 
     def run(self, progress: Progress | None, time_limit: float | None) -> bool:
         """Decide nodes until none is open; return whether all were decided."""
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         try:
             self._decide(tuple(height - 1 for height in self.shape))
+            clock = Clock(time_limit)  # the first node is always decided
+            self.evaluator.watch(clock)
             for turn in count():
                 upward = turn > 0 and self.separable and (self.tags or turn % 2 == 1)
                 node = self._dearest() if upward else self._cheapest()
                 if node is None:
                     return True
-                if time.monotonic() > deadline:
+                if clock.late:
                     return False
                 if turn == 0 or not self.separable:
                     self._bisect(self._chain(node))
@@ -162,7 +163,7 @@ class Lattice:
                     self._decide(node)
                 if progress is not None:
                     self._report(progress)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stopped):
             return False
         raise AssertionError("the search ends by deciding every node")
 

@@ -53,7 +53,7 @@ def freeze(space: Space, judge: Judge) -> Shares:
     queue = [(cost, i) for i, cost in enumerate(_typical(space)[nodes].sum(axis=1))]
     heapq.heapify(queue)
     visits, before, monotone = 0, n, judge.problem.definition.monotone
-    while queue and len(left):
+    while queue and len(left) and not judge.clock.late:
         price, i = heapq.heappop(queue)
         if i % 2 and visits > PATIENCE and len(left) > MANY * n:
             continue  # where most tuples find no company, half of the nodes tell enough

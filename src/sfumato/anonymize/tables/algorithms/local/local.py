@@ -22,16 +22,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.tables.algorithms.bottom_up.verdicts import Judge as Whole
+from sfumato.anonymize.tables.algorithms.clock import running
+from sfumato.anonymize.tables.algorithms.encoding import Encoding
 from sfumato.anonymize.tables.algorithms.local.freeze import freeze
 from sfumato.anonymize.tables.algorithms.local.improve import improve
 from sfumato.anonymize.tables.algorithms.local.judge import Judge
 from sfumato.anonymize.tables.algorithms.local.merge import agglomerate
 from sfumato.anonymize.tables.algorithms.local.space import Shares, Space, summarize, unite
 from sfumato.anonymize.tables.algorithms.local.suppress import relieve, suppression_price, withhold
+from sfumato.anonymize.tables.algorithms.trim import trim
 from sfumato.anonymize.tables.recoding import SUPPRESSED, Local, SearchRecord
 from sfumato.errors import Unsatisfiable
 
 if TYPE_CHECKING:
+    from sfumato.anonymize.tables.algorithms.clock import Clock
     from sfumato.anonymize.tables.algorithms.progress import Progress
     from sfumato.anonymize.tables.problem import Problem
 
@@ -39,24 +44,55 @@ LENDING = 20
 """Rounds of merging in which records are lent; strays find company in the first few."""
 
 
-def recode(problem: Problem, *, progress: Progress | None = None) -> Local:
-    """Return a local recoding that satisfies the problem's definition at little loss."""
-    tell = progress or _silent
+def recode(
+    problem: Problem, *, progress: Progress | None = None, time_limit: float | None = None
+) -> Local:
+    """Return a local recoding that satisfies the problem's definition at little loss.
+
+    Interrupted by Ctrl-C or the time limit it finishes what it has: classes that hold stay, all
+    that is not placed yet becomes one class with those that must take it in.
+    """
     if problem.rows < problem.definition.minimum_size:
         raise _unsatisfiable(problem)
-    space = Space.of(problem)
-    judge = Judge(problem, space)
+    with running(time_limit) as clock:
+        return _recode(problem, progress or _silent, clock)
+
+
+def _recode(problem: Problem, tell: Progress, clock: Clock) -> Local:
+    """Recode the table, or, where it breaks the promise as a whole, the cheapest trimmed one."""
+    encoding = Encoding.of(problem)
+    beginnings = trim(problem, Whole(problem, encoding, clock=clock)) or [problem]
+    best: Local | None = None
+    for trimmed in beginnings:
+        if best is not None and clock.late:
+            break
+        found = _recode_all(problem, trimmed, tell, clock)
+        if best is None or _loss(found) < _loss(best):
+            best = found
+    assert best is not None
+    return best
+
+
+def _loss(found: Local) -> float:
+    return float(str(found.record.facts["loss"]))
+
+
+def _recode_all(problem: Problem, trimmed: Problem, tell: Progress, clock: Clock) -> Local:
+    """Recode what is left of the table; records that were trimmed are suppressed."""
+    space = Space.of(trimmed)
+    judge = Judge(trimmed, space, clock=clock)
     tell(0.0, 1.0, "freezing classes")
-    shares = freeze(space, judge)
+    shares = freeze(space, judge).compact()
     tell(0.3, 1.0, "merging what is left")
     shares = agglomerate(space, judge, shares, lending=LENDING)
     if judge.holds(shares).all():
         tell(0.5, _mean(space, shares), "moving records")
         shares = improve(space, judge, shares)
-        shares = withhold(space, judge, shares, problem.suppression_limit)
+        if not clock.late:
+            shares = withhold(space, judge, shares, trimmed.suppression_limit)
     shares = _settle(space, judge, shares)
     tell(1.0, _mean(space, shares), "done")
-    return _recoding(problem, space, shares)
+    return _recoding(problem, space, shares, stopped=clock.late)
 
 
 def _settle(space: Space, judge: Judge, shares: Shares) -> Shares:
@@ -78,17 +114,17 @@ def _settle(space: Space, judge: Judge, shares: Shares) -> Shares:
         shares = fewer
 
 
-def _recoding(problem: Problem, space: Space, shares: Shares) -> Local:
+def _recoding(problem: Problem, space: Space, shares: Shares, *, stopped: bool) -> Local:
     classes = summarize(space, shares)
     low = problem.table.quasi[classes.rep].astype(np.int64)
-    gone = space.counts - np.bincount(
+    gone = problem.table.counts - np.bincount(
         shares.tuple_, weights=shares.count, minlength=len(space.counts)
     ).astype(np.int64)
     out = np.flatnonzero(gone)
     loss = float(classes.paid.sum() + (suppression_price(problem) * gone).sum())
     record = SearchRecord(
         "local",
-        label="heuristic: freeze, merge, improve",
+        label="heuristic: freeze, merge, improve" + ("; stopped early" if stopped else ""),
         facts={
             "classes": shares.classes,
             "suppressed": int(gone.sum()),
