@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.tables.problem import Problem
 
 
-DEPTHS = 4
+DEPTHS = 7
 """How many ceilings are tried where the whole table does not hold."""
 
 

@@ -5,7 +5,7 @@ On each, the tuples not yet placed are grouped by their generalised values; ever
 that holds is frozen into a class and its tuples are out. A group may cost more than its
 node does on average; then it waits, and the node is visited again when its price has
 come, so that classes are frozen in the order of what they really cost. What is left at
-the end is for `local_merge`. Where the lattice is too large to walk, only some of its
+the end is for `merge`. Where the lattice is too large to walk, only some of its
 nodes are visited.
 """
 

@@ -3,7 +3,7 @@
 Rounds of agglomerative clustering: every class that does not hold finds the classes to
 which joining adds least; the cheapest disjoint pairs are merged; what holds now is at
 rest. Each round at least one pair goes, usually a third of all, so the search for
-neighbours (see `local_index`) runs a few dozen times and never over all pairs.
+neighbours (see `index`) runs a few dozen times and never over all pairs.
 """
 
 # ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels

@@ -1,6 +1,6 @@
 """Transfers that pay: a share goes to a nearer class, or two classes swap shares.
 
-For each share of a class that pays, the nearest classes are looked up (`local_index`)
+For each share of a class that pays, the nearest classes are looked up (`index`)
 within what its removal would save. A move needs a class that can spare the share; a
 swap needs a partner with the same sensitive values, so that no definition on sensitive
 histograms can object. The best proposal of each share is kept in `Proposals`.
