@@ -131,11 +131,11 @@ def test_pieces_cover_everything_once_and_end_with_the_time():
 @pytest.mark.parametrize("name", LOCAL)
 def test_suppression_is_traded_against_loss_where_the_whole_table_breaks_the_promise(name):
     """72 % of one value do not fit recursive (2, 2)-diversity; half may be suppressed."""
-    problem = random_problem(1_000, 3, RecursiveLDiversity(2, 2, "illness"), share=0.28, limit=500)
+    problem = random_problem(600, 3, RecursiveLDiversity(2, 2, "illness"), share=0.28, limit=300)
     found = LOCAL[name](problem)
     recheck(problem, found)
-    assert found.count[found.class_ < 0].sum() <= 500
-    assert found.record.facts["loss"] < (0.55 if name == "local" else 0.8)  # one class of * loses 1
+    assert found.count[found.class_ < 0].sum() <= 300
+    assert found.record.facts["loss"] < (0.7 if name == "local" else 0.85)  # one class of * loses 1
 
 
 def test_large_tables_lose_no_more_than_their_relaxed_partition(monkeypatch):
