@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.diversity import RecursiveLDiversity
 from sfumato.anonymize.loss.measures import separable
 from sfumato.anonymize.tables.algorithms.bottom_up.clustering import cluster

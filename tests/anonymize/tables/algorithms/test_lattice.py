@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato import compiled
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import Definition, KAnonymity
+from sfumato.anonymize.definitions.definition import Definition
 from sfumato.anonymize.definitions.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import DENSE_CELLS, Classes, SensitiveHistogram
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
 from sfumato.anonymize.tables.algorithms.full_domain import rules
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import sum_per_group
@@ -82,10 +82,10 @@ class Judge:
             definition.union_closed and problem.suppression_limit == 0
         )
         self._plain: list[Definition] = []
-        self._together: list[KAnonymity] = []
+        self._together: list[Definition] = []
         self._sensitive: list[Definition] = []
         for part in definition.parts:
-            if isinstance(part, KAnonymity) and part.on:
+            if part.combination:
                 self._together.append(part)
             elif part.sensitive:
                 self._sensitive.append(part)
@@ -178,11 +178,11 @@ class Judge:
         left = np.where(known, 0, grouping.sizes)
         names = self._problem.table.quasi_names
         for part in self._together:
-            attributes = tuple(names.index(name) for name in part.on)
+            attributes = tuple(names.index(name) for name in part.combination)
             groups, found = self._grouper.group(
                 node, grouping.representatives, attributes=attributes
             )
-            short = sum_per_group(groups, left, len(found))[groups] < part.k
+            short = ~part.judge(Classes(sum_per_group(groups, left, len(found))))[groups]
             if self._exact:  # fails in every node below, where fewer agree on the attributes
                 np.copyto(verdict.removed, grouping.sizes, where=short)
             verdict.fails |= short
