@@ -10,6 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ORDER = (
     "tables",
+    "arx_cases",
     "local_recoding",
     "families",
     "noise",

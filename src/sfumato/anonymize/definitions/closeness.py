@@ -21,6 +21,7 @@ of one value that join a class move it away from the table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -160,16 +161,26 @@ def hierarchical_earth_mover(view: SensitiveHistogram, attribute: str) -> NDArra
             f"The hierarchical distance needs a hierarchy for the sensitive attribute "
             f"'{attribute}'; give it one in the schema, or choose the equal or ordered distance."
         )
-    tree = view.hierarchy.over(view.values, attribute) if view.values else view.hierarchy
-    leaves = [tree.codes[value] for value in view.values] if view.values else slice(None)
-    nodes = tree.levels[leaves]
-    root = tree.height - 1
+    nodes = tree_nodes(view.hierarchy, view.values, attribute)
     distance = np.zeros(len(view.counts))
-    if root == 0:
-        return distance
-    differences = view.shares - view.overall
-    for level in range(root):
-        member = np.zeros((differences.shape[1], len(tree.labels[level])))
-        member[np.arange(len(member)), nodes[:, level]] = 1.0
-        distance += np.abs(differences @ member).sum(axis=1)
-    return distance / (2 * root)
+    flow, below = view.shares - view.overall, np.arange(view.counts.shape[1])
+    for level in nodes:
+        # `below` numbers the nodes one level down: their flows are added up, not the leaves' again
+        parents = np.empty(flow.shape[1], dtype=np.int64)
+        parents[below] = level
+        order = np.argsort(parents, kind="stable")
+        found, starts = np.unique(parents[order], return_index=True)
+        if len(found) < flow.shape[1]:
+            flow = np.add.reduceat(flow[:, order], starts, axis=1)
+            below = np.searchsorted(found, level)
+        distance += np.abs(flow).sum(axis=1)
+    return distance / max(2 * len(nodes), 1)
+
+
+@lru_cache(maxsize=32)
+def tree_nodes(tree: Hierarchy, values: tuple[str, ...], attribute: str) -> NDArray[np.int32]:
+    """Return the node of each value on every level below the root, one row per level."""
+    bound = tree.over(values, attribute) if values else tree
+    leaves = [bound.codes[value] for value in values] if values else slice(None)
+    nodes: NDArray[np.int32] = bound.levels[leaves, : bound.height - 1].T
+    return nodes

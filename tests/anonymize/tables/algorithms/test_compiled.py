@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sfumato.anonymize.algorithms import evaluation, grouping
 
 import sfumato as sf
 from sfumato import compiled
+from sfumato.anonymize.tables.algorithms.full_domain import evaluation, grouping, judging, rollup
 from sfumato.compiled import Account
-from sfumato.data import rows, shuffling
+from sfumato.data.tables import permutation, rows
 
 whole = st.integers(0, 40)
 FORMS = ("plain", "compiled")
@@ -82,25 +82,84 @@ def test_keys_are_mixed_radix_numbers(data):
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 2**40)), max_size=40))
 def test_sums_per_group(pairs):
     groups, weights = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    (plain, _), (fast, _) = both(evaluation._summed, groups, weights, 8)
+    (plain, _), (fast, _) = both(rollup.sum_per_group, groups, weights, 8)
     assert same(plain, fast)
     assert plain.tolist() == [sum(w for g, w in pairs if g == i) for i in range(8)]
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=40), st.integers(0, 10))
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=40), st.integers(1, 10))
 def test_classes_and_records_are_counted(pairs, minimum):
     sizes = np.array([size for size, _ in pairs], dtype=np.int64)
     fails = np.array([failing for _, failing in pairs], dtype=np.bool_)
-    (plain, _), (fast, _) = both(evaluation._counted, sizes, fails, minimum)
+    removed = np.where(fails, sizes // 2, 0)
+    (plain, _), (fast, _) = both(evaluation._tally, sizes, fails, removed, minimum)
     assert plain == tuple(map(int, fast))
     assert plain == (
+        sum(s for s, f in pairs if f),
         sum(s > 0 for s, _ in pairs),
         sum(s > 0 and not f for s, f in pairs),
-        sum(s for s, f in pairs if f),
-        sum(s for s, _ in pairs if s < minimum),
-        sum(s * s for s, _ in pairs),
         sum(s * s for s, f in pairs if not f),
+        sum(s * max(s, minimum) for s, _ in pairs),
+        sum(s >= minimum for s, _ in pairs if s > 0),
+        sum(s for s, _ in pairs if s < minimum),
+        sum(s // minimum for s, _ in pairs),
+        sum(s // 2 for s, f in pairs if f),
+    )
+
+
+classes = st.lists(st.dictionaries(st.integers(0, 5), st.integers(1, 9), max_size=6), max_size=12)
+
+
+def histogram_of(found):
+    """Return dictionaries of counts as the arrays of a histogram."""
+    starts = np.cumsum([0, *map(len, found)]).astype(np.int64)
+    values = np.array([v for c in found for v in sorted(c)], dtype=np.int32)
+    counts = np.array([c[v] for c in found for v in sorted(c)], dtype=np.int64)
+    return starts, values, counts
+
+
+@settings(max_examples=60, deadline=None)
+@given(classes, st.data())
+def test_histograms_are_added_up(found, data):
+    groups = data.draw(st.lists(st.integers(0, 3), min_size=len(found), max_size=len(found)))
+    given_groups = np.array(groups, dtype=np.int64)
+    (plain, _), (fast, _) = both(rollup._merge, *histogram_of(found), given_groups, 4, 6)
+    assert same(plain, fast)
+    wanted = [{} for _ in range(4)]
+    for g, c in zip(groups, found, strict=True):
+        for v, n in c.items():
+            wanted[g][v] = wanted[g].get(v, 0) + n
+    assert same(tuple(plain), histogram_of(wanted))
+    dense = rollup.Histogram(*plain).dense(0, 4, 6)
+    assert dense.tolist() == [[c.get(v, 0) for v in range(6)] for c in wanted]
+
+
+@settings(max_examples=40, deadline=None)
+@given(classes, st.data())
+def test_released_records_are_counted_per_value(found, data):
+    gone = data.draw(st.lists(st.booleans(), min_size=len(found), max_size=len(found)))
+    (plain, _), (fast, _) = both(
+        judging._released, *histogram_of(found), np.array(gone, dtype=np.bool_), 6
+    )
+    assert same(plain, fast)
+    left = [c for c, g in zip(found, gone, strict=True) if not g]
+    assert plain.tolist() == [sum(c.get(v, 0) for c in left) for v in range(6)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), max_size=20), st.integers(0, 99))
+def test_what_suppression_adds_is_summed_alike(pairs, seed):
+    generator = np.random.default_rng(seed)
+    gains, quasi = generator.random((2, 3, 4)), generator.integers(0, 4, (5, 2)).astype(np.int32)
+    representatives, records = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    levels = generator.integers(0, 3, 2)
+    (plain, _), (fast, _) = both(
+        evaluation._sum_gains, gains, quasi, levels, representatives, records
+    )
+    assert plain == fast
+    assert plain == pytest.approx(
+        sum(n * sum(gains[a, levels[a], quasi[r, a]] for a in range(2)) for r, n in pairs)
     )
 
 
@@ -109,7 +168,7 @@ def test_classes_and_records_are_counted(pairs, minimum):
 def test_places_are_swapped_with_the_words_that_favour_none(n, drawn):
     words = np.array(drawn, dtype=np.uint64)
     items = np.arange(n, dtype=np.int64)
-    (plain, one), (fast, other) = both(shuffling._swap_down, items, n - 1, words)
+    (plain, one), (fast, other) = both(permutation._swap_down, items, n - 1, words)
     assert plain == fast
     order, position = list(range(n)), n - 1
     for word in drawn:

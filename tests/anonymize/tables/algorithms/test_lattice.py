@@ -6,12 +6,14 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sfumato import compiled
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
 from sfumato.anonymize.definitions.definition import Definition
@@ -121,6 +123,35 @@ def disclosure_rule(delta, s=0):
     return rule
 
 
+def tree_rule(t, s=0):
+    """Earth mover's distance on the tree of illnesses: half a step to a sibling, one else."""
+
+    def rule(rows, everyone, people):
+        p, q = (shares_of(column(x, s), range(3)) for x in (rows, everyone))
+        surplus = [a - b for a, b in zip(p, q, strict=True)]
+        # flu and cold are siblings: what they cannot settle between them comes from ulcer
+        among = min(abs(surplus[0]), abs(surplus[1])) if surplus[0] * surplus[1] < 0 else 0
+        return among / 2 + abs(surplus[2]) <= Fraction(t) + Fraction(1, 10**9)
+
+    return rule
+
+
+def divergence_rule(t, s=0):
+    def rule(rows, everyone, people):
+        p, q = (shares_of(column(x, s), range(3)) for x in (rows, everyone))
+        return sum(a * math.log(a / b) for a, b in zip(p, q, strict=True) if a) <= t + 1e-9
+
+    return rule
+
+
+def basic_likeness_rule(beta, s=0):
+    def rule(rows, everyone, people):
+        p, q = (shares_of(column(x, s), range(3)) for x in (rows, everyone))
+        return all(a / b - 1 <= beta + 1e-9 for a, b in zip(p, q, strict=True) if b)
+
+    return rule
+
+
 def map_rule(k):
     return lambda rows, everyone, people: people >= k
 
@@ -150,6 +181,15 @@ PROMISES = {
     "t-equal": (TCloseness(0.25, "illness"), equal_rule(0.25)),
     "t-ordered": (TCloseness(0.15, "illness", distance="ordered"), ordered_rule(0.15)),
     "beta": (BetaLikeness(0.8, "illness"), likeness_rule(0.8)),
+    "t-hierarchical": (
+        TCloseness(0.3, "illness", distance="hierarchical"),
+        tree_rule(0.3),
+    ),
+    "t-kl and k": (
+        KAnonymity(2) & TCloseness(0.4, "illness", distance="kl"),
+        both(k_rule(2), divergence_rule(0.4)),
+    ),
+    "basic beta": (BetaLikeness(0.7, "illness", enhanced=False), basic_likeness_rule(0.7)),
     "delta": (DeltaDisclosure(1.0, "illness"), disclosure_rule(1.0)),
     "k and t": (
         KAnonymity(2) & TCloseness(0.3, "illness"),
@@ -301,9 +341,15 @@ record = st.tuples(
     others=st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), max_size=12
     ),
+    pays=st.booleans(),
 )
-def test_optimal_equals_brute_force(name, objective, records, limit, others):
+def test_optimal_equals_brute_force(name, objective, records, limit, others, pays):
     promise, rule = PROMISES[name]
+    with patch.object(compiled.ACCOUNT, "worth", lambda _: pays):  # kernels in both their forms
+        check_against_brute_force(promise, rule, objective, records, limit, others)
+
+
+def check_against_brute_force(promise, rule, objective, records, limit, others):
     population = [codes for codes, _ in records] + others
     problem = make_problem(records, promise, limit, objective, population)
     best = brute_force(records, rule, limit, objective, population)

@@ -19,6 +19,7 @@ from sfumato.anonymize.definitions.diversity import (
     RecursiveLDiversity,
 )
 from sfumato.anonymize.definitions.presence import KMap
+from sfumato.anonymize.tables.algorithms.clock import Clock
 from sfumato.anonymize.tables.algorithms.local.index import Queries, build, search
 from sfumato.anonymize.tables.algorithms.local.local import recode
 from sfumato.anonymize.tables.algorithms.local.space import Space, gather, summarize
@@ -403,7 +404,7 @@ def test_the_index_finds_what_comparing_all_pairs_finds():
     everyone = np.arange(shares.classes)
     found, added = search(
         space, classes, build(space, classes, everyone), Queries.of(classes, everyone), np.inf,
-        keep=3,
+        keep=3, clock=Clock(),
     )  # fmt: skip
     for c in everyone:
         merged = [

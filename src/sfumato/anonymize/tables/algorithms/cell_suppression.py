@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from sfumato.anonymize.tables.recoding import Local
 
 
-def suppress_cells(problem: Problem, *, progress: Progress | None = None) -> Local:
+def suppress_cells(
+    problem: Problem, *, progress: Progress | None = None, time_limit: float | None = None
+) -> Local:
     """Return classes in which cells are kept or suppressed, every one of which holds."""
-    flat = cluster(flatten(problem), progress=progress)
+    flat = cluster(flatten(problem), progress=progress, time_limit=time_limit)
     roots = problem.heights - 1
     record = replace(
         flat.record,

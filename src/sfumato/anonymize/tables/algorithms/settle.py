@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.tables.algorithms.clock import Clock
     from sfumato.anonymize.tables.problem import Problem
     from sfumato.anonymize.tables.recoding import SearchRecord
 
@@ -89,23 +90,30 @@ def settle(
     problem: Problem,
     propose: Proposal,
     *,
+    clock: Clock,
     ranges: Sequence[bool] | None = None,
     spends: bool = False,
 ) -> Settled:
     """Let `propose` make classes, and mend them until every class holds.
 
     `spends` says that the proposal uses suppression to save loss; it is then made both with
-    and without, and the better one is kept.
+    and without, and the better one is kept. Once the time is up, the best so far is returned.
     """
     chosen = tuple(ranges) if ranges is not None else (False,) * problem.attributes
     encoding = Encoding.of(problem)
-    settled = _attempt(problem, encoding, propose, chosen, spend=False)
-    if problem.suppression_limit > 0 and (spends or settled is None):
-        spent = _attempt(problem, encoding, propose, chosen, spend=True)
-        if settled is None or (spent is not None and spent.loss() < settled.loss()):
-            settled = spent
-    if settled is not None:
-        return settled
+    best: Settled | None = None
+    judge = Judge(problem, encoding, clock=clock)
+    for trimmed in trim(problem, judge):
+        for spend in (False, True):
+            if spend and not (problem.suppression_limit > 0 and (spends or best is None)):
+                continue
+            if best is not None and judge.clock.late:
+                return best
+            settled = _attempt(problem, trimmed, judge, propose, chosen, spend=spend)
+            if settled is not None and (best is None or settled.loss() < best.loss()):
+                best = settled
+    if best is not None:
+        return best
     raise Unsatisfiable(
         f"No classes of {problem.rows:,} records meet {problem.definition} with at most "
         f"{problem.suppression_limit:,} records suppressed, not even all records in one class. "
@@ -115,7 +123,8 @@ def settle(
 
 def _attempt(
     problem: Problem,
-    encoding: Encoding,
+    trimmed: Problem,
+    judge: Judge,
     propose: Proposal,
     ranges: tuple[bool, ...],
     *,
@@ -126,13 +135,11 @@ def _attempt(
     `spend` lets suppression also save loss; otherwise only what must be suppressed is. It
     need not pay: it moves the reference distribution, and the search is greedy.
     """
-    trimmed = trim(problem, Judge(problem, encoding))
-    if trimmed is None:
-        return None
+    encoding = judge.encoding
     limit = trimmed.suppression_limit if spend else 0
     trimmed = replace(trimmed, suppression_limit=limit)
-    judge = Judge(trimmed, encoding)
-    shares = _mend(judge, propose(trimmed, encoding, judge), ranges, spare=limit)
+    inner = Judge(trimmed, encoding, clock=judge.clock)
+    shares = _mend(inner, propose(trimmed, encoding, inner), ranges, spare=limit)
     if shares is None:
         return None
     shares = _with_suppressed(shares, problem.table.counts - trimmed.table.counts)
@@ -175,7 +182,7 @@ def _released_reference(judge: Judge, kept: Shares) -> Judge:
     problem = judge.problem
     table = problem.table
     if int(kept.count.sum()) == table.rows:
-        return Judge(problem, judge.encoding)
+        return Judge(problem, judge.encoding, clock=judge.clock)
     totals = {}
     for name in problem.definition.sensitive:
         s = table.sensitive_names.index(name)
@@ -184,7 +191,7 @@ def _released_reference(judge: Judge, kept: Shares) -> Judge:
             weights=kept.count,
             minlength=len(table.sensitive_values[s]),
         ).astype(np.int64)
-    return Judge(problem, judge.encoding, totals)
+    return Judge(problem, judge.encoding, totals, judge.clock)
 
 
 def _one_class_per_tuple(encoding: Encoding, shares: Shares, ranges: tuple[bool, ...]) -> Shares:

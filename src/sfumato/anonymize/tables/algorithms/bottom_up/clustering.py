@@ -19,6 +19,7 @@ import numpy as np
 from sfumato.anonymize.tables.algorithms.bottom_up.clusters import Clusters, Shares
 from sfumato.anonymize.tables.algorithms.bottom_up.merge import agglomerate
 from sfumato.anonymize.tables.algorithms.bottom_up.move import PricedClasses, improve
+from sfumato.anonymize.tables.algorithms.clock import running
 from sfumato.anonymize.tables.algorithms.settle import settle
 from sfumato.anonymize.tables.algorithms.top_down.partition import Splitter
 from sfumato.anonymize.tables.recoding import SearchRecord
@@ -35,21 +36,27 @@ LARGE = 60_000
 worth: neighbours are so many and so near that a partition begins as well."""
 
 
-def cluster(problem: Problem, *, progress: Progress | None = None) -> Local:
-    """Return classes clustered by loss, every one of which holds."""
+def cluster(
+    problem: Problem, *, progress: Progress | None = None, time_limit: float | None = None
+) -> Local:
+    """Return classes clustered by loss, every one of which holds.
+
+    Interrupted by Ctrl-C or the time limit it returns the best found so far.
+    """
     say = progress if progress is not None else _nothing
 
     def propose(problem: Problem, encoding: Encoding, judge: Judge) -> Shares:
         say(0.0, 1.0, "partition")
         begun = Splitter(encoding, judge, relaxed=True).split()
-        if problem.table.distinct <= LARGE:
+        if problem.table.distinct <= LARGE and not judge.clock.late:
             say(0.1, 1.0, "growing clusters")
             grown = _grow(problem, encoding, judge)
             begun = min(begun, grown, key=lambda shares: _standing(judge, shares))
         say(0.6, _standing(judge, begun)[1] / problem.rows, "moving members")
         return improve(begun, judge)
 
-    settled = settle(problem, propose, spends=True)
+    with running(time_limit) as clock:
+        settled = settle(problem, propose, clock=clock, spends=True)
     recoding = settled.recoding(
         SearchRecord(
             algorithm="cluster",

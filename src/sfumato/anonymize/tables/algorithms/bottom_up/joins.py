@@ -10,7 +10,7 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.tables.algorithms.bottom_up.clusters import Clusters
+    from sfumato.anonymize.tables.algorithms.bottom_up.clusters import Clusters, State
     from sfumato.anonymize.tables.algorithms.encoding import Tree
 
 
@@ -127,11 +127,7 @@ def join(
     _absorb(clusters, first[whole], second[whole])
     lent = given > 0
     if lent.any():
-        _borrow(
-            state.tuple_, state.count, state.next_, state.used, state.head, state.tail, state.low,
-            state.level, state.size, *clusters.encoding.tree, first[lent], second[lent],
-            given[lent],
-        )  # fmt: skip
+        _borrow(state, clusters.encoding.tree, first[lent], second[lent], given[lent])
         clusters.refresh(np.unique(np.concatenate([first[lent], second[lent]])))
     return np.unique(np.concatenate([first[lent], second[lent], second[whole]]))
 
@@ -191,21 +187,26 @@ def _absorb(clusters: Clusters, first: NDArray[np.int64], second: NDArray[np.int
 
 @njit(cache=True)
 def _borrow(
-    tuple_: NDArray[np.int64], count: NDArray[np.int64], next_: NDArray[np.int64],
-    used: NDArray[np.int64], head: NDArray[np.int64], tail: NDArray[np.int64],
-    low: NDArray[np.int64], level: NDArray[np.int64], size: NDArray[np.int64],
-    leaves: NDArray[np.int32], start: NDArray[np.int64], height: NDArray[np.int64],
-    node: NDArray[np.int32], price: NDArray[np.float64],
-    first: NDArray[np.int64], second: NDArray[np.int64], given: NDArray[np.int64],
-) -> None:  # fmt: skip
+    state: State,
+    tree: Tree,
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    given: NDArray[np.int64],
+) -> None:
     """Move records to each first cluster from the second, members nearest to it first.
 
-    Generalised tuples are left for the caller to recompute.
+    The shares of a cluster are a linked list (`head`, `next_`, `tail`). Nearest is the share that
+    raises the borrower's price least; it is unlinked from the lender and appended to the borrower,
+    or, if it has more records than are needed, split in two. Generalised tuples are left for the
+    caller to recompute.
     """
+    tuple_, count, next_ = state.tuple_, state.count, state.next_
+    head, tail, low, level = state.head, state.tail, state.low, state.level
+    start, height, node = tree.start, tree.height, tree.node
     for i in range(len(first)):
         c, d, need = first[i], second[i], given[i]
-        size[c] += need
-        size[d] -= need
+        state.size[c] += need
+        state.size[d] -= need
         while need > 0:
             chosen, before, cheapest = -1, -1, np.inf
             previous, j = -1, head[d]
@@ -213,11 +214,11 @@ def _borrow(
                 total = 0.0
                 for a in range(low.shape[1]):
                     x = start[a] + low[c, a] * height[a]
-                    y = start[a] + leaves[tuple_[j], a] * height[a]
+                    y = start[a] + tree.leaves[tuple_[j], a] * height[a]
                     h = level[c, a]
                     while node[x + h] != node[y + h]:
                         h += 1
-                    total += price[x + h]
+                    total += tree.price[x + h]
                 if total < cheapest:
                     chosen, before, cheapest = j, previous, total
                 previous, j = j, next_[j]
@@ -225,8 +226,8 @@ def _borrow(
             moved = min(need, count[chosen])
             need -= moved
             if moved < count[chosen]:
-                new = used[0]
-                used[0] += 1
+                new = state.used[0]
+                state.used[0] += 1
                 tuple_[new] = tuple_[chosen]
                 count[new] = moved
                 count[chosen] -= moved

@@ -58,6 +58,9 @@ def agglomerate(clusters: Clusters, judge: Judge, *, spare: int = 0) -> NDArray[
         seekers = np.flatnonzero(state.alive & ~state.holds)
         if not len(seekers) or len(clusters.living) == 1:
             return np.array(dropped, dtype=np.int64)
+        if judge.clock.late:
+            _update(clusters, judge, _lump(clusters, seekers))
+            continue
         best, cost = _propose(clusters, judge, seekers)
         partner, price = _choose(clusters, judge, seekers, best, cost)
         if spare:
@@ -71,6 +74,18 @@ def agglomerate(clusters: Clusters, judge: Judge, *, spare: int = 0) -> NDArray[
         quota = max(int(len(seekers) * SHARE_PER_ROUND), 1)
         touched = join(clusters, seekers[cheapest], partner[cheapest], quota, _lending(judge))
         _update(clusters, judge, touched)
+
+
+def _lump(clusters: Clusters, seekers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Put all that do not hold, and as many that do, together: for when the time is up."""
+    state = clusters.state
+    others = np.flatnonzero(state.alive & state.holds)
+    dearest = others[np.argsort(-state.price[others], kind="stable")][: len(seekers)]
+    together = np.concatenate([seekers, dearest])
+    while (half := len(together) // 2) > 0:  # the first half joins the second, one by one
+        join(clusters, together[:half], together[half : 2 * half], half, 0)
+        together = together[half:]
+    return together
 
 
 def sorted_orders(encoding: Encoding) -> list[NDArray[np.int64]]:

@@ -43,6 +43,8 @@ def improve(shares: Shares, judge: Judge, *, rounds: int = ROUNDS) -> Shares:
     gone = shares.tuple_[out], shares.count[out]
     shares, n = shares.kept().compact()
     for _ in range(rounds if n > 1 else 0):
+        if judge.clock.late:
+            break
         now = PricedClasses(judge, shares, n)
         shares, saved = _round(now, memory)
         shares, n = _merged(shares).compact()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from sfumato.anonymize.tables.algorithms.clock import Clock
 from sfumato.anonymize.tables.algorithms.encoding import describe
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Judge:
     """Judges bags of records for one problem and one reference distribution.
 
     `totals` is the distribution of what is released; without it, of the whole table.
-    `values` is the largest number of values of a sensitive attribute that is judged.
+    `values` is the largest number of values of a sensitive attribute that is judged; `clock` says
+    when to come to an end.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class Judge:
         problem: Problem,
         encoding: Encoding,
         totals: Mapping[str, NDArray[np.int64]] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.problem = problem
+        self.clock = clock or Clock()
         self.encoding = encoding
         self.totals = totals
         values = problem.table.sensitive_values

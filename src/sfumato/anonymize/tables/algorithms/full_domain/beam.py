@@ -160,7 +160,7 @@ class _Beam:
         floors: dict[Node, Node] = {}
         for candidate in beam:
             node, floor = candidate.node, list(candidate.floor)
-            self.evaluator.cells(candidate.floor)
+            self.evaluator.grouping(candidate.floor)
             steps = []
             for a, level in enumerate(node):
                 if level == floor[a]:
@@ -183,9 +183,8 @@ class _Beam:
         """Whether anything below could still beat the best found."""
         if self.best is None or not self.separable:
             return True
-        forced = found.evaluation.forced_saved
-        saved = found.evaluation.saved if self.problem.definition.monotone else forced
-        return self._price(floor) + saved / self.problem.rows < self.best.loss - TIE
+        added = found.evaluation.least_saved / self.problem.rows
+        return self._price(floor) + added < self.best.loss - TIE
 
     def _chosen(self, candidates: list[Candidate]) -> list[Candidate]:
         """Return the next beam: by loss, by price per anonymity, and some that nearly hold."""
@@ -248,7 +247,7 @@ class _Beam:
         self.checked += 1
         limit = self.problem.suppression_limit
         holds = evaluation.suppressed <= limit and evaluation.kept_classes > 0
-        if evaluation.forced > limit or (self.tags and not holds):
+        if evaluation.least > limit or (self.tags and not holds):
             self._doom(node)
             return None
         loss = node_loss(self.problem, evaluation, self._price(node))

@@ -7,15 +7,26 @@ the incumbent is optimal, whatever the order of evaluation was.
 
 What may be concluded from an evaluated node, and why:
 
-* *Price.* Costs never fall with the level and a suppressed cell costs at least as much as a
-  released one, so the price of a node before suppression bounds every node above it.
-* *Failure.* If the definition is monotone, a record whose class fails in a node fails in
-  every node below, where its class is a subset. So more suppressed records than allowed
-  here means more than allowed below (predictive tagging). If nothing may be suppressed,
-  union-closed definitions suffice: a class above is a union of classes that all hold. For any
-  other definition the same holds for the records in classes below its minimum size.
-* *Suppression.* Those same records are also suppressed in every node below, where releasing
-  them would have been cheaper, so what suppressing them adds here is added there as well.
+* *Price.* Costs never fall with the level and a suppressed record costs at least as much as a
+  released one, so the price of a node before suppression bounds every node above it. For sums
+  over cells it is known at once for all nodes. For DM, where a record costs the size of its class,
+  classes only grow on the way up, so the price of an evaluated node bounds all nodes above.
+* *Failure.* Of every class of a node, the nodes below must suppress at least so many records
+  (`removal`; all of them if the definition is monotone and the class fails, or if the class is
+  below the minimum size). More than allowed in sum means that the node and everything below
+  fail. If nothing may be suppressed, union-closed definitions need no more than this: a class
+  above is a union of classes that all hold (predictive tagging).
+* *Suppression.* Suppressing those same records adds to the price here what releasing them would
+  have saved, and in a node below, where releasing them would have been cheaper still, at least
+  as much. So a node is bounded by the highest price known from below plus the highest addition
+  known from above.
+* *Number of classes* (AECS), m being the minimum size. A class released above contains a class of
+  at least m records or is made of smaller ones that have m records together; so at most
+  `large + small/m` of them are released there, and what is suppressed counts as one more.
+  Below, a class of s records falls into at most s/m released ones.
+* *Worth suppressing.* A suppressed record costs what its suppression costs, whatever the node, so
+  a node that suppresses more records than the cheapest of which cost as much as the incumbent
+  cannot beat it. The allowed number shrinks to that as the incumbent improves.
 
 Chains of open nodes are searched by bisection, as in Kohlmayer et al., *Flash: efficient,
 stable and optimal k-anonymity* (2012), to find a first incumbent; after that the dearest
@@ -25,14 +36,15 @@ open node is decided first.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
+from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
 from sfumato.anonymize.tables.recoding import FullDomain, SearchRecord
 from sfumato.errors import Unsatisfiable
 
@@ -98,10 +110,12 @@ class Lattice:
         )
         self.separable = problem.objective in SEPARABLE
         self.base = self._prices()
+        self.added = np.zeros(self.shape)
         self.lower = self.base.copy()
         self.open = np.ones(self.shape, dtype=np.bool_)
         self.best = _Incumbent()
         self.checked = 0
+        self._upto = suppression_prices(problem)
 
     def _prices(self) -> NDArray[np.float64]:
         """Return the price of each node before suppression, where it can be told at once."""
@@ -116,19 +130,32 @@ class Lattice:
         """Return the loss of an evaluated node under the problem's objective."""
         return node_loss(self.problem, node, float(self.base[node.node]))
 
+    def bar(self, node: tuple[int, ...]) -> Bar:
+        """Return what a node must stay within to beat the incumbent."""
+        limit = self.problem.suppression_limit
+        if self.best.evaluation is None:
+            return Bar(limit)
+        spent = (self.best.loss + TIE) * self.problem.rows
+        if self._upto is not None:
+            limit = min(limit, int(np.searchsorted(self._upto, spent, side="right")))
+        if not self.separable:
+            return Bar(limit)
+        return Bar(limit, spent - float(self.base[node]) * self.problem.rows)
+
     # -- the search --------------------------------------------------------------------
 
     def run(self, progress: Progress | None, time_limit: float | None) -> bool:
         """Decide nodes until none is open; return whether all were decided."""
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         try:
             self._decide(tuple(height - 1 for height in self.shape))
+            clock = Clock(time_limit)  # the first node is always decided
+            self.evaluator.watch(clock)
             for turn in count():
                 upward = turn > 0 and self.separable and (self.tags or turn % 2 == 1)
                 node = self._dearest() if upward else self._cheapest()
                 if node is None:
                     return True
-                if time.monotonic() > deadline:
+                if clock.late:
                     return False
                 if turn == 0 or not self.separable:
                     self._bisect(self._chain(node))
@@ -136,7 +163,7 @@ class Lattice:
                     self._decide(node)
                 if progress is not None:
                     self._report(progress)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stopped):
             return False
         raise AssertionError("the search ends by deciding every node")
 
@@ -190,12 +217,13 @@ class Lattice:
         """Evaluate a node unless it is decided; draw every conclusion; return if it holds."""
         if not self.open[node]:
             return bool(self.lower[node] < math.inf)
-        found = self.evaluator.evaluate(node)
+        bar = self.bar(node)
+        found = self.evaluator.evaluate(node, bar)
         self.checked += 1
         self.open[node] = False
         self._bound_above(found)
         holds = self._holds(found)
-        self._bound_below(found, holds)
+        self._bound_below(found, bar, holds)
         if holds:
             loss = self.loss(found)
             if loss < self.best.loss - TIE:
@@ -205,24 +233,30 @@ class Lattice:
     def _bound_above(self, found: Evaluation) -> None:
         if self.separable:
             return
-        n = self.problem.rows
-        bound = found.sum_of_squares / n**2 if self.problem.objective == "DM" else 1 / found.classes
-        above = self.lower[tuple(slice(level, None) for level in found.node)]
-        np.maximum(above, bound, out=above)
+        above = tuple(slice(level, None) for level in found.node)
+        if self.problem.objective == "DM":
+            base = self.base[above]
+            np.maximum(base, found.lifted / self.problem.rows**2, out=base)
+            self._raise(above, base + self.added[above])
+        else:
+            released = found.large + found.small // self.problem.definition.minimum_size
+            self._raise(above, 1 / max(min(released + 1, found.classes), 1))
 
-    def _bound_below(self, found: Evaluation, holds: bool) -> None:
+    def _bound_below(self, found: Evaluation, bar: Bar, holds: bool) -> None:
         below = tuple(slice(0, level + 1) for level in found.node)
-        too_many = found.forced > self.problem.suppression_limit
-        if too_many or (self.tags and not holds):
+        if found.least > bar.limit or (self.tags and not holds and found.finished):
             self.open[below] = False
             self.lower[below] = math.inf
-            return
-        if not self.separable:
-            return
-        saved = found.saved if self.problem.definition.monotone else found.forced_saved
-        if saved > 0:
-            lower = self.lower[below]
-            np.maximum(lower, self.base[below] + saved / self.problem.rows, out=lower)
+        elif self.problem.objective == "AECS":
+            self._raise(below, 1 / (found.parts + 1))
+        elif found.least_saved > 0:
+            added = self.added[below]
+            np.maximum(added, found.least_saved / self.problem.rows, out=added)
+            self._raise(below, self.base[below] + added)
+
+    def _raise(self, where: tuple[slice, ...], bound: float | NDArray[np.float64]) -> None:
+        lower = self.lower[where]
+        np.maximum(lower, bound, out=lower)
 
     def settle(self) -> None:
         """Climb down from the incumbent while nothing is lost: never more than is needed.
@@ -244,6 +278,8 @@ class Lattice:
                     break
 
     def _holds(self, found: Evaluation) -> bool:
+        if not found.finished:
+            return False
         return found.suppressed <= self.problem.suppression_limit and found.kept_classes > 0
 
     def _report(self, progress: Progress) -> None:
@@ -285,6 +321,23 @@ def level_prices(problem: Problem) -> list[NDArray[np.float64]]:
         for a, costs in enumerate(problem.costs)
     ]
     return [n @ costs / problem.rows for n, costs in zip(leaves, problem.costs, strict=True)]
+
+
+def suppression_prices(problem: Problem) -> NDArray[np.float64] | None:
+    """Return what suppressing the 1, 2, … records that are cheapest to suppress costs.
+
+    None where the number of suppressed records does not matter by itself.
+    """
+    if problem.objective == "AECS":
+        return None
+    if problem.objective == "DM":
+        return np.arange(1, problem.rows + 1, dtype=np.float64)
+    table = problem.table
+    price = np.zeros(table.distinct)
+    for a, supp in enumerate(problem.suppressed):
+        price += supp[table.quasi[:, a]]
+    order = np.argsort(price, kind="stable")
+    return np.cumsum(np.repeat(price[order], table.counts[order]))
 
 
 def node_loss(problem: Problem, node: Evaluation, price: float) -> float:

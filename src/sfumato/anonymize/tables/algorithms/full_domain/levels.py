@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.tables.algorithms.clock import Clock
     from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluation
     from sfumato.anonymize.tables.algorithms.progress import Progress
     from sfumato.anonymize.tables.problem import Problem
@@ -35,12 +36,13 @@ def specialize_levels(
     *,
     steps: str,
     target: NDArray[np.int64] | None = None,
+    clock: Clock,
     progress: Progress | None = None,
 ) -> FullDomain:
     """Return one level per attribute, reached from the roots by the given steps."""
     descent = _Descent(problem, steps, target)
     node = descent.start()
-    while (lower := descent.step(node)) is not None:
+    while not clock.late and (lower := descent.step(node)) is not None:
         node = lower
         if progress is not None:
             done = 1 - sum(node) / max(int((problem.heights - 1).sum()), 1)

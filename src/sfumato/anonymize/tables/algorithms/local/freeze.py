@@ -5,7 +5,7 @@ On each, the tuples not yet placed are grouped by their generalised values; ever
 that holds is frozen into a class and its tuples are out. A group may cost more than its
 node does on average; then it waits, and the node is visited again when its price has
 come, so that classes are frozen in the order of what they really cost. What is left at
-the end is for `local_merge`. Where the lattice is too large to walk, only some of its
+the end is for `merge`. Where the lattice is too large to walk, only some of its
 nodes are visited.
 """
 
@@ -53,7 +53,7 @@ def freeze(space: Space, judge: Judge) -> Shares:
     queue = [(cost, i) for i, cost in enumerate(_typical(space)[nodes].sum(axis=1))]
     heapq.heapify(queue)
     visits, before, monotone = 0, n, judge.problem.definition.monotone
-    while queue and len(left):
+    while queue and len(left) and not judge.clock.late:
         price, i = heapq.heappop(queue)
         if i % 2 and visits > PATIENCE and len(left) > MANY * n:
             continue  # where most tuples find no company, half of the nodes tell enough

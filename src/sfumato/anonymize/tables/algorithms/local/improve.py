@@ -48,6 +48,8 @@ def _descend(space: Space, judge: Judge, state: State, swaps: int, rounds: int) 
     active = np.ones(state.shares.classes, dtype=np.bool_)
     paid = np.inf
     for _ in range(rounds):
+        if judge.clock.late:
+            break
         _look(space, judge, state, active, swaps, proposals)
         chosen, transfers = disjoint(state.shares, proposals)
         if not len(chosen):
@@ -79,7 +81,7 @@ def _look(
     held = held_back(judge, shares, classes, active)
     minimum = judge.problem.definition.minimum_size
     offer = Offer(space, shares, classes, without, gain, held, judge.kinds, minimum)
-    propose(offer, active, swaps, proposals)
+    propose(offer, active, swaps, proposals, judge.clock)
     proposals.settle(judge, shares, active)
 
 

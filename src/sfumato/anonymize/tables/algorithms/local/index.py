@@ -15,8 +15,7 @@ as in a k-d tree; Bentley 1975).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -26,14 +25,23 @@ from sfumato.anonymize.tables.algorithms.local.space import INNER, OUTER
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.tables.algorithms.clock import Clock
     from sfumato.anonymize.tables.algorithms.local.space import Space, Summary
 
 LEAF_SIZE = 4
 """Cells of at most this many classes are not split."""
 
+WORK = 1_600_000
+"""How long a query looks before it is content with the nearest found. It is compared with at most
+WORK / columns² classes and cells: two thousand with eight attributes of three or four levels, where
+bounds end nearly every search long before, and two hundred with thirty attributes, where no bound
+excludes much and a comparison costs four times as much."""
 
-@dataclass(frozen=True, eq=False)
-class Index:
+FEWEST = 64
+"""Classes and cells a query is always compared with."""
+
+
+class Index(NamedTuple):
     """The tree: `items` in order; per cell its range of items or of children."""
 
     items: NDArray[np.int64]
@@ -46,8 +54,7 @@ class Index:
     least: NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Queries:
+class Queries(NamedTuple):
     """Classes, or shares taken as classes, that look for company; `skip` is not offered."""
 
     rep: NDArray[np.int64]
@@ -69,20 +76,24 @@ def search(
     radius: NDArray[np.float64] | float,
     *,
     keep: int,
+    clock: Clock,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the classes to which each query adds least, nearest first, and how much.
 
     Added is what both pay as one less what the class pays alone; only what stays below the
-    radius counts, and places without a find hold −1.
+    radius counts, and places without a find hold −1. Queries whose turn comes after the time is
+    up find nothing. A query compares itself with some `WORK`, the most promising
+    cells first: with many attributes no bound excludes much, and the nearest are met early.
     """
     n = len(queries.rep)
-    found, added = np.empty((n, keep), dtype=np.int64), np.empty((n, keep))
-    _search(
-        space.start, space.node, classes.rep, classes.level, classes.sums, classes.paid,
-        index.items, index.low, index.high, index.child, index.children, index.rep, index.level,
-        index.least, queries.rep, queries.level, queries.sums, queries.skip,
-        np.broadcast_to(radius, n).astype(np.float64), found, added,
-    )  # fmt: skip
+    radii = np.broadcast_to(radius, n).astype(np.float64)
+    found = np.full((n, keep), -1, dtype=np.int64)
+    added = np.repeat(radii[:, None], keep, axis=1)
+    for some in clock.pieces(n):
+        asked = Queries(
+            queries.rep[some], queries.level[some], queries.sums[some], queries.skip[some]
+        )
+        _search(space.start, space.node, classes, index, asked, found[some], added[some])
     return found, added
 
 
@@ -242,12 +253,11 @@ def _insert(found, added, cost, item):  # type: ignore[no-untyped-def]
 
 
 @njit(**INNER)
-def _open(start, node, child, children, x_rep, x_level, x_least,  # type: ignore[no-untyped-def]
-          q_rep, q_level, q_sums, x, limit, stack, bounds, depth):  # fmt: skip
+def _open(start, node, index, rep, level, sums, x, limit, stack, bounds, depth):  # type: ignore[no-untyped-def]
     """Push the children of a cell that may hold something nearer, the most promising last."""
     base, best = depth, depth
-    for y in range(child[x], child[x] + children[x]):
-        bound = _bound(start, node, q_rep, q_level, q_sums, x_rep[y], x_level[y], x_least[y])
+    for y in range(index.child[x], index.child[x] + index.children[x]):
+        bound = _bound(start, node, rep, level, sums, index.rep[y], index.level[y], index.least[y])
         if bound < limit:
             stack[depth], bounds[depth] = y, bound
             if bound < bounds[best]:
@@ -260,28 +270,33 @@ def _open(start, node, child, children, x_rep, x_level, x_least,  # type: ignore
 
 
 @njit(**OUTER)
-def _search(start, node, c_rep, c_level, c_sums, c_paid,  # type: ignore[no-untyped-def]
-            items, low, high, child, children, x_rep, x_level, x_least,
-            q_rep, q_level, q_sums, skip, radius, found, added):  # fmt: skip
-    stack, bounds = np.empty(len(low), dtype=np.int64), np.empty(len(low))
+def _search(start, node, classes, index, queries, found, added):  # type: ignore[no-untyped-def]
+    """Fill in `found` and `added`, which hold −1 and the radius, row by row.
+
+    Cells wait on a stack with their bounds. A cell is opened only if its bound is below the
+    worst find so far, and children are pushed so that the most promising comes off first. So
+    what is passed over cannot be nearer than what is kept, unless `most` ended the search.
+    """
+    stack, bounds = np.empty(len(index.low), dtype=np.int64), np.empty(len(index.low))
     last = found.shape[1] - 1
-    for i in range(len(q_rep)):
-        for k in range(last + 1):
-            found[i, k], added[i, k] = -1, radius[i]
-        stack[0], bounds[0], depth = 0, 0.0, 1
-        while depth > 0:
+    most = max(WORK // node.shape[1] ** 2, FEWEST)
+    for i in range(len(queries.rep)):
+        rep, level, sums = queries.rep[i], queries.level[i], queries.sums[i]
+        stack[0], bounds[0], depth, compared = 0, 0.0, 1, 0
+        while depth > 0 and compared < most:
             depth -= 1
             x = stack[depth]
             if bounds[depth] >= added[i, last]:
                 continue
-            if children[x] > 0:
-                depth = _open(start, node, child, children, x_rep, x_level, x_least,
-                              q_rep[i], q_level[i], q_sums[i], x, added[i, last],
+            if index.children[x] > 0:
+                depth = _open(start, node, index, rep, level, sums, x, added[i, last],
                               stack, bounds, depth)  # fmt: skip
+                compared += 1
                 continue
-            for c in items[low[x] : high[x]]:
-                if c != skip[i]:
-                    cost = _joined(start, node, q_rep[i], q_level[i], q_sums[i],
-                                  c_rep[c], c_level[c], c_sums[c]) - c_paid[c]  # fmt: skip
+            for c in index.items[index.low[x] : index.high[x]]:
+                if c != queries.skip[i]:
+                    compared += 1
+                    cost = _joined(start, node, rep, level, sums, classes.rep[c],
+                                   classes.level[c], classes.sums[c]) - classes.paid[c]  # fmt: skip
                     if cost < added[i, last]:
                         _insert(found[i], added[i], cost, c)

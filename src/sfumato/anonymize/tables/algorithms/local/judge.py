@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.anonymize.definitions.classes import Classes
+from sfumato.anonymize.tables.algorithms.clock import Clock
 from sfumato.anonymize.tables.algorithms.local.space import gather, summarize
 
 DENSE_CELLS = 4_000_000
@@ -27,26 +28,28 @@ if TYPE_CHECKING:
 class Judge:
     """The problem's definition, asked about shares; `totals` is the released reference.
 
-    `people` remembers how many people of the population fit a generalised tuple.
+    `people` remembers how many people of the population fit a generalised tuple; `clock` says
+    when to come to an end.
     """
 
     problem: Problem
     space: Space
     totals: Mapping[str, NDArray[np.int64]] | None = None
     people: dict[bytes, int] = field(default_factory=dict)
+    clock: Clock = field(default_factory=Clock)
 
     def released(self, shares: Shares) -> Judge:
         """Return the judge whose reference distribution is that of the given shares."""
         table = self.problem.table
         if int(shares.count.sum()) == self.problem.rows:
-            return Judge(self.problem, self.space, None, self.people)
+            return replace(self, totals=None)
         totals = {}
         for name in self.problem.definition.sensitive:
             s = table.sensitive_names.index(name)
             values = table.sensitive[shares.tuple_, s]
             cells = len(table.sensitive_values[s])
             totals[name] = np.bincount(values, shares.count, minlength=cells).astype(np.int64)
-        return Judge(self.problem, self.space, totals, self.people)
+        return replace(self, totals=totals)
 
     def holds(self, shares: Shares) -> NDArray[np.bool_]:
         """Return for each class whether the definition holds; an empty class does."""

@@ -1,6 +1,6 @@
 """Transfers that pay: a share goes to a nearer class, or two classes swap shares.
 
-For each share of a class that pays, the nearest classes are looked up (`local_index`)
+For each share of a class that pays, the nearest classes are looked up (`index`)
 within what its removal would save. A move needs a class that can spare the share; a
 swap needs a partner with the same sensitive values, so that no definition on sensitive
 histograms can object. The best proposal of each share is kept in `Proposals`.
@@ -23,6 +23,7 @@ from sfumato.anonymize.tables.algorithms.local.space import INNER, OUTER
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.tables.algorithms.clock import Clock
     from sfumato.anonymize.tables.algorithms.local.judge import Judge
     from sfumato.anonymize.tables.algorithms.local.space import Shares, Space, Summary
 
@@ -92,7 +93,9 @@ class Offer:
     minimum: int
 
 
-def propose(offer: Offer, active: NDArray[np.bool_], swaps: int, proposals: Proposals) -> None:
+def propose(
+    offer: Offer, active: NDArray[np.bool_], swaps: int, proposals: Proposals, clock: Clock
+) -> None:
     """Fill in the transfers of every share of the active classes; `swaps` neighbours deep."""
     space, shares, classes = offer.space, offer.shares, offer.classes
     class_ = shares.class_
@@ -118,7 +121,7 @@ def propose(offer: Offer, active: NDArray[np.bool_], swaps: int, proposals: Prop
     options = proposals.options.shape[1]
     found, added = search(
         space, classes, index, queries, saved * (REACH if swaps else 1.0),
-        keep=max(options, swaps),
+        keep=max(options, swaps), clock=clock,
     )  # fmt: skip
     gains = saved[:, None] - added[:, :options]
     open_ = (found[:, :options] >= 0) & (gains > EPSILON) & (free > 0)[:, None]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -105,8 +105,7 @@ class Shares:
         return self.take(np.flatnonzero(self.width))
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
+class Summary(NamedTuple):
     """What the kernels know of each class; an empty one has representative −1."""
 
     rep: NDArray[np.int64]

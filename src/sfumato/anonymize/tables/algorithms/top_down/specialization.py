@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from sfumato.anonymize.tables.algorithms.clock import running
 from sfumato.anonymize.tables.algorithms.encoding import describe
 from sfumato.anonymize.tables.algorithms.full_domain.levels import specialize_levels
 from sfumato.anonymize.tables.algorithms.settle import settle
@@ -51,23 +52,29 @@ def specialize(
     steps: Steps = "loss",
     target: str | None = None,
     progress: Progress | None = None,
+    time_limit: float | None = None,
 ) -> Recoding:
     """Return the most special recoding reached from the roots that holds.
 
     `target` names the sensitive attribute that information gain is about; by default the
-    first that the promise names.
+    first that the promise names. Interrupted by Ctrl-C or the time limit, the descent ends where
+    it is.
     """
     _check("scope", scope, get_args(Scope))
     _check("steps", steps, get_args(Steps))
     column = _target(problem, target) if steps == "information-gain" else None
     if scope == "full-domain":
-        return specialize_levels(problem, steps=steps, target=column, progress=progress)
+        with running(time_limit) as clock:
+            return specialize_levels(
+                problem, steps=steps, target=column, progress=progress, clock=clock
+            )
 
     def propose(problem: Problem, encoding: Encoding, judge: Judge) -> Shares:
         preference = _preference(problem, encoding, steps, column)
         return Splitter(encoding, judge, preference=preference).split()
 
-    settled = settle(problem, propose)
+    with running(time_limit) as clock:
+        settled = settle(problem, propose, clock=clock)
     recoding = settled.recoding(
         SearchRecord(
             algorithm="topdown",

@@ -1,0 +1,223 @@
+"""How many records every node below must suppress, for definitions that are union-closed.
+
+Let `C` be a class of a node. In any node below, `C` falls apart into classes of which some are
+released. All of these hold, so their union `S` ⊆ `C` holds too, or is empty. So at least
+`r(C) = |C| − max{|S| : S ⊆ C holds}` records of `C` are suppressed below, whatever the node, and
+the sum over the classes bounds what every node below suppresses. Where a definition compares with
+the released table, S holds against a reference that may have moved; it then holds against the
+widened one (`rules`). Of a conjunction each part bounds alone.
+
+The largest `S`, as a vector s ≤ c of counts with sum w, c the counts of `C`:
+
+* *Entropy.* Among the vectors with given w ≤ |C|, cutting off the highest counts, s = min(c, h),
+  is majorised by every other, and entropy is Schur-concave. Entropy falls as h grows, so the
+  largest h is found by bisection.
+* *Recursive.* If s holds and h is its largest count, min(c, h) has the same top, no smaller
+  tail and no fewer records. With the tail concave in h and 0 at 0, `h − c·tail(h)` is convex and 0
+  at 0, so it is negative up to some h: bisection again.
+* *Equal distance* t. The least possible Σ (s − w·q)⁺ is w − Σ min(c, w·q) (fill up to w·q first),
+  so s exists only if Σ min(c(v), w·q(v)) ≥ (1 − t)·w.
+* *Hierarchical.* The same for each level of the tree; the sum over H levels of what each must at
+  least exceed is at most H·t·w, so Σ_levels Σ_nodes min(c(node), w·q(node)) ≥ H·(1 − t)·w.
+* *Ordered.* Of the first i values s has at most C_i and at least w − (|C| − C_i) records, so the
+  i-th summand, times w, is at least max(0, w·Q_i − C_i, w·(1 − Q_i) − (|C| − C_i)). Values may
+  vanish from the release, and with them summands: the sum over values that are sure to stay is at
+  most that over all that are left, hence at most (m − 1)·t for the m values of the whole table; and
+  each Q_i moves by at most L/n, which for at most m − 1 summands (the last of m is 0) makes
+  (m − 1)·(t + L/n)·w in all.
+* *Likeness, disclosure.* s(v) ≤ cap(v)·w for every v, so w ≤ Σ min(c(v), cap(v)·w).
+
+The last four say G(w) ≥ 0 for a concave, piecewise linear G with G(0) = 0, so they hold up to
+some w. Newton's method from the right never passes it, because a tangent lies above G: every
+iterate bounds |S|, and a few are enough.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from sfumato.anonymize.tables.algorithms.full_domain.rules import (
+    DISCLOSURE,
+    DISTINCT,
+    ENTROPY,
+    EQUAL,
+    HIERARCHICAL,
+    KL,
+    ORDERED,
+    RECURSIVE,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.tables.algorithms.full_domain.rollup import Histogram
+    from sfumato.anonymize.tables.algorithms.full_domain.rules import Rule, Widened
+
+# ruff: noqa: ANN001, ANN202 - the types of compiled functions are those of their callers
+
+_STEPS = 12
+"""Newton's steps per class; each is a bound, more make it sharper."""
+
+_CRUMB = 1e-7
+_LAST_BITS = 1e-14
+"""Slack of bounds for the rounding of sums of shares, and of one product."""
+
+
+def raise_removed(
+    rule: Rule,
+    widened: Widened,
+    histogram: Histogram,
+    sizes: NDArray[np.int64],
+    which: NDArray[np.bool_],
+    removed: NDArray[np.int64],
+) -> None:
+    """Raise `removed[c]`, records of class `c` every node below suppresses, by what a rule says.
+
+    `which` names the classes to look at: those that fail the rule now. (One that holds is its own
+    largest S.)
+    """
+    _raise(rule, widened, histogram, sizes, which, removed)
+
+
+@njit(cache=True)
+def _raise(rule, widened, histogram, sizes, which, removed):  # type: ignore[no-untyped-def]
+    scratch = np.zeros(max(len(widened.shares), widened.branches.shape[1]), dtype=np.int64)
+    for c in range(len(sizes)):
+        if not which[c] or removed[c] == sizes[c]:
+            continue
+        begin, end = histogram.starts[c], histogram.starts[c + 1]
+        values, counts = histogram.values[begin:end], histogram.counts[begin:end]
+        kept = _largest(rule, widened, values, counts, sizes[c], scratch)
+        removed[c] = max(removed[c], sizes[c] - np.int64(np.floor(kept + _CRUMB * sizes[c] + 1e-6)))
+
+
+@njit(cache=True)
+def _largest(rule, widened, values, counts, size, scratch):  # type: ignore[no-untyped-def]
+    """Return a number of records that no part of the class which holds exceeds."""
+    if rule.kind == DISTINCT:
+        return 0.0
+    if rule.kind in (ENTROPY, RECURSIVE):
+        return _cut_off(rule, counts)
+    if rule.kind == DISCLOSURE and _lacks(widened, values):
+        return 0.0
+    kept = float(size)
+    for _ in range(_STEPS):
+        if rule.kind == HIERARCHICAL:
+            constant, slope = _tree_line(rule, widened, values, counts, kept, scratch)
+        elif rule.kind == ORDERED:
+            constant, slope = _ordered_line(widened, values, counts, size, kept, scratch)
+        else:
+            constant, slope = _share_line(rule, widened, values, counts, kept)
+        # G(w) = constant + slope·w near w = kept, and G is at most this line everywhere.
+        if constant + slope * kept >= 0 or slope >= 0:
+            return kept
+        below = constant / -slope
+        if below > kept - 0.5:
+            return below
+        kept = below
+    return kept
+
+
+@njit(cache=True)
+def _cut_off(rule, counts):  # type: ignore[no-untyped-def]
+    """Return the sum of min(counts, h) for the largest h that holds."""
+    ranked = np.sort(counts)
+    low, high = 0, ranked[-1] if len(ranked) else 0
+    while low < high:
+        h = (low + high + 1) // 2
+        if _holds_cut(rule, ranked, h):
+            low = h
+        else:
+            high = h - 1
+    return float(np.minimum(ranked, low).sum())
+
+
+@njit(cache=True)
+def _holds_cut(rule, ranked, h):  # type: ignore[no-untyped-def]
+    """Whether counts cut off at `h` hold; `ranked` rises."""
+    if rule.kind == RECURSIVE:
+        tail = 0
+        for j in range(len(ranked) - rule.l + 1):
+            tail += min(ranked[j], h)
+        return min(ranked[-1], h) < rule.bound * tail * (1 + _LAST_BITS)
+    total = 0
+    for j in range(len(ranked)):
+        total += min(ranked[j], h)
+    entropy = 0.0
+    for j in range(len(ranked)):
+        share = min(ranked[j], h) / total
+        entropy -= share * np.log(share)
+    return entropy >= rule.bound - _CRUMB
+
+
+@njit(cache=True)
+def _lacks(widened, values):  # type: ignore[no-untyped-def]
+    """Whether the class lacks a value that is sure to be released."""
+    there = 0
+    for j in range(len(values)):
+        there += widened.stays[values[j]]
+    return there < widened.stays.sum()
+
+
+@njit(cache=True)
+def _share_line(rule, widened, values, counts, kept):  # type: ignore[no-untyped-def]
+    """Return the tangent of Σ min(c, cap·w) − whole·w: q and 1 − t, or likeness' caps and 1."""
+    metric = rule.kind in (EQUAL, KL)
+    constant = 0.0
+    slope = widened.distance - 1.0 if metric else -1.0
+    for j in range(len(values)):
+        cap = widened.shares[values[j]] if metric else widened.caps[values[j]]
+        if counts[j] < cap * kept:
+            constant += counts[j]
+        else:
+            slope += cap
+    return constant, slope
+
+
+@njit(cache=True)
+def _tree_line(rule, widened, values, counts, kept, held):  # type: ignore[no-untyped-def]
+    """Return the tangent of Σ_levels Σ_nodes min(c, w·q) − H·(1 − t)·w."""
+    levels = rule.nodes.shape[0]
+    constant, slope = 0.0, levels * (widened.distance - 1.0)
+    for h in range(levels):
+        for j in range(len(values)):
+            held[rule.nodes[h, values[j]]] += counts[j]
+        for j in range(len(values)):
+            node = rule.nodes[h, values[j]]
+            if held[node] == 0:
+                continue
+            if held[node] < widened.branches[h, node] * kept:
+                constant += held[node]
+            else:
+                slope += widened.branches[h, node]
+            held[node] = 0
+    return constant, slope
+
+
+@njit(cache=True)
+def _ordered_line(widened, values, counts, size, kept, held):  # type: ignore[no-untyped-def]
+    """Return the tangent of (m − 1)·t·w − Σ max(0, w·Q − C, w·(1 − Q) − (size − C))."""
+    for j in range(len(values)):
+        held[values[j]] = counts[j]
+    m = 0
+    for v in range(len(widened.shares)):
+        m += widened.shares[v] > 0
+    constant, slope = 0.0, (m - 1) * widened.distance
+    upto, share = 0, 0.0
+    for v in range(len(widened.shares)):
+        upto += held[v]
+        share += widened.shares[v]
+        if not widened.stays[v]:
+            continue
+        if kept * share - upto > 0:
+            constant += upto
+            slope -= share
+        elif kept * (1 - share) - (size - upto) > 0:
+            constant += size - upto
+            slope -= 1 - share
+    for j in range(len(values)):
+        held[values[j]] = 0
+    return constant, slope
