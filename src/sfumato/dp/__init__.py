@@ -14,6 +14,7 @@ _HOME = {
     "Ask": "planning",
     "BOUNDED": "neighbours",
     "Calibration": "calibration",
+    "Column": "publish.synthesis.columns",
     "Count": "queries.tables",
     "Counts": "queries.grouped",
     "Customer": "neighbours",
@@ -102,6 +103,7 @@ _HOME = {
     "randomized_response": "mechanisms.releases",
     "report_noisy_max": "mechanisms.releases",
     "sensitivity": "queries.base",
+    "synthesize": "publish.synthesis.tables",
     "top1": "mechanisms.releases",
     "trade_off_of": "tradeoff",
 }

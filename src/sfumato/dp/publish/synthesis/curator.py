@@ -46,7 +46,7 @@ GRAIN = 1 << 10
 class Records(Protocol):
     """Rows of codes, read in pieces, as often as needed; each unit owns few enough of them."""
 
-    def pieces(self) -> Iterator[NDArray[np.uint32]]:
+    def pieces(self) -> Iterator[NDArray[Any]]:
         """Give the rows as arrays with one line per column."""
 
 
@@ -54,9 +54,9 @@ class Records(Protocol):
 class CodeArray:
     """Rows of codes in memory, one line per column."""
 
-    codes: NDArray[np.uint32]
+    codes: NDArray[Any]
 
-    def pieces(self) -> Iterator[NDArray[np.uint32]]:
+    def pieces(self) -> Iterator[NDArray[Any]]:
         """Give all rows at once."""
         yield self.codes
 
@@ -207,10 +207,8 @@ class Curator:
 
 
 def _count_ones(records: Records, domain: Domain) -> list[NDArray[np.int64]]:
-    from sfumato.dp.publish.synthesis import kernels  # noqa: PLC0415 - compiled code loads on use
-
     ones = [np.zeros(size, dtype=np.int64) for size in domain.sizes]
     for piece in records.pieces():
         for column, out in zip(piece, ones, strict=True):
-            kernels.count_codes(column, out)
+            out += np.bincount(column, minlength=out.size)
     return ones

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from sfumato.dp.publish.synthesis.rules import Mask
 
 
+_WORK = 22_000_000  # particles times pairs of columns that a round looks at, at most
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """Constants of a synthesis; none of them needs tuning per data set, and none may see data."""
@@ -60,6 +63,12 @@ class Settings:
     most_particles: int = 100_000
     target_weight: int = 3
     last_sweeps: int = 15
+
+    def particles(self, total: float, columns: int) -> int:
+        """How large the cloud is: fewer particles where there are many pairs of columns."""
+        pairs = max(1, columns * (columns - 1) // 2)
+        most = max(20_000, min(self.most_particles, _WORK // pairs))
+        return max(64, min(round(total), most))
 
 
 class Source(Protocol):
@@ -103,13 +112,18 @@ class Fit:
 
     def sample(self, count: int | None = None, source: Stream | None = None) -> NDArray[np.uint32]:
         """Draw records as codes, one line per column; as many as there are by estimate."""
-        source = source or stream()
+        return self.refine(self.draw(count, source), source)
+
+    def draw(self, count: int | None = None, source: Stream | None = None) -> NDArray[np.uint8]:
+        """Draw records as atoms, in random order."""
         count = max(1, round(self.total)) if count is None else count
-        atoms = self.cloud.sample(count)
-        codes = np.empty(atoms.shape, dtype=np.uint32)
-        for i, column in enumerate(self.smooth):
-            codes[i] = refine(column, atoms[i], source)
-        return np.ascontiguousarray(codes[:, permutation(count, source=source)])
+        order = permutation(count, source=source or stream())
+        return np.ascontiguousarray(self.cloud.sample(count)[:, order])
+
+    def refine(self, atoms: NDArray[np.uint8], source: Stream | None = None) -> NDArray[np.uint32]:
+        """Draw a code inside each atom."""
+        source = source or stream()
+        return np.stack([refine(column, own, source) for column, own in zip(self.smooth, atoms, strict=True)])  # fmt: skip  # noqa: E501
 
 
 def refine(column: Smooth, atoms: NDArray[np.uint8], source: Stream) -> NDArray[np.uint32]:
@@ -142,7 +156,7 @@ def fit(
     total = estimate_total(noisy)
     columns = smooth_all(domain, noisy, total, most=settings.atoms, depth=settings.depth)
     grouping = group(columns)
-    count = max(64, min(round(total), settings.most_particles))
+    count = settings.particles(total, len(domain))
     chosen = masks(columns) if masks is not None else ()
     cloud = Cloud.start(columns, grouping, total, count, source, chosen)
     prices = [y.price for y in noisy]

@@ -1,7 +1,7 @@
 """Compiled loops of the synthesis: counting pairs, scoring, raking, Gibbs sweeps.
 
-Contract: integers of the data go in only through :func:`count_codes`, :func:`count_pairs` and
-:func:`score_candidates`, which the curator alone calls. All other kernels work on particles, that
+Contract: numbers of the data go in only through :func:`count_pairs` and :func:`score_candidates`,
+which the curator alone calls. All other kernels work on particles, that
 is on what was released. Arrays, throughout:
 
     X[i, k]      atom of particle (or row) k in column i
@@ -20,18 +20,10 @@ from numba import njit
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Atoms = npt.NDArray[np.uint8]
-Codes = npt.NDArray[np.uint32]
 Cells = npt.NDArray[np.uint16]
 
 _BLOCK = 8192  # rows counted at a time, so that their atoms stay in the cache
 _LANES = 4  # copies of a table that take turns, so that no addition waits for the last one
-
-
-@njit(cache=True)
-def count_codes(column: Codes, out: Integers) -> None:
-    """Count each code of one column."""
-    for k in range(column.size):
-        out[column[k]] += 1
 
 
 @njit(cache=True)
@@ -125,7 +117,7 @@ def place_cells(first: Atoms, second: Atoms, rows: Atoms, columns: Atoms, width:
 
 @njit(cache=True)
 def rake(
-    cells: Cells, w: Floats, offsets: Integers, y: Floats, strength: Floats, theta: Floats, order: Integers, shares: Floats  # fmt: skip  # noqa: E501
+    cells: Cells, w: Floats, offsets: Integers, y: Floats, strength: Floats, theta: Floats, order: Integers, lanes: Floats  # fmt: skip  # noqa: E501
 ) -> None:
     """Take one exact coordinate step of the penalised raking problem per measurement in ``order``.
 
@@ -134,15 +126,20 @@ def rake(
     θ + x + λ(μ·e^x − y) = 0 for each cell by Newton's method and multiplies its weights by e^x.
     """
     n = w.size
+    whole = n - n % _LANES
     for r in order:
         at = offsets[r]
         size = offsets[r + 1] - at
-        shares[:size] = 0.0
-        for k in range(n):
-            shares[cells[r, k]] += w[k]
+        lanes[:, :size] = 0.0
+        for k in range(0, whole, _LANES):
+            for lane in range(_LANES):
+                lanes[lane, cells[r, k + lane]] += w[k + lane]
+        for k in range(whole, n):
+            lanes[0, cells[r, k]] += w[k]
+        shares = lanes[0]
         total = 0.0
         for c in range(size):
-            mu = shares[c]
+            mu = lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c]
             x = 0.0
             if mu > 0:
                 x = _multiplier(mu, y[at + c], strength[at + c], theta[at + c])

@@ -143,7 +143,7 @@ class Cloud:
         self._theta = np.append(self._theta, np.zeros(size))
         self._shares = np.append(self._shares, measurement.shares.ravel())
         self._strength = self._strengths()
-        self._room = np.empty(int(np.diff(self._offsets).max()))
+        self._lanes = np.empty((4, int(np.diff(self._offsets).max())))
         return r
 
     def _place(self, r: int) -> None:
@@ -179,7 +179,7 @@ class Cloud:
         """Rake to measurements in this order."""
         kernels.rake(
             self._cells, self.weights, self._offsets, self._shares, self._strength, self._theta,
-            order, self._room,
+            order, self._lanes,
         )  # fmt: skip
         self.weights /= self.weights.sum()
 

@@ -1,0 +1,247 @@
+"""Synthetic tables: ``sf.dp.synthesize(people, epsilon=…, delta=…)``.
+
+Promise: (ε, δ)-differential privacy, ρ-zCDP or pure ε, for the neighbours that are named. Proof:
+domains are declared, or found for a price (:mod:`.searching`); coding keeps at most m rows of each
+unit and codes each by itself (:mod:`.table_codec`); exact tables of codes are read by the curator
+alone, whose book adds up to the budget (:mod:`.curator`); all else is post-processing.
+
+Nothing that compares synthetic with real rows is part of the result: such a number would be a
+release of its own. ``measurements`` compare with the noisy tables, which are released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.data.tables.sources import read
+from sfumato.data.wording import did_you_mean, listed
+from sfumato.dp.mechanisms import parameters
+from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Row, Unit
+from sfumato.dp.noise import stream
+from sfumato.dp.noise.uniform import below
+from sfumato.dp.publish.synthesis.budget import read_budget
+from sfumato.dp.publish.synthesis.columns import Column, coder_of
+from sfumato.dp.publish.synthesis.curator import Charge, Curator
+from sfumato.dp.publish.synthesis.currencies import Contribution
+from sfumato.dp.publish.synthesis.domain import Domain
+from sfumato.dp.publish.synthesis.engine import Settings, fit
+from sfumato.dp.publish.synthesis.found import find_domains
+from sfumato.dp.publish.synthesis.row_rules import judge, masks_of, read_rules
+from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRecords
+from sfumato.errors import ParameterError, Unsatisfiable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.data.schema import Schema
+    from sfumato.data.tables.table import Kind, Table
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.dp.publish.synthesis.budget import Budget
+    from sfumato.dp.publish.synthesis.columns import Coder
+    from sfumato.dp.publish.synthesis.engine import Fit, Measured
+    from sfumato.dp.publish.synthesis.row_rules import RowRule
+    from sfumato.dp.rounding import Stated
+
+_TRIES = 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SyntheticTable:
+    """Synthetic rows with their promise. All of it may be published.
+
+    ``measurements`` lists the noisy tables the rows follow, ``book`` what each cost, ``rows_estimated``
+    how many real rows there are, by estimate.
+    """
+
+    rows: SyntheticRows
+    guarantee: Guarantee
+    measurements: tuple[Measured, ...]
+    book: tuple[Charge, ...]
+    rows_estimated: float
+    kind: Kind
+    name: str
+    rules: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def table(self) -> Any:
+        """The synthetic rows, in the kind the data came in (a file comes as a frame)."""
+        return self.rows.frame(self.kind)
+
+    @property
+    def spent(self) -> Fraction:
+        """The sum of the book: ρ, or ε of a pure budget."""
+        return sum((charge.price for charge in self.book), Fraction(0))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Synthetic {self.name}: {len(self):,} rows, {self.guarantee}>"
+
+
+def synthesize(
+    people: Any,
+    *,
+    epsilon: Stated | None = None,
+    delta: Stated | None = None,
+    rho: Stated | None = None,
+    target: str | None = None,
+    constraints: Sequence[str] | str = (),
+    columns: Mapping[str, Column] | None = None,
+    schema: Schema | None = None,
+    neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED,
+    search: Stated | None = None,
+    size: int | None = None,
+    settings: Settings | None = None,
+) -> SyntheticTable:
+    """Make a synthetic copy of a table that may be given away.
+
+    The domain of every column comes from the schema or from ``columns``; ``search`` is the share of
+    the budget that may be spent to find the others. ``target`` is a column that others will be
+    asked to predict; ``constraints`` are conditions on a row, in SQL, that no synthetic row breaks.
+    ``neighbours=Unit("person", rows=5)`` protects people with several rows, keeping five of each.
+    ``size`` is the number of synthetic rows; without it, an estimate of the number of real ones.
+
+        >>> import sfumato as sf
+        >>> ages = {"age": list(range(20, 60)), "ill": ["yes", "no"] * 20}
+        >>> known = {"age": sf.dp.Column(bounds=(0, 99)), "ill": sf.dp.Column(values=["yes", "no"])}
+        >>> made = sf.dp.synthesize(ages, columns=known, epsilon=5, delta=1e-6, size=30)
+        >>> len(made.table["age"]), set(made.table["ill"]) <= {"yes", "no", None}
+        (30, True)
+    """
+    table = read(people, schema=schema)
+    relation = Neighbours.of(neighbours)
+    names, unit = _names(table, relation, columns or {})
+    declared = _declared(table, names, columns or {})
+    unknown = [name for name, coder in declared.items() if coder is None]
+    contribution = Contribution(parameters.rows_per_unit(relation), relation.bounded)
+    budget = read_budget(
+        epsilon, delta, rho, relation, contribution, unknown_texts=bool(unknown)
+    )  # fmt: skip
+    coders, paid = find_domains(table, declared, columns or {}, budget, search, unit)
+    rules = read_rules(constraints, coders)
+    place = _target(target, coders)
+    records = TableRecords.code(table, coders, unit, contribution.rows)
+    try:
+        domain = Domain(tuple(coder.coded for coder in coders.values()))
+        left = budget.amount - sum((charge.price for charge in paid), Fraction(0))
+        curator = Curator(records, domain, budget.currency, left)
+        made = fit(
+            curator, domain, settings=_settings(settings, budget), target=place,
+            masks=lambda smooth: masks_of(rules, coders, smooth),
+        )  # fmt: skip
+    finally:
+        records.drop()
+    rows = decode(made, coders, rules, size)
+    return SyntheticTable(
+        rows, budget.guarantee, made.measured, (*paid, *curator.book), made.total, table.kind,
+        table.name, tuple(rule.text for rule in rules), (*budget.notes, *_doubts(made)),
+    )  # fmt: skip
+
+
+def _names(
+    table: Table, relation: Neighbours, columns: Mapping[str, Column]
+) -> tuple[list[str], str | None]:
+    """Give the columns to be synthesised, and the column that names the unit."""
+    for name in columns:
+        if name not in table.columns:
+            raise ParameterError(
+                f"columns= names '{name}', which {table.source} does not have."
+                f"{did_you_mean(name, table.columns)}"
+            )
+    known = table.known_schema
+    innermost = relation.unit
+    unit = innermost.name if isinstance(innermost, Unit) else None
+    if unit is None and not isinstance(innermost, Row):
+        raise ParameterError(f"A table is protected by rows or by Unit('column', rows=…), not by {innermost}.")  # fmt: skip  # noqa: E501
+    if unit is None and known is not None and known.unit != "row":
+        raise ParameterError(
+            f"The schema says that '{known.unit}' is the privacy unit, which may own several rows; "
+            f"say how many with neighbours=Unit('{known.unit}', rows=…)."
+        )
+    if unit is not None and unit not in table.columns:
+        raise ParameterError(f"The unit's column '{unit}' is not in {table.source}.")
+    if known is None:
+        names = list(columns) or list(table.columns)
+    else:
+        hidden = set(known.identifier_names)
+        names = [n for n in table.columns if (n in known.attributes or n in columns) and n not in hidden]  # fmt: skip  # noqa: E501
+    return [name for name in names if name != unit], unit
+
+
+def _declared(
+    table: Table, names: Sequence[str], columns: Mapping[str, Column]
+) -> dict[str, Coder | None]:
+    known = table.known_schema
+    attributes = known.attributes if known is not None else {}
+    return {name: coder_of(name, columns.get(name), attributes.get(name)) for name in names}
+
+
+def _target(target: str | None, coders: Mapping[str, Coder]) -> int | None:
+    if target is None:
+        return None
+    if target not in coders:
+        raise ParameterError(
+            f"The target '{target}' is not among the columns {listed(coders)}."
+            f"{did_you_mean(target, coders)}"
+        )
+    return list(coders).index(target)
+
+
+def _settings(settings: Settings | None, budget: Budget) -> Settings:
+    """Pure prices add up, so fewer and dearer rounds are better."""
+    return settings or (Settings(rounds_per_column=2) if budget.pure else Settings())
+
+
+def _doubts(made: Fit) -> tuple[str, ...]:
+    """Say where noise hides what was to be shown."""
+    hidden = [m.columns[0] for m in made.measured if len(m.columns) == 1 and m.predicted > 0.25]
+    if not hidden:
+        return ()
+    return (
+        f"At this budget noise hides most of the distribution of {listed(hidden)}; a larger ε, more "
+        "rows or fewer bins would show more.",
+    )
+
+
+def decode(
+    made: Fit, coders: Mapping[str, Coder], rules: Sequence[RowRule], size: int | None
+) -> SyntheticRows:
+    """Draw rows; redraw inside their atoms those that break a rule, and replace the stubborn ones."""
+    source = stream()
+    atoms = made.draw(size)
+    rows = _cells(made.refine(atoms), coders)
+    if not rules:
+        return rows
+    bad = np.flatnonzero(~judge(rules, rows))
+    for _ in range(_TRIES):
+        if not bad.size:
+            return rows
+        again = _cells(made.refine(np.ascontiguousarray(atoms[:, bad])), coders)
+        for name, cells in rows.cells.items():
+            cells.put(bad, again.cells[name])
+        bad = bad[~judge(rules, again)]
+    good = np.setdiff1d(np.arange(atoms.shape[1]), bad)
+    if not good.size:
+        raise Unsatisfiable(
+            "The rules contradict each other, or what is possible is too rare to be found; no "
+            "synthetic row keeps them all."
+        )
+    chosen = good[below(good.size, bad.size, source=source)] if bad.size else good[:0]
+    for cells in rows.cells.values():
+        cells.put(bad, cells.take(chosen))
+    return rows
+
+
+def _cells(codes: Any, coders: Mapping[str, Coder]) -> SyntheticRows:
+    source = stream()
+    return SyntheticRows(
+        {name: coder.decode(codes[i], source) for i, (name, coder) in enumerate(coders.items())}
+    )
