@@ -120,14 +120,10 @@ class Curator:
     currency: Currency
     budget: Fraction
     book: list[Charge] = field(default_factory=list)
+    spent: Fraction = Fraction(0)
     _ones: list[NDArray[np.int64]] | None = field(default=None, repr=False)
     _pairs: NDArray[np.int64] | None = field(default=None, repr=False)
     _grouping: Grouping | None = field(default=None, repr=False)
-
-    @property
-    def spent(self) -> Fraction:
-        """What all releases so far cost together."""
-        return sum((charge.price for charge in self.book), Fraction(0))
 
     @property
     def left(self) -> Fraction:
@@ -138,6 +134,7 @@ class Curator:
         if price <= 0 or price > self.left:
             raise ParameterError(f"The budget of this synthesis does not cover {what}.")
         self.book.append(Charge(what, price))
+        self.spent += price
 
     # -- the three places --------------------------------------------------------------
 

@@ -62,6 +62,7 @@ class Settings:
     rounds: int | None = None
     most_particles: int = 100_000
     target_weight: int = 3
+    rakes: int = 2
     last_sweeps: int = 15
 
     def particles(self, total: float, columns: int) -> int:
@@ -212,7 +213,7 @@ def _rounds(
         candidate = candidates[curator.choose(model, weights, choice, error)]
         y = curator.table([int(part) for part in candidate], price)
         prices.append(price)
-        moved = _learn(cloud, _double(cloud, candidate, y))
+        moved = _learn(cloud, _double(cloud, candidate, y), settings.rakes)
         if moved <= error * y.counts.size:
             r *= 2
     return prices
@@ -228,13 +229,13 @@ def _double(cloud: Cloud, candidate: NDArray[np.int64], y: Noisy) -> Measurement
     )  # fmt: skip
 
 
-def _learn(cloud: Cloud, measurement: Measurement) -> float:
+def _learn(cloud: Cloud, measurement: Measurement, rakes: int) -> float:
     """Take a measurement up; tell by how many records the model's table of it moved."""
     r = cloud.add(measurement)
     before = cloud.shares(r)
     cloud.rake(np.array([r]))
-    cloud.rake_all()
-    cloud.rake_all()
+    for _ in range(rakes):
+        cloud.rake_all()
     moved = float(np.abs(cloud.shares(r) - before).sum() * cloud.total)
     cloud.refresh()
     return moved

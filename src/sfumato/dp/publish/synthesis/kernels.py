@@ -117,17 +117,19 @@ def place_cells(first: Atoms, second: Atoms, rows: Atoms, columns: Atoms, width:
 
 @njit(cache=True)
 def rake(
-    cells: Cells, w: Floats, offsets: Integers, y: Floats, strength: Floats, theta: Floats, order: Integers, lanes: Floats  # fmt: skip  # noqa: E501
-) -> None:
+    cells: Cells, w: Floats, offsets: Integers, y: Floats, strength: Floats, theta: Floats, order: Integers, lanes: Floats, least: float  # fmt: skip  # noqa: E501
+) -> int:
     """Take one exact coordinate step of the penalised raking problem per measurement in ``order``.
 
     ``cells[r, k]`` is the cell of particle k in measurement r, whose cells stand from ``offsets[r]``
     on in ``y`` (shares wanted), ``strength`` (λ) and ``theta`` (multipliers). A step solves
     θ + x + λ(μ·e^x − y) = 0 for each cell by Newton's method and multiplies its weights by e^x.
+    Stops when the effective share of particles falls below ``least``; returns how many steps it took.
     """
     n = w.size
     whole = n - n % _LANES
-    for r in order:
+    for step in range(order.size):
+        r = order[step]
         at = offsets[r]
         size = offsets[r + 1] - at
         lanes[:, :size] = 0.0
@@ -148,8 +150,13 @@ def rake(
             total += mu * shares[c]
         for c in range(size):
             shares[c] /= total
+        squares = 0.0
         for k in range(n):
             w[k] *= shares[cells[r, k]]
+            squares += w[k] * w[k]
+        if squares * least * n > 1.0:
+            return step + 1
+    return order.size
 
 
 @njit(cache=True, inline="always")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.dp.publish.synthesis.curator import Grouping
 
 _TIRED = 0.7  # resample below this effective share of particles
+_EXHAUSTED = 0.2  # … at once, even between two measurements
 _TINY = 1e-4  # records: the least mass of an atom in the field, so that tables can raise it
 _TRIES = 20
 
@@ -176,12 +177,16 @@ class Cloud:
     # -- moving ------------------------------------------------------------------------
 
     def rake(self, order: NDArray[np.int64]) -> None:
-        """Rake to measurements in this order."""
-        kernels.rake(
-            self._cells, self.weights, self._offsets, self._shares, self._strength, self._theta,
-            order, self._lanes,
-        )  # fmt: skip
-        self.weights /= self.weights.sum()
+        """Rake to measurements in this order; refresh on the way where few particles carry all."""
+        while order.size:
+            done = kernels.rake(
+                self._cells, self.weights, self._offsets, self._shares, self._strength,
+                self._theta, order, self._lanes, _EXHAUSTED,
+            )  # fmt: skip
+            self.weights /= self.weights.sum()
+            if self.effective < _EXHAUSTED:
+                self.refresh()
+            order = order[done:]
 
     def rake_all(self) -> None:
         """Rake to all measurements, in random order."""
