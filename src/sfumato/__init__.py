@@ -44,8 +44,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.audit.overlap import overlap as overlap
     from sfumato.audit.verification.verify import verify as verify
     from sfumato.data.hierarchies.hierarchy import Hierarchy as Hierarchy
+    from sfumato.data.read import read as read
     from sfumato.data.schema import Schema as Schema
-    from sfumato.data.tables.sources import read as read
     from sfumato.data.tables.suggestions import inspect as inspect
     from sfumato.data.tables.table import Table as Table
     from sfumato.dp.guarantees import GDP as GDP
@@ -60,6 +60,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.govern.ledger.ledger import Ledger as Ledger
     from sfumato.govern.limits import Limits as Limits
     from sfumato.release import Release as Release
+    from sfumato.shape import Shape as Shape
+    from sfumato.shape import register_shape as register_shape
 
 __version__ = "0.1.0"
 
@@ -91,7 +93,9 @@ _HOME = {
     "PureDP": "dp.guarantees",
     "query_error": "anonymize.loss.utility",
     "RDP": "dp.guarantees",
-    "read": "data.tables.sources",
+    "read": "data.read",
+    "register_shape": "shape",
+    "Shape": "shape",
     "RecursiveLDiversity": "anonymize.definitions.diversity",
     "Release": "release",
     "Schema": "data.schema",

@@ -28,16 +28,45 @@ Entry: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class StatedGuarantee:
+    """A guarantee as a release states it; it is told on, and no file can show it."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class StatedPromise:
     """What a release says it keeps: the part that can be rebuilt, and the rest in words."""
 
-    definition: Definition | None
+    definition: Any
     own: tuple[str, ...] = ()
 
 
-def to_json(definition: Definition) -> list[Entry]:
-    """Return the parts of a definition as plain mappings."""
+def is_guarantee(promise: object) -> bool:
+    """Tell whether a promise is about the process and not about the output."""
+    return not isinstance(promise, Definition)
+
+
+def to_json(definition: Any) -> list[Entry]:
+    """Return the parts of a promise as plain mappings."""
+    if is_guarantee(definition):
+        return [{"guarantee": _guarantee_entry(definition), "text": str(definition)}]
     return [_entry(part) for part in definition.parts]
+
+
+def _guarantee_entry(guarantee: Any) -> Entry | None:
+    """Return a guarantee that can be read back; None for one that can only be told in words."""
+    from sfumato.govern.ledger.guarantee_json import (  # noqa: PLC0415 - loaded when used
+        guarantee_to_json,
+    )
+
+    try:
+        return guarantee_to_json(guarantee)
+    except ParameterError:
+        return None
 
 
 def _entry(part: Definition) -> Entry:
@@ -63,7 +92,8 @@ def from_json(entries: Sequence[Mapping[str, Any]]) -> Definition:
         )
     if stated.definition is None:
         raise ParameterError("The promise is empty; it must state at least one definition.")
-    return stated.definition
+    definition: Definition = stated.definition
+    return definition
 
 
 def read_promise(entries: Sequence[Mapping[str, Any]]) -> StatedPromise:
@@ -73,6 +103,8 @@ def read_promise(entries: Sequence[Mapping[str, Any]]) -> StatedPromise:
     if isinstance(entries, str | Mapping) or not isinstance(entries, Sequence):
         raise ParameterError("A promise must be a list of mappings with the key 'definition'.")
     for entry in entries:
+        if isinstance(entry, Mapping) and "guarantee" in entry:
+            return StatedPromise(StatedGuarantee(str(entry.get("text"))))
         if not isinstance(entry, Mapping) or not isinstance(entry.get("definition"), str):
             raise ParameterError("A promise must be a list of mappings with the key 'definition'.")
         kind = _BY_NAME.get(entry["definition"])

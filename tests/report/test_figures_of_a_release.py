@@ -13,16 +13,16 @@ import sfumato as sf
 from sfumato.anonymize.run import anonymize
 from sfumato.anonymize.tables.apply.cells import released_cells
 from sfumato.audit.risk import reidentification_risk
-from sfumato.report.attribute_changes import (
+from sfumato.report.promise_words import name_of, promise_in_words
+from sfumato.report.tables.attribute_changes import (
     MOST_BARS,
     attribute_changes,
     distribution,
     estimated_leaves,
     has_order,
 )
-from sfumato.report.class_sizes import original_sizes, size_bins
-from sfumato.report.promise_words import name_of, promise_in_words
-from sfumato.report.risk_change import risk_rows
+from sfumato.report.tables.class_sizes import original_sizes, size_bins
+from sfumato.report.tables.risk_change import risk_rows
 
 sizes_of_classes = st.lists(st.integers(1, 30_000), min_size=1, max_size=60)
 

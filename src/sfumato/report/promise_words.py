@@ -105,6 +105,8 @@ def _presence(part: Any, _: Sequence[str]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
+    if not names:
+        return "all that it shows"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

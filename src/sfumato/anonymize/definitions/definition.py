@@ -38,6 +38,8 @@ broken by the last bit of a sum of fractions."""
 class Definition(ABC):
     """A promise about every equivalence class of a release."""
 
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"table"})
+    """The shapes of data it makes sense for; None for every shape."""
     monotone: ClassVar[bool] = False
     union_closed: ClassVar[bool] = False
     needs_population: ClassVar[bool] = False
@@ -144,6 +146,7 @@ class KAnonymity(Definition):
 
     k: int
     on: tuple[str, ...] = ()
+    shapes: ClassVar[frozenset[str] | None] = None
     monotone: ClassVar[bool] = True
     union_closed: ClassVar[bool] = True
 

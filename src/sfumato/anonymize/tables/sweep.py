@@ -17,9 +17,9 @@ from sfumato.anonymize.definitions.definition import (
     number_between,
 )
 from sfumato.anonymize.loss.measures import check_objective, losses
-from sfumato.anonymize.run import algorithm_named, prepare
 from sfumato.anonymize.tables.apply.cells import released_cells
 from sfumato.anonymize.tables.apply.rows import RowSettings
+from sfumato.anonymize.tables.release import algorithm_named, prepare
 from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, Unsatisfiable
 

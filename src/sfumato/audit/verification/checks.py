@@ -5,12 +5,11 @@ Only a definition of the user's own is judged by its own `judge`: nobody else kn
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
 from sfumato.anonymize.definitions.closeness import TCloseness
 from sfumato.anonymize.definitions.definition import Definition, KAnonymity
 from sfumato.anonymize.definitions.diversity import (
@@ -224,14 +223,7 @@ def _judged(
     verdicts = []
     for begin in range(0, evidence.classes, step):
         chosen = slice(begin, min(begin + step, evidence.classes))
-        views = {n: _dense(evidence.sensitive[n], chosen) for n in part.sensitive}
+        classes = evidence.classes_for(part.sensitive, chosen)
         fitting = None if people is None else people[chosen]
-        verdicts.append(part.judge(Classes(evidence.sizes[chosen], views, fitting)))
+        verdicts.append(part.judge(replace(classes, population=fitting)))
     return np.concatenate(verdicts)
-
-
-def _dense(spread: Spread, chosen: slice) -> SensitiveHistogram:
-    counts = np.zeros((chosen.stop - chosen.start, len(spread.values)), dtype=np.int64)
-    inside = (spread.class_ >= chosen.start) & (spread.class_ < chosen.stop)
-    counts[spread.class_[inside] - chosen.start, spread.value[inside]] = spread.count[inside]
-    return SensitiveHistogram(counts, spread.total, spread.values, spread.hierarchy)
