@@ -11,9 +11,7 @@ release of its own. ``measurements`` compare with the noisy tables, which are re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +22,10 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Row, Unit
 from sfumato.dp.noise import stream
 from sfumato.dp.noise.uniform import below
+from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
 from sfumato.dp.publish.synthesis.budget import read_budget
 from sfumato.dp.publish.synthesis.columns import Column, coder_of
-from sfumato.dp.publish.synthesis.curator import Charge, Curator
+from sfumato.dp.publish.synthesis.curator import Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.engine import Settings, fit
@@ -39,51 +38,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sfumato.data.schema import Schema
-    from sfumato.data.tables.table import Kind, Table
-    from sfumato.dp.guarantees import Guarantee
+    from sfumato.data.tables.table import Table
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.publish.synthesis.budget import Budget
     from sfumato.dp.publish.synthesis.columns import Coder
-    from sfumato.dp.publish.synthesis.engine import Fit, Measured
+    from sfumato.dp.publish.synthesis.engine import Fit
     from sfumato.dp.publish.synthesis.row_rules import RowRule
     from sfumato.dp.rounding import Stated
+    from sfumato.release import Release
 
 _TRIES = 12
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SyntheticTable:
-    """Synthetic rows with their promise. All of it may be published.
-
-    ``measurements`` lists the noisy tables the rows follow, ``book`` what each cost, ``rows_estimated``
-    how many real rows there are, by estimate.
-    """
-
-    rows: SyntheticRows
-    guarantee: Guarantee
-    measurements: tuple[Measured, ...]
-    book: tuple[Charge, ...]
-    rows_estimated: float
-    kind: Kind
-    name: str
-    rules: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @cached_property
-    def table(self) -> Any:
-        """The synthetic rows, in the kind the data came in (a file comes as a frame)."""
-        return self.rows.frame(self.kind)
-
-    @property
-    def spent(self) -> Fraction:
-        """The sum of the book: ρ, or ε of a pure budget."""
-        return sum((charge.price for charge in self.book), Fraction(0))
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __repr__(self) -> str:
-        return f"<Synthetic {self.name}: {len(self):,} rows, {self.guarantee}>"
+_ALGORITHM = "particles raked to adaptively chosen noisy tables"
 
 
 def synthesize(
@@ -100,7 +65,7 @@ def synthesize(
     search: Stated | None = None,
     size: int | None = None,
     settings: Settings | None = None,
-) -> SyntheticTable:
+) -> Release:
     """Make a synthetic copy of a table that may be given away.
 
     The domain of every column comes from the schema or from ``columns``; ``search`` is the share of
@@ -113,7 +78,7 @@ def synthesize(
         >>> ages = {"age": list(range(20, 60)), "ill": ["yes", "no"] * 20}
         >>> known = {"age": sf.dp.Column(bounds=(0, 99)), "ill": sf.dp.Column(values=["yes", "no"])}
         >>> made = sf.dp.synthesize(ages, columns=known, epsilon=5, delta=1e-6, size=30)
-        >>> len(made.table["age"]), set(made.table["ill"]) <= {"yes", "no", None}
+        >>> len(made.data["age"]), set(made.data["ill"]) <= {"yes", "no", None}
         (30, True)
     """
     table = read(people, schema=schema)
@@ -140,10 +105,13 @@ def synthesize(
     finally:
         records.drop()
     rows = decode(made, coders, rules, size)
-    return SyntheticTable(
-        rows, budget.guarantee, made.measured, (*paid, *curator.book), made.total, table.kind,
-        table.name, tuple(rule.text for rule in rules), (*budget.notes, *_doubts(made)),
+    artefact = SyntheticTable(
+        name=table.name, guarantee=budget.guarantee, measurements=made.measured,
+        book=(*paid, *curator.book), currency=budget.currency.name, estimated=made.total,
+        notes=(*budget.notes, *_doubts(made)), rows=rows, kind=table.kind,
+        rules=tuple(rule.text for rule in rules),
     )  # fmt: skip
+    return artefact.release(_ALGORITHM, target=target, constraints=list(artefact.rules) or None)
 
 
 def _names(
