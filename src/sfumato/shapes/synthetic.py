@@ -60,7 +60,8 @@ class SyntheticData(Shape):
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Any:  # noqa: ARG002 - refused
         """Refuse: synthetic data are made, not read."""
         raise ParameterError(
-            "Synthetic data are made with sf.dp.synthesize; read a released file as the table, sets, "
+            "Synthetic data are made with sf.dp.synthesize; read a released file as the table, "
+            "sets, "
             "trajectories or graph that it is."
         )
 

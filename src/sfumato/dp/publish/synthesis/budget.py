@@ -1,8 +1,8 @@
 """The budget of a synthesis: what was stated, the currency it is paid in, and the promise.
 
-Contract: (ε, δ) is paid in ρ, the largest that implies it with the δ that is left when unknown texts
-took their half; ρ alone is zCDP; ε alone is pure. The promise names the neighbours that were asked
-for, and the contribution follows from them.
+Contract: (ε, δ) is paid in ρ, the largest that implies it with the δ that is left when unknown
+texts took their half; ρ alone is zCDP; ε alone is pure. The promise names the neighbours that were
+asked for, and the contribution follows from them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from sfumato.dp.rounding import Stated
 
 _PURE = (
-    "Pure ε pays for every table separately: expect far more noise than with delta=, which lets the "
+    "Pure ε pays for every table separately: expect far more noise than with delta=, which lets "
+    "the "
     "same ε buy about as many tables as there are columns squared."
 )
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Smooth:
     masses: NDArray[np.float64]
     atoms: NDArray[np.uint8]
     levels: tuple[NDArray[np.uint8], ...]
+    closed: NDArray[np.bool_]
+    """Atoms that do not occur: doubtful codes that did not stand out of the noise."""
 
     @property
     def size(self) -> int:
@@ -50,7 +52,14 @@ class Smooth:
     @property
     def atom_masses(self) -> NDArray[np.float64]:
         """The mass of each atom."""
-        return np.bincount(self.atoms, weights=self.masses, minlength=self.size)
+        return weighted_counts(self.atoms, self.masses, self.size)
+
+
+def weighted_counts(
+    places: NDArray[Any], weights: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
+    """Add the weights of each place."""
+    return np.bincount(places, weights=weights, minlength=size).astype(np.float64)
 
 
 def estimate_total(noisy: Sequence[Noisy]) -> float:
@@ -65,13 +74,16 @@ def smooth(column: CodedColumn, noisy: Noisy, total: float, *, most: int, depth:
     masses = _masses(column, noisy, total)
     atoms = _merge(masses, column, column.alone, most)
     levels: list[NDArray[np.uint8]] = [np.arange(int(atoms.max()) + 1, dtype=np.uint8)]
-    own = np.bincount(atoms, weights=masses)
+    own = weighted_counts(atoms, masses, int(atoms.max()) + 1)
     alone = tuple(int(atoms[code]) for code in column.alone)
     for _ in range(1, depth):
         most = -(-most // 2)
         if levels[0].size > 4 and most < levels[-1].max() + 1:
             levels.append(_merge(own, column, alone, most))
-    return Smooth(masses, atoms, tuple(levels))
+    shut = np.zeros(column.size, dtype=np.bool_)
+    shut[list(column.doubtful)] = masses[list(column.doubtful)] == 0
+    closed = np.bincount(atoms, weights=~shut) == 0
+    return Smooth(masses, atoms, tuple(levels), closed)
 
 
 def _masses(column: CodedColumn, noisy: Noisy, total: float) -> NDArray[np.float64]:
@@ -105,7 +117,8 @@ def _on_simplex(y: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     ranked = np.sort(y[np.isfinite(y)])[::-1]
     shifts = (np.cumsum(ranked) - total) / np.arange(1, ranked.size + 1)
     kept = int(np.flatnonzero(ranked - shifts > 0)[-1])
-    return np.maximum(y - shifts[kept], 0.0)
+    near: NDArray[np.float64] = np.maximum(y - shifts[kept], 0.0)
+    return near
 
 
 def _merge(

@@ -10,7 +10,6 @@ an error would tell of one cell. Missing cells have a code of their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -27,6 +26,8 @@ from sfumato.dp.publish.synthesis.particles import uniforms
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from sfumato.data.schema import Attribute
@@ -42,9 +43,9 @@ _EPOCH = date(1970, 1, 1)
 class Column:
     """What is publicly known about a column, where a schema does not say it.
 
-    ``bounds`` are two numbers or two dates, ``values`` a list of texts. ``bins`` is a number of equal
-    bins within the bounds, or a list of their edges; ``special`` numbers, such as 0 or 999, are
-    kept apart from all others.
+    ``bounds`` are two numbers or two dates, ``values`` a list of texts. ``bins`` is a number of
+    equal bins within the bounds, or a list of their edges; ``special`` numbers, such as 0 or 999,
+    are kept apart from all others.
     """
 
     bounds: tuple[Any, Any] | None = None
@@ -133,7 +134,7 @@ class Texts:
         return Values(places, missing, "VARCHAR", self._shown)
 
     def samples(self) -> tuple[NDArray[np.int64], Values]:
-        """Every code stands for itself."""
+        """Let every code stand for itself."""
         codes = np.arange(len(self._shown) + 1)
         places = np.minimum(codes, len(self._shown) - 1)
         return codes, Values(places, codes == len(self._shown), "VARCHAR", self._shown)
@@ -179,9 +180,7 @@ class Numbers:
         )
         empty = self.bins + len(self.special)
         nothing = f"{number} IS NULL" if self.kind == "date" else f"{number} IS NULL OR isnan({number})"  # fmt: skip  # noqa: E501
-        return (
-            f"CASE WHEN {nothing} THEN {empty}{special} ELSE {self._place(number)} END"
-        )
+        return f"CASE WHEN {nothing} THEN {empty}{special} ELSE {self._place(number)} END"
 
     def _place(self, number: str) -> str:
         inner = self.edges[1:-1]
@@ -226,7 +225,7 @@ class Numbers:
         return Values(numbers.astype(np.int64) if whole else numbers, missing, kinds[self.kind])
 
     def samples(self) -> tuple[NDArray[np.int64], Values]:
-        """A bin stands for its ends and its middle; a whole number stands for itself."""
+        """Let a bin stand for its ends and its middle, a whole number for itself."""
         codes, numbers = [], []
         for code, (low, high) in enumerate(pairwise(self.edges)):
             last = np.nextafter(high, low) if self.kind == "number" else high - 1
@@ -265,7 +264,9 @@ def _texts(name: str, values: list[str]) -> Texts:
     return Texts(name, distinct)
 
 
-def numbers(name: str, bounds: tuple[Any, Any], kind: Kind | None, column: Column | None) -> Numbers:
+def numbers(
+    name: str, bounds: tuple[Any, Any], kind: Kind | None, column: Column | None
+) -> Numbers:
     """Make the coder of numbers or dates within bounds."""
     low, high, found = _ends(name, bounds, kind)
     bins = column.bins if column else None

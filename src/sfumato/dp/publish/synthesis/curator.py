@@ -1,20 +1,21 @@
 """The only place where exact tables meet noise, and the book of what was spent.
 
-Contract: a :class:`Curator` holds the rows and gives out noise-covered numbers, at prices that add up
-to no more than its budget. Whoever fits a model holds a curator and nothing else of the data. Exact
-numbers are read in three places, and each has its proof:
+Contract: a :class:`Curator` holds the rows and gives out noise-covered numbers, at prices that add
+up to no more than its budget. Whoever fits a model holds a curator and nothing else of the data.
+Exact numbers are read in three places, and each has its proof:
 
 1. :meth:`Curator.histogram`: a noisy count of every code of one column;
 2. :meth:`Curator.choose`: which candidate table the model fits worst, by noisy choice;
 3. :meth:`Curator.table`: one noisy two-way table, its cells merged as the caller says.
 
-Proof. Tables: :mod:`.currencies`. Scores: let M be the exact tables of pairs and Q the model's, both
-whole numbers in units of 2⁻¹⁰ of a record, Q a function of what was released. The score of a
-candidate is v·(‖L(M − Q)‖₁ − c), L merging cells, v ≤ v_max and c public; by the triangle inequality
-it moves by at most v·‖L(M − M′)‖₁ ≤ v_max·Δ₁ records between neighbours. All of it is arithmetic
-on whole numbers, so no rounding adds to this. Prices may depend on what was released before: for
-zCDP the sum along every path bounds the whole (Whitehouse, Ramdas, Rogers and Wu, "Fully adaptive
-composition in differential privacy", ICML 2023), for pure prices it does too (Rogers, Roth, Ullman
+Proof. Tables: :mod:`.currencies`. Scores: let M be the exact tables of pairs and Q the model's,
+both whole numbers in units of 2⁻¹⁰ of a record, Q a function of what was released. The score of a
+candidate is v·(‖L(M − Q)‖₁ − c), L merging cells, v ≤ v_max and c public; by the triangle
+inequality it moves by at most v·‖L(M − M′)‖₁ ≤ v_max·Δ₁ records between neighbours. All of it is
+arithmetic on whole numbers, so no rounding adds to this. Prices may depend on what was released
+before: for zCDP the sum along every path bounds the whole (Whitehouse, Ramdas, Rogers and Wu,
+"Fully adaptive composition in differential privacy", ICML 2023), for pure prices it does too "
+"(Rogers, Roth, Ullman
 and Vadhan 2016); :meth:`Curator._pay` refuses what would pass the budget.
 
 How rows are merged into atoms (:meth:`Curator.count`) is decided by the caller, who knows
@@ -103,9 +104,7 @@ class Grouping:
         for i in range(d):
             for j in range(i + 1, d):
                 listed += [
-                    (pair, i, j, a, b)
-                    for a in range(self.depths[i])
-                    for b in range(self.depths[j])
+                    (pair, i, j, a, b) for a in range(self.depths[i]) for b in range(self.depths[j])
                 ]
                 pair += 1
         return np.array(listed, dtype=np.int64).reshape(-1, 5)
@@ -206,6 +205,6 @@ class Curator:
 def _count_ones(records: Records, domain: Domain) -> list[NDArray[np.int64]]:
     ones = [np.zeros(size, dtype=np.int64) for size in domain.sizes]
     for piece in records.pieces():
-        for column, out in zip(piece, ones, strict=True):
-            out += np.bincount(column, minlength=out.size)
+        for i, column in enumerate(piece):
+            ones[i] += np.bincount(column, minlength=ones[i].size)
     return ones

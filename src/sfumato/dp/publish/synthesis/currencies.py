@@ -5,18 +5,19 @@ of whole numbers and for a choice by scores of whole numbers. One unit owns at m
 
 Sensitivities. A table sorts rows into cells, one cell per row. Adding or removing a unit
 changes it by a vector of whole numbers of one sign whose absolute sum is at most m = ``rows``; all
-m may be in one cell, so Δ₁ = Δ₂ = m, and no more, since ‖·‖₂ ≤ ‖·‖₁. Replacing a unit is one removal
-and one addition: Δ₁ = 2m, and Δ₂² ≤ 2m²: of u ≥ 0 added and v ≥ 0 removed, ‖u − v‖₂² ≤
+m may be in one cell, so Δ₁ = Δ₂ = m, and no more, since ‖·‖₂ ≤ ‖·‖₁. Replacing a unit is one
+removal and one addition: Δ₁ = 2m, and Δ₂² ≤ 2m²: of u ≥ 0 added and v ≥ 0 removed, ‖u − v‖₂² ≤
 ‖u‖₂² + ‖v‖₂². Merging cells is a sum of coordinates, which increases neither bound.
 
 *Concentrated*: discrete Gaussian noise of variance Δ₂²/(2ρ) is ρ-zCDP (Canonne, Kamath and Steinke
-2020, Theorem 14 in the multivariate form). A choice with weights exp(ε₀·q/(2Δ)), where every q moves
-by at most Δ, has its log-probabilities move within a range of ε₀, hence is ε₀²/8-zCDP (Dong, Durfee
-and Rogers, "Optimal differential privacy composition for exponential mechanisms", 2020; Cesar and
-Rogers 2021). ε₀ = √(8ρ) is rounded down to a rational, and what this leaves of ρ is spent on the
-table that follows, so that a round costs what it is said to cost, to the last digit.
+2020, Theorem 14 in the multivariate form). A choice with weights exp(ε₀·q/(2Δ)), where every q
+moves by at most Δ, has its log-probabilities move within a range of ε₀, hence is ε₀²/8-zCDP (Dong,
+Durfee and Rogers, "Optimal differential privacy composition for exponential mechanisms", 2020;
+Cesar and Rogers 2021). ε₀ = √(8ρ) is rounded down to a rational, and what this leaves of ρ is
+spent on the table that follows, so that a round costs what it is said to cost, to the last digit.
 
-*Pure*: discrete Laplace noise of scale Δ₁/ε is ε-DP, the same choice with ε₀ = ε is ε-DP; prices add.
+*Pure*: discrete Laplace noise of scale Δ₁/ε is ε-DP, the same choice with ε₀ = ε is ε-DP; prices
+add.
 """
 
 from __future__ import annotations
@@ -26,12 +27,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from sfumato.dp.noise import discrete_gaussian, discrete_laplace
 from sfumato.dp.noise.choice import Choice
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 _ROOT_BITS = 30
@@ -58,8 +58,13 @@ class Contribution:
 class Currency(Protocol):
     """Prices, and the noise they buy."""
 
-    unit: Contribution
-    name: str
+    @property
+    def unit(self) -> Contribution:
+        """How much one privacy unit can change."""
+
+    @property
+    def name(self) -> str:
+        """The letter of a price."""
 
     def price_of_choice(self, wanted: Fraction) -> Fraction:
         """Give the largest price of a choice, at most ``wanted``, that can be paid exactly."""
@@ -127,7 +132,7 @@ class Pure:
         return 2 * (self.unit.l1 / price) ** 2
 
     def mean_error(self, price: Fraction) -> float:
-        """The scale Δ₁/ε."""
+        """Δ₁/ε, the scale."""
         return float(self.unit.l1 / price)
 
     def noise(self, size: int, price: Fraction) -> NDArray[Any]:
@@ -140,5 +145,7 @@ def _root_down(value: Fraction) -> Fraction:
     top, bottom = math.isqrt(value.numerator), math.isqrt(value.denominator)
     if top * top == value.numerator and bottom * bottom == value.denominator:
         return Fraction(top, bottom)
-    shift = max(0, _ROOT_BITS - (value.numerator.bit_length() - value.denominator.bit_length()) // 2)
+    shift = max(
+        0, _ROOT_BITS - (value.numerator.bit_length() - value.denominator.bit_length()) // 2
+    )
     return Fraction(math.isqrt(math.floor(value * 4**shift)), 2**shift)

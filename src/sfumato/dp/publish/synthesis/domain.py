@@ -23,9 +23,9 @@ MOST_ORDERED = 1024
 class CodedColumn:
     """One column of codes.
 
-    ``ordered`` codes are grouped with their neighbours; the ``alone`` codes, such as that of missing
-    cells, are never grouped with others; a ``doubtful`` code counts only where it stands out
-    of the noise.
+    ``ordered`` codes are grouped with their neighbours; the ``alone`` codes, such as that of
+    missing cells, are never grouped with others; a ``doubtful`` code counts only where it stands
+    out of the noise.
     """
 
     name: str

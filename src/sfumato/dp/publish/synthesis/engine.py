@@ -5,9 +5,9 @@ and decides everything (groups of codes, levels, which table is next, how much t
 round costs, when to stop) from what the curator released.
 
     A  one-way tables of all columns, a fifth of the budget; from them the atoms of each column
-    B  rounds: choose the table of two columns, at some levels, that the model fits worst (a tenth of
-       the round's price); measure it (nine tenths); rake. A round whose measurement moved the model
-       by less than its noise would have was too cheap: the next one costs twice as much
+    B  rounds: choose the table of two columns, at some levels, that the model fits worst (a tenth
+       of the round's price); measure it (nine tenths); rake. A round whose measurement moved the
+       model by less than its noise would have was too cheap: the next one costs twice as much
     C  rake to the end, sample records, refine atoms to codes
 
 The choice follows AIM (McKenna, Mullins, Sheldon and Miklau, VLDB 2022): expected error of the
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sfumato.dp.publish.synthesis.rules import Mask
 
 
+_NARROW = 20  # up to so many columns every round rakes to all measurements twice
 _WORK = 22_000_000  # particles times pairs of columns that a round looks at, at most
 
 
@@ -62,7 +63,7 @@ class Settings:
     rounds: int | None = None
     most_particles: int = 100_000
     target_weight: int = 3
-    rakes: int = 2
+    rakes: int | None = None
     last_sweeps: int = 15
 
     def particles(self, total: float, columns: int) -> int:
@@ -75,18 +76,31 @@ class Settings:
 class Source(Protocol):
     """What a fit needs of a curator."""
 
-    currency: Currency
+    @property
+    def currency(self) -> Currency:
+        """What noise costs."""
 
     @property
-    def budget(self) -> Fraction: ...
+    def budget(self) -> Fraction:
+        """What may be spent in all."""
+
     @property
-    def left(self) -> Fraction: ...
-    def histogram(self, column: int, price: Fraction) -> Noisy: ...
-    def count(self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping) -> None: ...
+    def left(self) -> Fraction:
+        """What is left of it."""
+
+    def histogram(self, column: int, price: Fraction) -> Noisy:
+        """Release noisy counts of a column."""
+
+    def count(self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping) -> None:
+        """Count pairs of atoms, releasing nothing."""
+
     def choose(
         self, model: NDArray[np.int64], weights: NDArray[np.int64], price: Fraction, error: float
-    ) -> int: ...
-    def table(self, candidate: Sequence[int], price: Fraction) -> Noisy: ...
+    ) -> int:
+        """Release which candidate the model fits worst."""
+
+    def table(self, candidate: Sequence[int], price: Fraction) -> Noisy:
+        """Release a noisy table."""
 
 
 @dataclass(frozen=True)
@@ -175,9 +189,7 @@ def _first(curator: Source, domain: Domain, settings: Settings) -> list[Noisy]:
     share = settings.first_share if len(domain) > 1 else Fraction(1)
     sizes = [Fraction(round(1000 * size**0.6)) for size in domain.sizes]
     budget = curator.budget * share
-    return [
-        curator.histogram(i, budget * size / sum(sizes)) for i, size in enumerate(sizes)
-    ]
+    return [curator.histogram(i, budget * size / sum(sizes)) for i, size in enumerate(sizes)]
 
 
 def _single(i: int, column: Smooth, y: Noisy, total: float) -> Measurement:
@@ -202,6 +214,7 @@ def _rounds(
     """Choose, measure and rake until the budget is spent; returns the price of each table."""
     rounds = settings.rounds or settings.rounds_per_column * len(cloud.grouping.sizes)
     candidates = cloud.grouping.candidates()
+    rakes = settings.rakes or (2 if len(cloud.grouping.sizes) <= _NARROW else 1)
     r = curator.left / rounds
     prices = []
     while curator.left > 0:
@@ -213,7 +226,7 @@ def _rounds(
         candidate = candidates[curator.choose(model, weights, choice, error)]
         y = curator.table([int(part) for part in candidate], price)
         prices.append(price)
-        moved = _learn(cloud, _double(cloud, candidate, y), settings.rakes)
+        moved = _learn(cloud, _double(cloud, candidate, y), rakes)
         if moved <= error * y.counts.size:
             r *= 2
     return prices
@@ -223,8 +236,8 @@ def _double(cloud: Cloud, candidate: NDArray[np.int64], y: Noisy) -> Measurement
     _, i, j, a, b = (int(part) for part in candidate)
     grouping = cloud.grouping
     return Measurement(
-        i, j, grouping.groups[i, a, : grouping.sizes[i]], grouping.groups[j, b, : grouping.sizes[j]],
-        (int(grouping.widths[i, a]), int(grouping.widths[j, b])),
+        i, j, grouping.groups[i, a, : grouping.sizes[i]], grouping.groups[j, b, :
+        grouping.sizes[j]], (int(grouping.widths[i, a]), int(grouping.widths[j, b])),
         y.counts.astype(np.float64) / cloud.total, np.full(y.counts.shape, y.variance**0.5),
     )  # fmt: skip
 
@@ -256,8 +269,12 @@ def _told(cloud: Cloud, domain: Domain, prices: list[Fraction]) -> tuple[Measure
         shape: tuple[Any, ...] = m.shape[:1] if m.single else m.shape
         told.append(
             Measured(
-                names, shape, price, float(np.median(m.sigmas)),
-                predicted_gap(m, cloud.total), mean_gap(cloud, r),
-            )  # fmt: skip
+                names,
+                shape,
+                price,
+                float(np.median(m.sigmas)),
+                predicted_gap(m, cloud.total),
+                mean_gap(cloud, r),
+            )
         )
     return tuple(told)

@@ -1,8 +1,8 @@
 """The domains of all columns: declared, or found for a share of the budget.
 
-Contract: a column without a declared domain is refused unless ``search`` names the share of the budget
-that finding may take; the share is divided evenly among such columns, and every price is in the
-book.
+Contract: a column without a declared domain is refused unless ``search`` names the share of the
+budget that finding may take; the share is divided evenly among such columns, and every price is in
+the book.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def find_domains(
     unknown = [name for name, coder in declared.items() if coder is None]
     if unknown and search is None:
         raise ParameterError(
-            f"No domain is declared for {listed(unknown)}: name it in the schema or with columns=, from "
+            f"No domain is declared for {listed(unknown)}: name it in the schema or with "
+            "columns=, from "
             "knowledge and never from the data; or let it be found with search=0.1, a share of the "
             "budget."
         )

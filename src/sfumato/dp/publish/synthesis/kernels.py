@@ -4,7 +4,7 @@ Contract: numbers of the data go in only through :func:`count_pairs` and :func:`
 which the curator alone calls. All other kernels work on particles, that
 is on what was released. Arrays, throughout:
 
-    X[i, k]      atom of particle (or row) k in column i
+    atoms[i, k]      atom of particle (or row) k in column i
     w[k]         weight of particle k; all weights sum to 1
     offsets[p]   where the table of pair p begins in a flat array; tables are row-major
 """
@@ -12,10 +12,14 @@ is on what was released. Arrays, throughout:
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+
+if TYPE_CHECKING:
+    from sfumato.dp.publish.synthesis.rules import MaskArrays
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -27,9 +31,9 @@ _LANES = 4  # copies of a table that take turns, so that no addition waits for t
 
 
 @njit(cache=True)
-def count_pairs(X: Atoms, sizes: Integers, offsets: Integers, out: Integers) -> None:  # noqa: N803
+def count_pairs(atoms: Atoms, sizes: Integers, offsets: Integers, out: Integers) -> None:
     """Add the two-way tables of all pairs of columns, in one pass over the rows."""
-    d, n = X.shape
+    d, n = atoms.shape
     for start in range(0, n, _BLOCK):
         stop = min(n, start + _BLOCK)
         p = 0
@@ -37,16 +41,21 @@ def count_pairs(X: Atoms, sizes: Integers, offsets: Integers, out: Integers) -> 
             for j in range(i + 1, d):
                 at, width = offsets[p], sizes[j]
                 for k in range(start, stop):
-                    out[at + X[i, k] * width + X[j, k]] += 1
+                    out[at + atoms[i, k] * width + atoms[j, k]] += 1
                 p += 1
 
 
 @njit(cache=True)
 def model_pairs(
-    X: Atoms, w: Floats, sizes: Integers, offsets: Integers, lanes: Floats, out: Floats  # noqa: N803
+    atoms: Atoms,
+    w: Floats,
+    sizes: Integers,
+    offsets: Integers,
+    lanes: Floats,
+    out: Floats,
 ) -> None:
     """Give the weighted two-way tables of all pairs; ``lanes`` has four rows for one table."""
-    d, n = X.shape
+    d, n = atoms.shape
     whole = n - n % _LANES
     p = 0
     for i in range(d):
@@ -56,9 +65,9 @@ def model_pairs(
             lanes[:, :size] = 0.0
             for k in range(0, whole, _LANES):
                 for lane in range(_LANES):
-                    lanes[lane, X[i, k + lane] * width + X[j, k + lane]] += w[k + lane]
+                    lanes[lane, atoms[i, k + lane] * width + atoms[j, k + lane]] += w[k + lane]
             for k in range(whole, n):
-                lanes[0, X[i, k] * width + X[j, k]] += w[k]
+                lanes[0, atoms[i, k] * width + atoms[j, k]] += w[k]
             for c in range(size):
                 out[offsets[p] + c] = lanes[0, c] + lanes[1, c] + lanes[2, c] + lanes[3, c]
             p += 1
@@ -78,9 +87,9 @@ def score_candidates(
 ) -> None:
     """Score every pair at every pair of levels: weight·(‖gap‖₁ − penalty·cells).
 
-    ``gaps`` are the flat differences of pair tables in whole units; ``groups[i, a, x]`` is the group
-    of atom x at level a of column i, ``widths[i, a]`` their number, ``depths[i]`` the number of
-    levels. All arithmetic is on whole numbers, so that sensitivities hold exactly.
+    ``gaps`` are the flat differences of pair tables in whole units; ``groups[i, a, x]`` is the
+    group of atom x at level a of column i, ``widths[i, a]`` their number, ``depths[i]`` the number
+    of levels. All arithmetic is on whole numbers, so that sensitivities hold exactly.
     """
     d = sizes.size
     widest = widths.max()
@@ -109,7 +118,9 @@ def score_candidates(
 
 
 @njit(cache=True)
-def place_cells(first: Atoms, second: Atoms, rows: Atoms, columns: Atoms, width: int, out: Cells) -> None:  # fmt: skip
+def place_cells(
+    first: Atoms, second: Atoms, rows: Atoms, columns: Atoms, width: int, out: Cells
+) -> None:
     """Give each particle its cell in a two-way table at some levels."""
     for k in range(out.size):
         out[k] = rows[first[k]] * width + columns[second[k]]
@@ -117,14 +128,23 @@ def place_cells(first: Atoms, second: Atoms, rows: Atoms, columns: Atoms, width:
 
 @njit(cache=True)
 def rake(
-    cells: Cells, w: Floats, offsets: Integers, y: Floats, strength: Floats, theta: Floats, order: Integers, lanes: Floats, least: float  # fmt: skip  # noqa: E501
+    cells: Cells,
+    w: Floats,
+    offsets: Integers,
+    y: Floats,
+    strength: Floats,
+    theta: Floats,
+    order: Integers,
+    lanes: Floats,
+    least: float,
 ) -> int:
     """Take one exact coordinate step of the penalised raking problem per measurement in ``order``.
 
-    ``cells[r, k]`` is the cell of particle k in measurement r, whose cells stand from ``offsets[r]``
-    on in ``y`` (shares wanted), ``strength`` (λ) and ``theta`` (multipliers). A step solves
-    θ + x + λ(μ·e^x − y) = 0 for each cell by Newton's method and multiplies its weights by e^x.
-    Stops when the effective share of particles falls below ``least``; returns how many steps it took.
+    ``cells[r, k]`` is the cell of particle k in measurement r, whose cells stand from
+    ``offsets[r]`` on in ``y`` (shares wanted), ``strength`` (λ) and ``theta`` (multipliers). A
+    step solves θ + x + λ(μ·e^x − y) = 0 for each cell by Newton's method and multiplies its
+    weights by e^x. Stops when the effective share of particles falls below ``least``; returns how
+    many steps it took.
     """
     n = w.size
     whole = n - n % _LANES
@@ -173,17 +193,22 @@ def _multiplier(mu: float, y: float, strength: float, theta: float) -> float:
 
 @njit(cache=True)
 def sweep(
-    X: Atoms, sizes: Integers, base: Floats, starts: Integers, others: Integers, tables: Floats, rule_starts: Integers, rule_of: Integers, rule_columns: Integers, rule_strides: Integers, rule_offsets: Integers, allowed: Atoms, coins: Floats  # fmt: skip  # noqa: E501, N803
+    atoms: Atoms,
+    sizes: Integers,
+    base: Floats,
+    starts: Integers,
+    others: Integers,
+    tables: Floats,
+    masks: MaskArrays,
+    coins: Floats,
 ) -> None:
     """Draw every column of every particle from its conditional in the pairwise field, once.
 
     ``base[i, v]`` is the factor of atom v of column i alone; the neighbours of i are
     ``others[starts[i]:starts[i+1]]``, and ``tables[q, u, v]`` is the factor of v when neighbour q
-    has u. Rule t allows a combination where ``allowed[rule_offsets[t] + Σ x·stride]`` is 1; the
-    rules of column i are ``rule_of[rule_starts[i]:rule_starts[i+1]]``. A particle keeps its value
-    where nothing else has weight.
+    has u. A particle keeps its value where nothing else has weight.
     """
-    d, n = X.shape
+    d, n = atoms.shape
     p = np.empty(base.shape[1])
     for k in range(n):
         for i in range(d):
@@ -191,21 +216,10 @@ def sweep(
             for v in range(size):
                 p[v] = base[i, v]
             for q in range(starts[i], starts[i + 1]):
-                u = X[others[q], k]
+                u = atoms[others[q], k]
                 for v in range(size):
                     p[v] *= tables[q, u, v]
-            for s in range(rule_starts[i], rule_starts[i + 1]):
-                t = rule_of[s]
-                at = rule_offsets[t]
-                step = 0
-                for c in range(rule_columns.shape[1]):
-                    column = rule_columns[t, c]
-                    if column == i:
-                        step = rule_strides[t, c]
-                    elif column >= 0:
-                        at += rule_strides[t, c] * X[column, k]
-                for v in range(size):
-                    p[v] *= allowed[at + step * v]
+            _forbid(p, size, atoms, i, k, masks)
             total = 0.0
             for v in range(size):
                 total += p[v]
@@ -215,7 +229,28 @@ def sweep(
                 v = 0
                 while v < size - 1 and p[v] <= spot:
                     v += 1
-                X[i, k] = v
+                atoms[i, k] = v
+
+
+@njit(cache=True, inline="always")
+def _forbid(p: Floats, size: int, atoms: Atoms, i: int, k: int, masks: MaskArrays) -> None:
+    """Take the weight from values of column i that a mask forbids beside the others of k.
+
+    Mask t allows a combination where ``allowed[offsets[t] + Σ x·stride]`` is 1; the masks of column
+    i are ``rules[starts[i]:starts[i+1]]``; columns[t] is filled up with −1.
+    """
+    for s in range(masks.starts[i], masks.starts[i + 1]):
+        t = masks.rules[s]
+        at = masks.offsets[t]
+        step = 0
+        for c in range(masks.columns.shape[1]):
+            column = masks.columns[t, c]
+            if column == i:
+                step = masks.strides[t, c]
+            elif column >= 0:
+                at += masks.strides[t, c] * atoms[column, k]
+        for v in range(size):
+            p[v] *= masks.allowed[at + step * v]
 
 
 @njit(cache=True)

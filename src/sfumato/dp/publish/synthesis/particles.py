@@ -2,34 +2,34 @@
 
 Contract: all input is released, so everything here is post-processing and costs nothing.
 
-The model is the field p(x) ∝ Π_i f_i(x_i) · Π_r exp θ_r[cell_r(x)], restricted to what the masks allow:
-the distribution nearest to independent columns (in Kullback-Leibler divergence) that is drawn to
-each measurement with a force that grows with its precision. The cloud represents it by weighted
-particles. *Raking* moves one measurement's θ to its optimum given the others and re-weighs; the
-force is such that one unit of θ leaves a gap of about one standard deviation, so noise is not
-fitted, repeated measurements average, and negative counts need no repair. When the weights
-degenerate, the cloud is resampled (systematically, which adds least variance) and every particle
-moves by one Gibbs sweep through the field: *resample-move* (Gilks and Berzuini 2001). No junction
-tree is needed, so no treewidth limits which tables are measured.
+The model is the field p(x) ∝ Π_i f_i(x_i) · Π_r exp θ_r[cell_r(x)], restricted to what the masks
+allow: the distribution nearest to independent columns (in Kullback-Leibler divergence) that is
+drawn to each measurement with a force that grows with its precision. The cloud represents it by
+weighted particles. *Raking* moves one measurement's θ to its optimum given the others and
+re-weighs; the force is such that one unit of θ leaves a gap of about one standard deviation, so
+noise is not fitted, repeated measurements average, and negative counts need no repair. When the
+weights degenerate, the cloud is resampled (systematically, which adds least variance) and every
+particle moves by one Gibbs sweep through the field: *resample-move* (Gilks and Berzuini 2001). No
+junction tree is needed, so no treewidth limits which tables are measured.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.dp.noise import permutation
 from sfumato.dp.publish.synthesis import kernels
+from sfumato.dp.publish.synthesis.coarsening import weighted_counts
 from sfumato.dp.publish.synthesis.rules import Mask, collect, keep
 from sfumato.errors import Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from sfumato.dp.noise import Stream
     from sfumato.dp.publish.synthesis.coarsening import Smooth
@@ -41,6 +41,11 @@ _TINY = 1e-4  # records: the least mass of an atom in the field, so that tables 
 _TRIES = 20
 
 
+_Factors: TypeAlias = tuple[
+    NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]
+]
+
+
 def uniforms(source: Stream, count: int) -> NDArray[np.float64]:
     """Draw numbers in [0, 1) for post-processing."""
     return (source.uint64(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -50,7 +55,8 @@ def systematic(weights: NDArray[np.float64], count: int, source: Stream) -> NDAr
     """Draw indices, each as often as its share says but for rounding, in order."""
     ends = np.cumsum(weights)
     spots = (np.arange(count) + uniforms(source, 1)[0]) * (ends[-1] / count)
-    return np.minimum(np.searchsorted(ends, spots, side="right"), weights.size - 1)
+    found = np.searchsorted(ends, spots, side="right")
+    return np.minimum(found, weights.size - 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +104,19 @@ class Cloud:
 
     @classmethod
     def start(
-        cls, columns: Sequence[Smooth], grouping: Grouping, total: float, count: int, source: Stream, masks: Sequence[Mask] = ()  # fmt: skip  # noqa: E501
+        cls,
+        columns: Sequence[Smooth],
+        grouping: Grouping,
+        total: float,
+        count: int,
+        source: Stream,
+        masks: Sequence[Mask] = (),
     ) -> Cloud:
         """Draw independent columns."""
         base = np.zeros((len(columns), int(grouping.sizes.max())))
         atoms = np.empty((len(columns), count), dtype=np.uint8)
         for i, column in enumerate(columns):
-            masses = np.maximum(column.atom_masses, _TINY)
+            masses = np.where(column.closed, 0.0, np.maximum(column.atom_masses, _TINY))
             base[i, : masses.size] = masses / masses.max()
             drawn = systematic(masses, count, source)
             atoms[i] = drawn[permutation(count, source=source)]
@@ -164,7 +176,7 @@ class Cloud:
     def shares(self, r: int) -> NDArray[np.float64]:
         """Give the model's shares of the cells of a measurement."""
         size = self.measured[r].shares.size
-        return np.bincount(self._cells[r], weights=self.weights, minlength=size)
+        return weighted_counts(self._cells[r], self.weights, size)
 
     def pairs(self) -> NDArray[np.float64]:
         """Give the model's shares in all tables of pairs of atoms."""
@@ -213,10 +225,10 @@ class Cloud:
         base, starts, others, tables = self._factors()
         coins = uniforms(self.source, self.atoms.size)
         kernels.sweep(
-            self.atoms, self.grouping.sizes, base, starts, others, tables, *self._mask_arrays, coins
+            self.atoms, self.grouping.sizes, base, starts, others, tables, self._mask_arrays, coins
         )
 
-    def _factors(self) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip  # noqa: E501
+    def _factors(self) -> _Factors:
         """Give the factors of the field, of columns alone and of pairs from both sides."""
         logs = np.log(np.maximum(self.base, 1e-300))
         pairs: dict[tuple[int, int], NDArray[np.float64]] = {}

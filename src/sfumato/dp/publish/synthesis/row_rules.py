@@ -1,11 +1,12 @@
 """Rules between the cells of a row, written in SQL: knowledge that synthetic rows never break.
 
-Contract: a rule is a condition on one row, such as ``age >= 16 or marital = 'single'``. It holds as a CHECK
-constraint does: where it is unknown because of a missing cell, it is kept. Rules must be knowledge
-about the world; a rule that was read off the data would tell of them.
+Contract: a rule is a condition on one row, such as ``age >= 16 or marital = 'single'``. It holds
+as a CHECK constraint does: where it is unknown because of a missing cell, it is kept. Rules must
+be knowledge about the world; a rule that was read off the data would tell of them.
 
 The condition becomes a mask over atoms (what no value inside the atoms could satisfy is forbidden,
-judged by cells that stand for their codes), and the decoded rows are judged again by the rule itself.
+judged by cells that stand for their codes), and the decoded rows are judged again by the rule
+itself.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def read_rules(texts: Sequence[str] | str, coders: Mapping[str, Coder]) -> tuple
     return tuple(rules)
 
 
-def _columns(text: str, tree: exp.Expression, coders: Mapping[str, Coder]) -> tuple[str, ...]:
+def _columns(text: str, tree: exp.Expr, coders: Mapping[str, Coder]) -> tuple[str, ...]:
     known = {name.lower(): name for name in coders}
     found = dict.fromkeys(column.name for column in tree.find_all(exp.Column))
     for name in found:

@@ -2,19 +2,21 @@
 
 Contract: each function reads the data once, adds noise, and returns public knowledge.
 
-*Bounds*: every row falls into one of a few public bins (powers of two, or years), so the noisy
+*Bounds*: every row falls into one of a few public bins (powers of two, or decades), so the noisy
 histogram of them is a table as any other (:mod:`.currencies`). Bins whose noisy count is above
-σ·√(2·ln(20·bins)), which noise alone passes in any bin with probability below 1/20, span the bounds.
+σ·√(2·ln(20·bins)), which noise alone passes in any bin with probability below 1/20, span the
+bounds.
 
 *Texts* (needs δ): count the rows of every text that occurs, add discrete Gaussian noise of variance
-Δ₂²/(2ρ), and show those above τ = m + 1 + σ·z with Pr[N(0,1) > z] ≤ δ′/m. Proof: let D′ have one unit
-more than D, and S be the texts that occur in D′ only; the unit wrote them, so there are at most m
-of them, each with at most m rows. Discrete Gaussian noise exceeds m + 1 + σz − m = 1 + σz with
-probability at most Pr[N(0,σ²) ≥ σz] (Canonne, Kamath and Steinke 2020, Proposition 25), so some text
-of S is shown with probability at most m·δ′/m = δ′. Unless that happens, the output depends on counts
-of texts of D only, which move by at most Δ₂ = m: ρ-zCDP. Together δ′-approximate ρ-zCDP, which
-composes with the rest, and δ′ is added to the δ of the conversion (Bun and Steinke 2016, §8). For
-replaced units a text may be new on either side, with at most m of them on each: δ′ is split in two.
+Δ₂²/(2ρ), and show those above τ = m + 1 + σ·z with Pr[N(0,1) > z] ≤ δ′/m. Proof: let D′ have one
+unit more than D, and S be the texts that occur in D′ only; the unit wrote them, so there are at
+most m of them, each with at most m rows. Discrete Gaussian noise exceeds m + 1 + σz − m = 1 + σz
+with probability at most Pr[N(0,σ²) ≥ σz] (Canonne, Kamath and Steinke 2020, Proposition 25), so
+some text of S is shown with probability at most m·δ′/m = δ′. Unless that happens, the output
+depends on counts of texts of D only, which move by at most Δ₂ = m: ρ-zCDP. Together δ′-approximate
+ρ-zCDP, which composes with the rest, and δ′ is added to the δ of the conversion (Bun and Steinke
+2016, §8). For replaced units a text may be new on either side, with at most m of them on each: δ′
+is split in two.
 """
 
 from __future__ import annotations
@@ -42,13 +44,13 @@ if TYPE_CHECKING:
     from sfumato.dp.publish.synthesis.currencies import Contribution
 
 _POWERS = tuple(2.0**k for k in range(-10, 41))
-_YEARS = tuple(float((np.datetime64(f"{year}-01-01") - np.datetime64("1970-01-01")).astype(int)) for year in range(1850, 2151))  # fmt: skip  # noqa: E501
+_DECADES = tuple(float((np.datetime64(f"{year}-01-01") - np.datetime64("1970-01-01")).astype(int)) for year in range(1850, 2151, 10))  # fmt: skip  # noqa: E501
 
 
 def search_coder(name: str, kind: Kind) -> Numbers:
     """Give the coarse public bins in which bounds are searched."""
     if kind == "date":
-        return Numbers(name, _YEARS, "date")
+        return Numbers(name, _DECADES, "date")
     edges = (*(-power for power in reversed(_POWERS)), 0.0, *_POWERS)
     return Numbers(name, edges, "number")
 

@@ -1,8 +1,8 @@
 """Rows of a table as codes in the engine, and synthetic codes as rows again.
 
 Contract: coding is one pass of the engine over the table, each cell by itself, and keeps at most
-``rows`` rows of each unit: those first in an order by a hash of the row, a function of the unit's own
-rows. So adding a unit adds at most that many rows of codes and changes no other.
+``rows`` rows of each unit: those first in an order by a hash of the row, a function of the unit's
+own rows. So adding a unit adds at most that many rows of codes and changes no other.
 """
 
 from __future__ import annotations

@@ -173,16 +173,17 @@ def _doubts(made: Fit) -> tuple[str, ...]:
     hidden = [m.columns[0] for m in made.measured if len(m.columns) == 1 and m.predicted > 0.25]
     if not hidden:
         return ()
-    return (
-        f"At this budget noise hides most of the distribution of {listed(hidden)}; a larger ε, more "
-        "rows or fewer bins would show more.",
+    note = (
+        f"At this budget noise hides most of the distribution of {listed(hidden)}; a larger ε, "
+        "more rows or fewer bins would show more."
     )
+    return (note,)
 
 
 def decode(
     made: Fit, coders: Mapping[str, Coder], rules: Sequence[RowRule], size: int | None
 ) -> SyntheticRows:
-    """Draw rows; redraw inside their atoms those that break a rule, and replace the stubborn ones."""
+    """Draw rows; redraw those that break a rule inside their atoms, and replace the stubborn."""
     source = stream()
     atoms = made.draw(size)
     rows = _cells(made.refine(atoms), coders)
