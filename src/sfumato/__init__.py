@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato import govern as govern
     from sfumato import local as local
     from sfumato import testing as testing
+    from sfumato.anonymize.definitions.anonymity import KAnonymity as KAnonymity
     from sfumato.anonymize.definitions.closeness import TCloseness as TCloseness
     from sfumato.anonymize.definitions.definition import Definition as Definition
-    from sfumato.anonymize.definitions.definition import KAnonymity as KAnonymity
     from sfumato.anonymize.definitions.diversity import DistinctLDiversity as DistinctLDiversity
     from sfumato.anonymize.definitions.diversity import EntropyLDiversity as EntropyLDiversity
     from sfumato.anonymize.definitions.diversity import RecursiveLDiversity as RecursiveLDiversity
@@ -80,7 +80,7 @@ _HOME = {
     "GDP": "dp.guarantees",
     "Hierarchy": "data.hierarchies.hierarchy",
     "inspect": "data.tables.suggestions",
-    "KAnonymity": "anonymize.definitions.definition",
+    "KAnonymity": "anonymize.definitions.anonymity",
     "KMap": "anonymize.definitions.presence",
     "Ledger": "govern.ledger.ledger",
     "Limits": "govern.limits",

@@ -66,7 +66,9 @@ class BallotsShape(sf.Shape):
             lines = [" > ".join(line) for line in source.lines]
         else:
             lines = Path(source).read_text().split("\n")[:-1]
-        return BallotsView(source=called or "ballots", counted=tuple(sorted(Counter(lines).items())))
+        return BallotsView(
+            source=called or "ballots", counted=tuple(sorted(Counter(lines).items()))
+        )
 
 
 def truncate(data, promise, *, progress=None):

@@ -57,12 +57,7 @@ def check_promise(promise: Definition, form: Shape) -> None:
         raise ParameterError(
             f"The promise must be a definition such as sf.KAnonymity(5), not {promise!r}."
         )
-    for part in promise.parts:
-        if part.shapes is not None and form.name not in part.shapes:
-            raise ParameterError(
-                f"{part} says nothing about data of the shape '{form.name}'; it is about "
-                f"{listed(sorted(part.shapes))}."
-            )
+    promise.check_shape(form.name)
 
 
 def choose_algorithm(form: Shape, name: str | None) -> tuple[str, Any]:

@@ -68,7 +68,7 @@ def see(release: Any, schema: Any = None, *, shape: str | None = None, **options
     view = form.view(locate(release, form), schema=schema, manifest=manifest, **options)
     return replace(
         view,
-        promise=manifest.promise.definition if view.promise is None else view.promise,
+        promise=manifest.promise.whole if view.promise is None else view.promise,
         suppressed=manifest.suppressed,
         untruthful=manifest.untruthful,
     )

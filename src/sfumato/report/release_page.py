@@ -15,10 +15,10 @@ from markupsafe import Markup
 
 from sfumato import __version__
 from sfumato.data.atomic import write_text_atomically
-from sfumato.promise import is_guarantee
+from sfumato.data.wording import some
+from sfumato.promise import in_words, is_guarantee
 from sfumato.report import figures
 from sfumato.report.page_templates import page_template
-from sfumato.report.promise_words import name_of, promise_in_words
 from sfumato.report.section import Fact, Page, TemplateSection
 from sfumato.report.settings import settings_rows
 from sfumato.shape import find_shape
@@ -83,7 +83,7 @@ def render(
         for section in sections
         if (markup := section.render(page)) is not None
     ]
-    return page_template("release.html", some=figures.some).render(
+    return page_template("release.html", some=some).render(
         release=release,
         checked=checked,
         version=__version__,
@@ -128,8 +128,8 @@ def _promise(page: Page) -> dict[str, Any]:
         }
     quasi = getattr(page.release.artefact, "quasi", ())
     return {
-        "promise": [name_of(part) for part in promise.parts],
-        "sentences": promise_in_words(promise, quasi),
+        "promise": [str(part) for part in promise.parts],
+        "sentences": in_words(promise, quasi),
         "checked_by": "Checked from the released file and the schema alone, by code that shares "
         "nothing with the algorithm.",
     }

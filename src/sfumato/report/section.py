@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from markupsafe import Markup
 
-from sfumato.report import figures
+from sfumato.data.wording import some
 from sfumato.report.page_templates import page_template
 from sfumato.report.svg import bar
 
@@ -73,6 +73,6 @@ class TemplateSection:
         found = self.gather(page)
         if found is None:
             return None
-        template = page_template(self.template, bar=bar, some=figures.some)
+        template = page_template(self.template, bar=bar, some=some)
         text = template.render({"release": page.release, "checked": page.checked, **found})
         return Markup(text)  # noqa: S704 - made by our own template, which escapes

@@ -13,16 +13,13 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.anonymize.definitions.closeness import TCloseness
 from sfumato.anonymize.definitions.definition import Definition, number_between
-from sfumato.anonymize.definitions.presence import DeltaPresence
 from sfumato.anonymize.loss.measures import OBJECTIVES, check_objective, losses, separable
 from sfumato.anonymize.tables.apply.recheck import recheck
 from sfumato.anonymize.tables.apply.recode import labelled_shares
 from sfumato.anonymize.tables.apply.rows import RowSettings, release_rows, released_columns
 from sfumato.anonymize.tables.artefact import TableArtefact
 from sfumato.anonymize.tables.problem import Problem
-from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import bind_hierarchies, frequency_table
 from sfumato.data.wording import did_you_mean, listed
@@ -266,45 +263,12 @@ def _check_promise(promise: Definition, schema: Schema) -> None:
             f"{schema.source} names no quasi-identifier; name the attributes that others may "
             "know about a person with role 'quasi'."
         )
-    for name in promise.sensitive:
-        role = schema.attribute(name).role
-        if role in {"quasi", "identifier"}:
-            raise SchemaError(
-                f"{promise} protects '{name}', but {schema.source} says it is "
-                f"{'a quasi-identifier' if role == 'quasi' else 'an identifier'}; give it the role "
-                "'sensitive'."
-            )
-    for part in promise.parts:
-        _check_tree(part, schema)
-        for name in getattr(part, "on", ()):
-            if name not in schema.quasi_names:
-                raise SchemaError(
-                    f"{part} is about '{name}', which is not a quasi-identifier; those are "
-                    f"{listed(schema.quasi_names)}.{did_you_mean(name, schema.quasi_names)}"
-                )
-
-
-def _check_tree(part: Definition, schema: Schema) -> None:
-    """Refuse trees that change with the values: a reader of the release would see another."""
-    if not isinstance(part, TCloseness) or part.distance != "hierarchical":
-        return
-    declared = schema.attribute(part.attribute).hierarchy
-    if declared is not None and not isinstance(declared, Hierarchy):
-        raise SchemaError(
-            f"{part} measures along the hierarchy of '{part.attribute}', which {schema.source} "
-            "gives as a rule; a rule's tree changes with the values that are released, so give a "
-            "tree or a hierarchy file."
-        )
+    promise.check_schema(schema)
 
 
 def _limit(promise: Definition, suppression: float, rows: int) -> int:
-    """Return how many records may be suppressed.
-
-    None where δ-presence has a lower bound: leaving a person out is what it forbids.
-    """
-    if any(isinstance(part, DeltaPresence) and part.low > 0 for part in promise.parts):
-        return 0
-    return math.floor(suppression * rows + 1e-9)
+    """Return how many records may be suppressed; none where leaving a person out is forbidden."""
+    return math.floor(suppression * rows + 1e-9) if promise.allows_suppression else 0
 
 
 def _population(population: Any, table: Table, promise: Definition) -> Any:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from sfumato.ask.answers.intervals import DerivedColumn
     from sfumato.ask.price.measures import Interval, Recipe
     from sfumato.ask.price.noise import Noise
-    from sfumato.ask.price.standing import Standing
     from sfumato.dp.accounting.costs import Cost
     from sfumato.dp.guarantees import Guarantee
+    from sfumato.govern.standing import Standing
     from sfumato.release import Release
 
 

@@ -225,13 +225,7 @@ def _groups(fitting: Fitting, people: NDArray[np.int64], split: int | None) -> d
 
 def _parts(stated: Definition, name: str) -> list[Definition]:
     """Return the parts of a promise that a group of people can be held to on its own."""
-    return [
-        part
-        for part in stated.parts
-        if not part.needs_population
-        and not getattr(part, "on", ())
-        and set(part.sensitive) <= {name}
-    ]
+    return [part for part in stated.parts if part.per_class and set(part.sensitive) <= {name}]
 
 
 def _judge(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import Definition, KAnonymity
 from sfumato.anonymize.definitions.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.definitions.definition import Definition
     from sfumato.released.evidence import Evidence, Spread
     from sfumato.released.population import PopulationCounts
 
@@ -204,7 +205,7 @@ CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | No
     KMap: _k_map,
     DeltaPresence: _presence,
 }
-"""The built-in definitions. A new one also needs a sentence in `report/promise_words.py`."""
+"""The built-in definitions, each with a formula of its own; a new one gets a line here."""
 
 
 # -- a user's own definition ----------------------------------------------------------
@@ -218,6 +219,7 @@ def _judged(
     if lacking:
         return np.zeros(evidence.classes, dtype=np.bool_)
     people = _needed(part, population).people if part.needs_population else None
+    sizes = evidence.sizes_on(part.combination) if part.combination else evidence.sizes
     widest = max((len(evidence.sensitive[n].values) for n in part.sensitive), default=1)
     step = max(CELLS_AT_ONCE // widest, 1)
     verdicts = []
@@ -225,5 +227,5 @@ def _judged(
         chosen = slice(begin, min(begin + step, evidence.classes))
         classes = evidence.classes_for(part.sensitive, chosen)
         fitting = None if people is None else people[chosen]
-        verdicts.append(part.judge(replace(classes, population=fitting)))
+        verdicts.append(part.judge(replace(classes, sizes=sizes[chosen], population=fitting)))
     return np.concatenate(verdicts)

@@ -137,7 +137,7 @@ def verify(
     """
     manifest = read_manifest(source)
     form = find_shape(shape or manifest.shape or "table")
-    stated = manifest.promise if definition is None else StatedPromise(definition)
+    stated = manifest.promise if definition is None else _state(definition)
     place = locate(source, form)
     looks = {} if called is None else {"called": called}
     looks |= {name: options.pop(name) for name in ("delimiter", "encoding") if name in options}
@@ -149,26 +149,27 @@ def verify(
     return found
 
 
+def _state(promise: Any) -> StatedPromise:
+    if is_guarantee(promise):
+        return StatedPromise(None, guarantees=(promise,))
+    return StatedPromise(promise)
+
+
 def verify_groups(
     view: View, stated: StatedPromise, place: Any, manifest: Manifest
 ) -> Verification:
     """Let every promise judge the groups of a view; serves every shape without a way of its own."""
-    promise = stated.definition
     classes = view.groups()
-    smallest = _smallest(view)
-    if promise is None:
-        rows: tuple[Row, ...] = ()
-    elif is_guarantee(promise):
-        rows = (_unchanged(promise, place, manifest),)
-    else:
-        rows = tuple(_judge(part, view) for part in promise.parts)
+    parts = () if stated.definition is None else stated.definition.parts
+    rows = [_judge(part, view) for part in parts]
+    rows += [_compare(promise, place, manifest) for promise in stated.guarantees]
     return Verification(
         source=view.source,
         records=view.records,
         classes=len(classes),
-        promises=rows,
-        measured=smallest,
-        findings=_beyond_the_file(promise),
+        promises=tuple(rows),
+        measured=_smallest(view),
+        findings=_beyond_the_file(stated),
         unchecked=stated.own,
         unit=view.unit,
     )
@@ -198,15 +199,15 @@ def _judge(part: Definition, view: View) -> Row:
     )
 
 
-def _unchanged(promise: Any, place: Any, manifest: Manifest) -> Row:
+def _compare(promise: Any, place: Any, manifest: Manifest) -> Row:
     """Compare the file with the digest it was released under."""
     stated = manifest.facts.get("sha256")
     same = isinstance(place, Path | str) and stated == digest(Path(place))
     return Row("file as released", "", float(same), None, str(promise), holds=same)
 
 
-def _beyond_the_file(promise: Any) -> tuple[Finding, ...]:
-    if promise is None or not is_guarantee(promise):
+def _beyond_the_file(stated: StatedPromise) -> tuple[Finding, ...]:
+    if not stated.guarantees:
         return ()
     text = (
         "a guarantee of differential privacy is about how the numbers were made, which no file can "

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from sfumato.anonymize.loss.measures import raw_values
 from sfumato.anonymize.tables.recoding import FullDomain
 from sfumato.audit.risk import reidentification_risk
+from sfumato.data.wording import some
 from sfumato.report import figures
 from sfumato.report.section import Fact, Page, TemplateSection
 from sfumato.report.settings import settings_rows
@@ -76,9 +77,7 @@ def _size_chart(bins: Any) -> Markup:
     classes = Series(
         "classes", "after", tuple(b.classes for b in bins), tuple(f"{b.classes:,}" for b in bins)
     )
-    told = "; ".join(
-        f"{b.label} records: {figures.some(b.classes, 'class', 'classes')}" for b in bins
-    )
+    told = "; ".join(f"{b.label} records: {some(b.classes, 'class', 'classes')}" for b in bins)
     return histogram([b.tick for b in bins], [classes], label=f"Classes by size. {told}.")
 
 
@@ -141,7 +140,7 @@ def _hierarchies(release: Release) -> tuple[HierarchyUse, ...]:
 def _facts(page: Page) -> list[Fact]:
     """Say how large the smallest class is, and how risk has changed."""
     checked, worst = _checked(page), _risk_rows(page)[0]
-    smallest, classes = checked.found["k"], figures.some(checked.classes, "class", "classes")
+    smallest, classes = checked.found["k"], some(checked.classes, "class", "classes")
     return [
         Fact("smallest class", figures.count(smallest), f"in {classes}"),
         Fact("highest risk", worst.after, f"{worst.before} before"),
