@@ -9,7 +9,7 @@ import pytest
 from sfumato.dp.noise.stream import _SeededStream
 from sfumato.dp.publish.synthesis import kernels
 from sfumato.dp.publish.synthesis.coarsening import (
-    _on_simplex,
+    on_simplex,
     _spread,
     estimate_total,
     group,
@@ -49,7 +49,7 @@ def test_the_simplex_projection_is_the_nearest_point():
     rng = np.random.default_rng(1)
     for _ in range(20):
         y = rng.normal(2, 4, 6)
-        near = _on_simplex(y, 10.0)
+        near = on_simplex(y, 10.0)
         assert near.min() >= 0
         assert near.sum() == pytest.approx(10)
         for _ in range(200):

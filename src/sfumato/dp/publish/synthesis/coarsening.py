@@ -97,7 +97,7 @@ def _masses(column: CodedColumn, noisy: Noisy, total: float) -> NDArray[np.float
         y[plain] = kernels.fit_pieces(y[plain], noisy.variance * math.log(plain.size))
     elif not column.ordered and plain.size > _MANY:
         return _spread(y, total, 3 * sigma)
-    return _on_simplex(y, total)
+    return on_simplex(y, total)
 
 
 def _spread(y: NDArray[np.float64], total: float, threshold: float) -> NDArray[np.float64]:
@@ -106,11 +106,11 @@ def _spread(y: NDArray[np.float64], total: float, threshold: float) -> NDArray[n
     known = min(total, float(y[seen].sum()))
     others = ~seen & np.isfinite(y)
     masses = np.where(others, max(0.0, total - known) / max(1, others.sum()), 0.0)
-    masses[seen] = _on_simplex(y[seen], known if others.any() else total) if seen.any() else 0.0
+    masses[seen] = on_simplex(y[seen], known if others.any() else total) if seen.any() else 0.0
     return masses
 
 
-def _on_simplex(y: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def on_simplex(y: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     """Find the nearest non-negative numbers with this sum."""
     if not np.isfinite(y).any():
         return np.full(y.size, total / y.size)

@@ -70,7 +70,7 @@ def bounds_from(coder: Numbers, noisy: Noisy, kind: Kind, column: Column | None)
         days = [str(np.datetime64("1970-01-01") + int(end)) for end in (low, high - 1)]
         return numbers(coder.name, (days[0], days[1]), "date", column)
     if kind == "integer":
-        low, high = math.floor(low), math.ceil(high)
+        low, high = math.floor(low), max(math.floor(low), math.ceil(high) - 1)
     return numbers(coder.name, (low, high), kind, column)
 
 
