@@ -104,6 +104,9 @@ _HOME = {
     "report_noisy_max": "mechanisms.releases",
     "sensitivity": "queries.base",
     "synthesize": "publish.synthesis.tables",
+    "synthesize_graph": "publish.synthesis.graphs",
+    "synthesize_sets": "publish.synthesis.sets",
+    "synthesize_trajectories": "publish.synthesis.trajectories",
     "top1": "mechanisms.releases",
     "trade_off_of": "tradeoff",
 }
