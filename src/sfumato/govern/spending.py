@@ -41,11 +41,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sfumato.dp.guarantee_json import guarantee_to_json
 from sfumato.dp.neighbours import Neighbours, Row
 from sfumato.errors import DataError, GovernanceError, ParameterError, PositionMoved, WorkFailed
+from sfumato.govern.known_noise import refuse_known_noise
 from sfumato.govern.ledger.chain import canonical, joined
 from sfumato.govern.ledger.charges import Charge
 from sfumato.govern.ledger.registrations import MAIN
@@ -130,7 +132,7 @@ class Spending:
 
     # -- what the ledger says -------------------------------------------------------------
 
-    @property
+    @cached_property
     def neighbours(self) -> Neighbours:
         """What a guarantee of this dataset is about: one unit added or removed."""
         return Neighbours("unbounded", self.unit)
@@ -213,6 +215,7 @@ class Spending:
         their order; ``load`` gets a text and what was stored for it.
         """
         chosen = tuple(blocks or self.blocks)
+        refuse_known_noise()
         self._register_first(lambda now: plan(now, tuple(what)), chosen)
         rows = self.fingerprint_of(chosen)
         with self.ledger.hold(self.dataset, self.analyst, [(rows, text) for text in what], wait):
