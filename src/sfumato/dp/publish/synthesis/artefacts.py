@@ -7,23 +7,32 @@ table. How far they are from the real data is nowhere: that number would be a re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import json
+import zlib
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from sfumato.decision import SearchRecord
+from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
+from sfumato.dp.publish.synthesis.columns import Values
+from sfumato.dp.publish.synthesis.curator import Charge
+from sfumato.dp.publish.synthesis.engine import Measured
+from sfumato.dp.publish.synthesis.table_codec import SyntheticRows
 from sfumato.errors import DataError
 from sfumato.release import Provenance, Release
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from sfumato.data.tables.table import Kind
     from sfumato.dp.guarantees import Guarantee
-    from sfumato.dp.publish.synthesis.curator import Charge
-    from sfumato.dp.publish.synthesis.engine import Measured
-    from sfumato.dp.publish.synthesis.table_codec import SyntheticRows
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -107,6 +116,41 @@ class SyntheticTable(Synthetic):
         """The synthetic rows."""
         return self.table
 
+    def dump(self) -> str:
+        """Write all of it as text, from which ``load`` makes it again."""
+        cells = {
+            name: [_packed(v.numbers), _packed(v.missing), v.sql_type, v.texts]
+            for name, v in self.rows.cells.items()
+        }
+        kept = {
+            "name": self.name, "guarantee": guarantee_to_json(self.guarantee), "cells": cells,
+            "measurements": [[*asdict(m).values()] for m in self.measurements],
+            "book": [[charge.what, str(charge.price)] for charge in self.book],
+            "currency": self.currency, "estimated": self.estimated, "notes": self.notes,
+            "kind": self.kind, "rules": self.rules,
+        }  # fmt: skip
+        return json.dumps(kept, default=str)
+
+    @classmethod
+    def load(cls, text: str) -> SyntheticTable:
+        """Read what ``dump`` wrote."""
+        kept = json.loads(text)
+        cells = {
+            name: Values(_unpacked(numbers), _unpacked(missing), kind, texts and tuple(texts))
+            for name, (numbers, missing, kind, texts) in kept["cells"].items()
+        }
+        measured = tuple(
+            Measured(tuple(names), tuple(shape), Fraction(price), *rest)
+            for names, shape, price, *rest in kept["measurements"]
+        )
+        return cls(
+            name=kept["name"], guarantee=guarantee_from_json(kept["guarantee"]),
+            measurements=measured, rows=SyntheticRows(cells), kind=kept["kind"],
+            book=tuple(Charge(what, Fraction(price)) for what, price in kept["book"]),
+            currency=kept["currency"], estimated=kept["estimated"], notes=tuple(kept["notes"]),
+            rules=tuple(kept["rules"]),
+        )  # fmt: skip
+
     def write(self, folder: Path, file_format: str | None = None) -> Path:
         """Write `release.csv` or `release.parquet`."""
         chosen = file_format or ("parquet" if self.kind == "parquet" else "csv")
@@ -122,3 +166,13 @@ class SyntheticTable(Synthetic):
     def manifest(self) -> dict[str, Any]:
         """Return what a receiver may know."""
         return {**super().manifest(), "columns": list(self.rows.columns), "rules": list(self.rules)}
+
+
+def _packed(array: NDArray[Any]) -> list[str]:
+    raw = zlib.compress(np.ascontiguousarray(array).tobytes())
+    return [array.dtype.str, base64.b64encode(raw).decode("ascii")]
+
+
+def _unpacked(packed: list[str]) -> NDArray[Any]:
+    kind, text = packed
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.dtype(kind)).copy()

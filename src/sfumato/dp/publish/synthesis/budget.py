@@ -66,7 +66,7 @@ def read_budget(
         raise ParameterError("Give epsilon=, epsilon= with delta=, or rho=.")
     spent = parameters.budget(epsilon)
     if delta is None:
-        warnings.warn(_PURE, UserWarning, stacklevel=4)
+        warnings.warn(_PURE, UserWarning, stacklevel=5)
         promise = PureDP(stated_up(spent), neighbours=neighbours)
         return Budget(promise, Pure(contribution), spent, notes=(_PURE,))
     exact_delta = parameters.failure(delta)

@@ -8,7 +8,7 @@ the book.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -27,12 +27,21 @@ from sfumato.dp.publish.synthesis.table_codec import TableRecords
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sfumato.data.tables.table import Table
     from sfumato.dp.publish.synthesis.budget import Budget
     from sfumato.dp.publish.synthesis.columns import Coder, Column, Kind
     from sfumato.dp.rounding import Stated
+
+
+def refuse_unknown(unknown: Sequence[str]) -> NoReturn:
+    """Say for which columns a domain is missing."""
+    raise ParameterError(
+        f"No domain is declared for {listed(unknown)}: name it in the schema or with columns=, "
+        "from knowledge and never from the data; or let it be found with search=0.1, a share of "
+        "the budget."
+    )
 
 
 def find_domains(
@@ -45,14 +54,7 @@ def find_domains(
 ) -> tuple[dict[str, Coder], list[Charge]]:
     """Give the coder of every column, and what finding some of them cost."""
     unknown = [name for name, coder in declared.items() if coder is None]
-    if unknown and search is None:
-        raise ParameterError(
-            f"No domain is declared for {listed(unknown)}: name it in the schema or with "
-            "columns=, from "
-            "knowledge and never from the data; or let it be found with search=0.1, a share of the "
-            "budget."
-        )
-    share = parameters.share(search, "search") if unknown and search is not None else Fraction(0)
+    share = parameters.share(search, "search") if search is not None and unknown else Fraction(0)
     book: list[Charge] = []
     coders: dict[str, Coder] = {}
     for name, coder in declared.items():

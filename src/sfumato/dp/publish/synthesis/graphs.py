@@ -1,13 +1,14 @@
 """Synthetic graphs: ``sf.dp.synthesize_graph(edges, vertices=…, epsilon=…)``.
 
-Promise: ε-differential privacy for one edge added or removed; the vertices are public. Proof. *Degrees*
-(0.7 ε): an edge changes two degrees by 1, and sorting moves no two sequences apart in L1, so the
-sorted degrees have Δ₁ = 2; discrete Laplace noise of scale 2/(0.7·ε). *Triangles* (0.3 ε): the ladder
-mechanism (:mod:`.ladder`). All else is post-processing: the noisy sequence is made monotone (Hay, Li,
-Miklau and Jensen 2009), its plateaus are joined by lines through their centres and rounded with
-dither; the graph is made as BTER makes it (Seshadhri, Kolda and Pinar 2012): vertices of like degree
-are joined in blocks with one probability, found by bisection so that the share of closed triples is
-as the noisy numbers say, and what is left of each degree is matched at random.
+Promise: ε-differential privacy for one edge added or removed; the vertices are public. Proof.
+*Degrees* (0.7 ε): an edge changes two degrees by 1, and sorting moves no two sequences apart in
+L1, so the sorted degrees have Δ₁ = 2; discrete Laplace noise of scale 2/(0.7·ε). *Triangles* (0.3
+ε): the ladder mechanism (:mod:`.ladder`). All else is post-processing: the noisy sequence is made
+monotone (Hay, Li, Miklau and Jensen 2009), its plateaus are joined by lines through their centres
+and rounded with dither; the graph is made as BTER makes it (Seshadhri, Kolda and Pinar 2012):
+vertices of like degree are joined in blocks with one probability, found by bisection so that the
+share of closed triples is as the noisy numbers say, and what is left of each degree is matched at
+random.
 
 What is kept: degrees and clustering. Communities, paths and who is near whom are not.
 """
@@ -84,8 +85,8 @@ def synthesize_graph(
 ) -> Release:
     """Make a synthetic graph that may be given away.
 
-    ``vertices`` are public: their names, or how many there are, numbered from 0. Pairs that are no two
-    of them are left out.
+    ``vertices`` are public: their names, or how many there are, numbered from 0. Pairs that are no
+    two of them are left out.
     """
     from sfumato.dp.publish.synthesis.ladder import noisy_triangles  # noqa: PLC0415 - compiled
 
@@ -102,9 +103,9 @@ def synthesize_graph(
     relation = Neighbours("unbounded", Edge(vertices=len(names)))
     artefact = SyntheticGraph(
         name=name, guarantee=PureDP(stated_up(spent), neighbours=relation), measurements=(),
-        book=(Charge("sorted degrees", spent * _DEGREES), Charge("triangles", spent * (1 - _DEGREES))),
-        currency="ε", estimated=float(degrees.sum()) / 2, degrees=degrees, triangles=triangles,
-        edges=tuple((names[u], names[v]) for u, v in found.tolist()),
+        book=(Charge("sorted degrees", spent * _DEGREES), Charge("triangles", spent * (1 -
+        _DEGREES))), currency="ε", estimated=float(degrees.sum()) / 2, degrees=degrees,
+        triangles=triangles, edges=tuple((names[u], names[v]) for u, v in found.tolist()),
     )  # fmt: skip
     return artefact.release("blocks of like degree and a random matching (BTER)")
 
@@ -115,9 +116,7 @@ def _read(edges: Iterable[tuple[Hashable, Hashable]], names: list[Any]) -> NDArr
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def neighbours_of(
-    edges: NDArray[np.int64], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def neighbours_of(edges: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give the sorted neighbours of all vertices, one after the other, and where each begins."""
     both = np.concatenate([edges[:, 0] * n + edges[:, 1], edges[:, 1] * n + edges[:, 0]])
     keys = np.sort(both)

@@ -1,16 +1,16 @@
 """The number of triangles of a graph, with noise that fits the graph: the ladder mechanism.
 
-Promise: ε-differential privacy for one edge added or removed (Zhang, Cormode, Procopiuc, Srivastava and
-Xiao, "Private release of graph statistics using ladder functions", SIGMOD 2015).
+Promise: ε-differential privacy for one edge added or removed (Zhang, Cormode, Procopiuc,
+Srivastava and Xiao, "Private release of graph statistics using ladder functions", SIGMOD 2015).
 
-Proof. Let a_ij be the number of common neighbours of two vertices and b_ij that of vertices joined to
-exactly one of them. I_t(G) = min(max_ij (a_ij + ⌊(t + min(t, b_ij))/2⌋), n−2) is the local
+Proof. Let a_ij be the number of common neighbours of two vertices and b_ij that of vertices joined
+to exactly one of them. I_t(G) = min(max_ij (a_ij + ⌊(t + min(t, b_ij))/2⌋), n−2) is the local
 sensitivity of the number of triangles at distance t (Nissim, Raskhodnikova and Smith, STOC 2007): a
-*ladder*, that is I_t(G) ≤ I_{t+1}(G′) for neighbours, and |f(G) − f(G′)| ≤ I_0(G). Rung 0 is f(G); rung t
-holds the I_{t−1}(G) next whole numbers on either side. Between neighbours every whole number changes
-its rung by at most 1, so choosing one with weight exp(−ε·rung/2) is the exponential mechanism with
-sensitivity 1. Candidates are the whole numbers from 0 to a public end, and f is clamped to it,
-which moves no two values apart.
+*ladder*, that is I_t(G) ≤ I_{t+1}(G′) for neighbours, and |f(G) − f(G′)| ≤ I_0(G). Rung 0 is f(G);
+rung t holds the I_{t−1}(G) next whole numbers on either side. Between neighbours every whole
+number changes its rung by at most 1, so choosing one with weight exp(−ε·rung/2) is the exponential
+mechanism with sensitivity 1. Candidates are the whole numbers from 0 to a public end, and f is
+clamped to it, which moves no two values apart.
 """
 
 from __future__ import annotations

@@ -4,16 +4,16 @@ A basket becomes a row: one yes-or-no column for each of the most frequent items
 items it has. The engine synthesises the rows; other items are drawn by their noisy frequencies.
 
 Promise: that of the budget, for one transaction, or one customer with at most m of them. Proof. A
-basket keeps at most ``most`` items, a function of the basket alone. *Which items are frequent*: a basket
-of t items adds w = min(1, √(ℓ/t)) to each of its items, rounded down to a multiple of 2⁻²⁰, so the
-vector of totals moves by at most √(t·w²) ≤ √ℓ in L2, by m·√ℓ for m baskets; discrete Gaussian noise of
-variance m²ℓ/(2ρ) on the grid of 2⁻²⁰ is ρ-zCDP. Items of a public list get noise whether they
-occur or not. Without a list, only items that occur get noise, and only those above τ are used: a unit
-alone writes at most m·``most`` items, each with a total of at most m, so with Pr[N(0,1) > z] ≤
-δ′/(m·most) and τ = m + σz + 2⁻²⁰ one of them shows with probability at most δ′ (as in
-:mod:`.searching`). *The rows*: a basket is one row, coded by itself with the released items: the
-engine's proof holds (:mod:`.curator`). For replaced units L2 grows by √2 (two vectors that do not
-share a sign), as for tables.
+basket keeps at most ``most`` items, a function of the basket alone. *Which items are frequent*: a
+basket of t items adds w = min(1, √(ℓ/t)) to each of its items, rounded down to a multiple of 2⁻²⁰,
+so the vector of totals moves by at most √(t·w²) ≤ √ℓ in L2, by m·√ℓ for m baskets; discrete
+Gaussian noise of variance m²ℓ/(2ρ) on the grid of 2⁻²⁰ is ρ-zCDP. Items of a public list get noise
+whether they occur or not. Without a list, only items that occur get noise, and only those above τ
+are used: a unit alone writes at most m·``most`` items, each with a total of at most m, so with
+Pr[N(0,1) > z] ≤ δ′/(m·most) and τ = m + σz + 2⁻²⁰ one of them shows with probability at most δ′
+(as in :mod:`.searching`). *The rows*: a basket is one row, coded by itself with the released
+items: the engine's proof holds (:mod:`.curator`). For replaced units L2 grows by √2 (two vectors
+that do not share a sign), as for tables.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def synthesize_sets(
 ) -> Release:
     """Make synthetic baskets that may be given away.
 
-    ``items`` is the public list of items; without it, items are found for half of δ. ``top`` items are
-    measured jointly, ``typical`` is about how many a basket has, ``most`` how many are kept of
+    ``items`` is the public list of items; without it, items are found for half of δ. ``top`` items
+    are measured jointly, ``typical`` is about how many a basket has, ``most`` how many are kept of
     one. ``customers`` names whose each basket is; ``neighbours=Customer(transactions=3)`` then
     protects customers, keeping three baskets of each.
     """
@@ -186,7 +186,9 @@ def _frequencies(
     steps: Counter[Hashable] = Counter()
     for basket in baskets:
         if basket:
-            step = _GRID if len(basket) <= typical else math.isqrt(_GRID**2 * typical // len(basket))
+            step = (
+                _GRID if len(basket) <= typical else math.isqrt(_GRID**2 * typical // len(basket))
+            )
             for item in basket:
                 steps[item] += step
     public = listed if listed is not None else list(steps)
@@ -232,7 +234,11 @@ def _coded(
 
 
 def _decoded(
-    codes: NDArray[np.uint32], frequent: tuple[Hashable, ...], found: _Frequencies, top: int, most: int
+    codes: NDArray[np.uint32],
+    frequent: tuple[Hashable, ...],
+    found: _Frequencies,
+    top: int,
+    most: int,
 ) -> tuple[tuple[Hashable, ...], ...]:
     source = stream()
     ends = np.array([*_EDGES[1:], max(most, _EDGES[-1]) + 1])

@@ -11,6 +11,7 @@ release of its own. ``measurements`` compare with the noisy tables, which are re
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from sfumato.dp.publish.synthesis.curator import Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.engine import Settings, fit
-from sfumato.dp.publish.synthesis.found import find_domains
+from sfumato.dp.publish.synthesis.found import find_domains, refuse_unknown
 from sfumato.dp.publish.synthesis.row_rules import judge, masks_of, read_rules
 from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRecords
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 _TRIES = 12
-_ALGORITHM = "particles raked to adaptively chosen noisy tables"
+ALGORITHM = "particles raked to adaptively chosen noisy tables"
 
 
 def synthesize(
@@ -81,37 +82,93 @@ def synthesize(
         >>> len(made.data["age"]), set(made.data["ill"]) <= {"yes", "no", None}
         (30, True)
     """
-    table = read(people, schema=schema)
-    relation = Neighbours.of(neighbours)
-    names, unit = _names(table, relation, columns or {})
-    declared = _declared(table, names, columns or {})
-    unknown = [name for name, coder in declared.items() if coder is None]
-    contribution = Contribution(parameters.rows_per_unit(relation), relation.bounded)
-    budget = read_budget(
-        epsilon, delta, rho, relation, contribution, unknown_texts=bool(unknown)
-    )  # fmt: skip
-    coders, paid = find_domains(table, declared, columns or {}, budget, search, unit)
-    rules = read_rules(constraints, coders)
-    place = _target(target, coders)
-    records = TableRecords.code(table, coders, unit, contribution.rows)
-    try:
+    return prepare(
+        people, epsilon=epsilon, delta=delta, rho=rho, target=target, constraints=constraints,
+        columns=columns, schema=schema, neighbours=neighbours, search=search, size=size,
+        settings=settings,
+    ).run()  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """A synthesis that is checked and priced, and has read no cell yet."""
+
+    table: Table
+    declared: Mapping[str, Coder | None]
+    columns: Mapping[str, Column]
+    budget: Budget
+    unit: str | None
+    target: str | None
+    constraints: tuple[str, ...]
+    search: Stated | None
+    size: int | None
+    settings: Settings
+
+    def run(self) -> Release:
+        """Read the data, and spend the budget."""
+        budget, table = self.budget, self.table
+        coders, paid = find_domains(
+            table, self.declared, self.columns, budget, self.search, self.unit
+        )
+        rules = read_rules(self.constraints, coders)
         domain = Domain(tuple(coder.coded for coder in coders.values()))
+        records = TableRecords.code(table, coders, self.unit, budget.currency.unit.rows)
         left = budget.amount - sum((charge.price for charge in paid), Fraction(0))
         curator = Curator(records, domain, budget.currency, left)
-        made = fit(
-            curator, domain, settings=_settings(settings, budget), target=place,
-            masks=lambda smooth: masks_of(rules, coders, smooth),
+        place = None if self.target is None else list(coders).index(self.target)
+        try:
+            made = fit(
+                curator, domain, settings=self.settings, target=place,
+                masks=lambda smooth: masks_of(rules, coders, smooth),
+            )  # fmt: skip
+        finally:
+            records.drop()
+        artefact = SyntheticTable(
+            name=table.name, guarantee=budget.guarantee, measurements=made.measured,
+            book=(*paid, *curator.book), currency=budget.currency.name, estimated=made.total,
+            notes=(*budget.notes, *_doubts(made)), rows=decode(made, coders, rules, self.size),
+            kind=table.kind, rules=self.constraints,
         )  # fmt: skip
-    finally:
-        records.drop()
-    rows = decode(made, coders, rules, size)
-    artefact = SyntheticTable(
-        name=table.name, guarantee=budget.guarantee, measurements=made.measured,
-        book=(*paid, *curator.book), currency=budget.currency.name, estimated=made.total,
-        notes=(*budget.notes, *_doubts(made)), rows=rows, kind=table.kind,
-        rules=tuple(rule.text for rule in rules),
+        return artefact.release(
+            ALGORITHM, target=self.target, constraints=list(self.constraints) or None
+        )
+
+
+def prepare(
+    people: Any,
+    *,
+    epsilon: Stated | None,
+    delta: Stated | None,
+    rho: Stated | None,
+    target: str | None = None,
+    constraints: Sequence[str] | str = (),
+    columns: Mapping[str, Column] | None = None,
+    schema: Schema | None = None,
+    neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED,
+    search: Stated | None = None,
+    size: int | None = None,
+    settings: Settings | None = None,
+) -> Preparation:
+    """Check and price a synthesis without reading a cell; parameters as for ``synthesize``."""
+    table = read(people, schema=schema)
+    relation = Neighbours.of(neighbours)
+    given = columns or {}
+    names, unit = _names(table, relation, given)
+    declared = _declared(table, names, given)
+    unknown = [name for name, coder in declared.items() if coder is None]
+    if unknown and search is None:
+        refuse_unknown(unknown)
+    contribution = Contribution(parameters.rows_per_unit(relation), relation.bounded)
+    budget = read_budget(epsilon, delta, rho, relation, contribution, unknown_texts=bool(unknown))
+    _check_target(target, declared)
+    rules = (constraints,) if isinstance(constraints, str) else tuple(constraints)
+    if not unknown:
+        read_rules(rules, {name: coder for name, coder in declared.items() if coder is not None})
+    parameters.count(size, "size")
+    return Preparation(
+        table, declared, given, budget, unit, target, rules, search, size,
+        _settings(settings, budget),
     )  # fmt: skip
-    return artefact.release(_ALGORITHM, target=target, constraints=list(artefact.rules) or None)
 
 
 def _names(
@@ -152,15 +209,12 @@ def _declared(
     return {name: coder_of(name, columns.get(name), attributes.get(name)) for name in names}
 
 
-def _target(target: str | None, coders: Mapping[str, Coder]) -> int | None:
-    if target is None:
-        return None
-    if target not in coders:
+def _check_target(target: str | None, columns: Mapping[str, Any]) -> None:
+    if target is not None and target not in columns:
         raise ParameterError(
-            f"The target '{target}' is not among the columns {listed(coders)}."
-            f"{did_you_mean(target, coders)}"
+            f"The target '{target}' is not among the columns {listed(columns)}."
+            f"{did_you_mean(target, columns)}"
         )
-    return list(coders).index(target)
 
 
 def _settings(settings: Settings | None, budget: Budget) -> Settings:

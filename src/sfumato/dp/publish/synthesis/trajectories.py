@@ -5,9 +5,9 @@ cell of 6 × 6 and inside it one of 4 × 4), how many points it has, and how lon
 synthesises rows; a row becomes a polyline through its three places, with its number of points and
 about its length.
 
-Promise: that of the budget, for one trip, or for one person with at most m trips of which m are kept.
-Proof: the box, grids and bins are public; a trip is coded by itself, places outside the box count
-as the nearest inside, so it is one row of the engine's (:mod:`.curator`). Decoding is
+Promise: that of the budget, for one trip, or for one person with at most m trips of which m are
+kept. Proof: the box, grids and bins are public; a trip is coded by itself, places outside the box
+count as the nearest inside, so it is one row of the engine's (:mod:`.curator`). Decoding is
 post-processing.
 """
 
@@ -140,9 +140,10 @@ def synthesize_trajectories(
 ) -> Release:
     """Make synthetic trips that may be given away.
 
-    Each trip is an array of points (x, y), two at least; ``box`` is the public (low x, high x, low y,
-    high y), of degrees of longitude and latitude unless ``degrees=False``. ``people`` names whose each
-    trip is; ``neighbours=Unit("person", rows=5)`` then protects people, keeping five trips of each.
+    Each trip is an array of points (x, y), two at least; ``box`` is the public (low x, high x, low
+    y, high y), of degrees of longitude and latitude unless ``degrees=False``. ``people`` names
+    whose each trip is; ``neighbours=Unit("person", rows=5)`` then protects people, keeping five
+    trips of each.
     """
     relation = Neighbours.of(neighbours)
     frame = Box.read(box, degrees=degrees)
