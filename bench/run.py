@@ -18,6 +18,7 @@ ORDER = (
     "checking",
     "ledger",
     "asking",
+    "synthesis",
 )
 
 

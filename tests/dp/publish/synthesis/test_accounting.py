@@ -152,7 +152,7 @@ class Tainted(np.ndarray):
         return func(
             *[np.asarray(a).view(np.ndarray) if isinstance(a, Tainted) else a for a in args],
             **kwargs,
-        )  # noqa: E501
+        )
 
     def __getitem__(self, key):
         self._look()
@@ -237,14 +237,14 @@ def exact_tables(rows):
     """All one-way and two-way tables, by plain counting."""
     tables = [
         [sum(r[i] == v for r in rows) for v in range(size)] for i, size in enumerate(SMALL.sizes)
-    ]  # noqa: E501
+    ]
     for i, j in SMALL.pairs():
         tables.append(
             [
                 sum((r[i], r[j]) == cell for r in rows)
                 for cell in product(range(SMALL.sizes[i]), range(SMALL.sizes[j]))
             ]
-        )  # noqa: E501
+        )
     return [np.array(table) for table in tables]
 
 
@@ -256,7 +256,7 @@ def exact_tables(rows):
         Contribution(1, replaced=True),
         Contribution(2, replaced=True),
     ],
-)  # noqa: E501
+)
 def test_tables_move_by_their_stated_sensitivity_and_reach_it(unit):
     base = [(0, 0, 0), (1, 2, 1), (1, 2, 1)]
     worst_one, worst_two = 0, 0
@@ -306,7 +306,7 @@ def test_scores_move_by_at_most_the_weight_of_a_row_and_reach_it(monkeypatch):
     old, _ = scores_of(base, empty, weights, monkeypatch)
     reached = [
         np.abs(scores_of([*base, row], empty, weights, monkeypatch)[0] - old).max() for row in ROWS
-    ]  # noqa: E501
+    ]
     assert max(reached) == scale
 
 
@@ -341,8 +341,8 @@ PAIRS = [([1] * 3, [1] * 4), ([], [1])]
 
 def test_one_round_is_not_refuted():
     verdict = sf.audit.check(
-        one_round(Fraction(1)), sf.PureDP(1), pairs=PAIRS, samples=1500, seconds=12
-    )  # noqa: E501
+        one_round(Fraction(1)), sf.PureDP(1), pairs=PAIRS, samples=700, seconds=6
+    )
     assert not verdict.refuted
 
 
@@ -355,7 +355,7 @@ class Careless(Pure):
 
 def test_a_round_with_too_little_noise_is_refuted():
     broken = one_round(Fraction(1), Careless(Contribution()))
-    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS, samples=1500, seconds=12)
+    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS, samples=700, seconds=6)
     assert verdict.refuted
 
 
@@ -368,7 +368,7 @@ class Sharp(Pure):
 
 def test_a_round_that_chooses_too_sharply_is_refuted():
     broken = one_round(Fraction(1), Sharp(Contribution()))
-    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS[:1], samples=1500, seconds=12)  # noqa: E501
+    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS[:1], samples=700, seconds=6)
     assert verdict.refuted
 
 

@@ -1,7 +1,7 @@
 """The parts of the engine against brute force: pieces, simplex, raking, Gibbs sweeps, masks."""
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -9,10 +9,10 @@ import pytest
 from sfumato.dp.noise.stream import _SeededStream
 from sfumato.dp.publish.synthesis import kernels
 from sfumato.dp.publish.synthesis.coarsening import (
-    on_simplex,
     _spread,
     estimate_total,
     group,
+    on_simplex,
     smooth,
     smooth_all,
 )
@@ -30,7 +30,7 @@ def brute_pieces(y, price):
     for count in range(len(y)):
         for cuts in combinations(range(1, len(y)), count):
             ends = [0, *cuts, len(y)]
-            parts = [y[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+            parts = [y[a:b] for a, b in pairwise(ends)]
             cost = sum(((p - p.mean()) ** 2).sum() for p in parts) + price * len(parts)
             if cost < best - 1e-12:
                 best, found = cost, np.concatenate([np.full(p.size, p.mean()) for p in parts])
@@ -201,7 +201,7 @@ def distance(x, y, i, j, sizes):
     tables = [
         np.bincount(z[i].astype(int) * sizes[j] + z[j], minlength=sizes[i] * sizes[j]) / z.shape[1]
         for z in (x, y)
-    ]  # noqa: E501
+    ]
     return np.abs(tables[0] - tables[1]).sum() / 2
 
 

@@ -1,6 +1,6 @@
 """Synthetic tables: domains, kinds of columns, rules, units, and what is refused."""
 
-import datetime
+import datetime as dt
 import json
 from fractions import Fraction
 
@@ -164,9 +164,7 @@ def test_what_is_decoded_has_the_code_it_came_from(coder):
 
 
 def test_dates_come_back_as_dates():
-    coder = coder_of(
-        "x", Column(bounds=(datetime.date(2000, 1, 1), datetime.date(2000, 1, 31))), None
-    )
+    coder = coder_of("x", Column(bounds=(dt.date(2000, 1, 1), dt.date(2000, 1, 31))), None)
     assert isinstance(coder, Numbers)
     assert coder.bins == 31
     assert codes_of({"x": ["2000-01-01", "2000-01-31", "1999-01-01", "no date"]}, coder) == [
@@ -174,7 +172,7 @@ def test_dates_come_back_as_dates():
         30,
         0,
         31,
-    ]  # noqa: E501
+    ]
 
 
 # -- units --------------------------------------------------------------------------------------
@@ -206,7 +204,7 @@ def test_several_rows_per_person_are_bounded_and_promised():
 
 
 def test_a_column_without_a_domain_is_refused_by_name():
-    with pytest.raises(ParameterError, match="No domain is declared for .*income") as error:
+    with pytest.raises(ParameterError, match=r"No domain is declared for .*income") as error:
         sf.dp.synthesize(people(), columns={**KNOWN, "income": Column()}, epsilon=1, delta=1e-6)
     assert "search=" in str(error.value)
 
@@ -251,7 +249,7 @@ def test_pure_epsilon_warns_and_knows_no_unknown_texts():
     assert made.promise == sf.PureDP(5)
     assert made.spent == 5
     assert any("Pure" in note for note in made.notes)
-    with pytest.warns(UserWarning), pytest.raises(ParameterError, match="delta="):
+    with pytest.warns(UserWarning, match="Pure"), pytest.raises(ParameterError, match="delta="):
         sf.dp.synthesize(people(), columns={**KNOWN, "job": Column()}, epsilon=5, search=0.1)
 
 
@@ -303,3 +301,32 @@ def test_a_rule_is_kept_by_missing_cells_where_there_are_any():
     made = sf.dp.synthesize(given, columns=KNOWN, epsilon=2, delta=1e-6, constraints="age < 30")
     assert made.table.age.isna().any()
     assert (made.table.age.dropna() < 30).all()
+
+
+# -- before and after: what may be told, and what may not ---------------------------------------
+
+
+def test_the_error_is_predicted_before_anything_is_spent():
+    told = sf.dp.predict_synthesis(people(10), rows=3000, columns=KNOWN, epsilon=1, delta=1e-6)
+    made = sf.dp.synthesize(people(3000), columns=KNOWN, epsilon=1, delta=1e-6)
+    for m in made.measurements[:4]:
+        sizes = {"age": 101, "job": 4, "income": 42, "since": 102}
+        # the measured table is of atoms, whose noise adds up in squares
+        assert m.predicted <= told.columns[m.columns[0]] * 1.1
+        assert m.columns[0] in sizes
+    assert not told.useless
+    poor = sf.dp.predict_synthesis(people(10), rows=50, columns=KNOWN, epsilon=0.01, delta=1e-9)
+    assert poor.useless
+    assert "too small" in str(poor)
+
+
+def test_a_comparison_with_the_real_rows_says_that_it_is_not_to_be_published(made):
+    found = sf.dp.compare_with_original(made, people())
+    assert not found.private
+    assert str(found).startswith("NOT TO BE PUBLISHED")
+    assert 0 < found.mean_of_pairs < 0.5
+    true, synthetic = people().job.fillna("none"), made.table.job.fillna("none")
+    shares = [x.value_counts(normalize=True) for x in (true, synthetic)]
+    expected = shares[0].subtract(shares[1], fill_value=0).abs().sum() / 2
+    assert found.columns["job"] == pytest.approx(expected)
+    assert "real" not in json.dumps(made.manifest()["measured_tables"])

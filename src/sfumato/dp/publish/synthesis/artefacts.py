@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,12 +27,14 @@ from sfumato.errors import DataError
 from sfumato.release import Provenance, Release
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from sfumato.data.tables.table import Kind
     from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.publish.synthesis.columns import Coder
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -95,11 +97,15 @@ class Synthetic:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SyntheticTable(Synthetic):
-    """Synthetic rows; ``rules`` are the conditions that each of them keeps."""
+    """Synthetic rows; ``rules`` are the conditions that each of them keeps.
+
+    ``coders`` tell how cells were coded, which is public; rows that were given again have none.
+    """
 
     rows: SyntheticRows
     kind: Kind
     rules: tuple[str, ...] = ()
+    coders: Mapping[str, Coder] = field(default_factory=dict)
 
     unit: ClassVar[str] = "row"
 

@@ -184,12 +184,17 @@ def fit(
     return Fit(domain, columns, cloud, total, _told(cloud, domain, prices))
 
 
+def first_prices(sizes: Sequence[int], budget: Fraction, settings: Settings) -> list[Fraction]:
+    """Divide the first share of a budget among columns, larger ones at a higher price."""
+    share = settings.first_share if len(sizes) > 1 else Fraction(1)
+    parts = [Fraction(round(1000 * size**0.6)) for size in sizes]
+    return [budget * share * part / sum(parts) for part in parts]
+
+
 def _first(curator: Source, domain: Domain, settings: Settings) -> list[Noisy]:
-    """Release the counts of every column, larger columns at a higher price."""
-    share = settings.first_share if len(domain) > 1 else Fraction(1)
-    sizes = [Fraction(round(1000 * size**0.6)) for size in domain.sizes]
-    budget = curator.budget * share
-    return [curator.histogram(i, budget * size / sum(sizes)) for i, size in enumerate(sizes)]
+    """Release the counts of every column."""
+    prices = first_prices(domain.sizes, curator.budget, settings)
+    return [curator.histogram(i, price) for i, price in enumerate(prices)]
 
 
 def _single(i: int, column: Smooth, y: Noisy, total: float) -> Measurement:

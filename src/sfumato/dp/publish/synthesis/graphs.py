@@ -131,7 +131,8 @@ def neighbours_of(edges: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], 
 def smooth_degrees(noisy: NDArray[Any]) -> NDArray[np.int64]:
     """Make a noisy sorted sequence monotone, join its plateaus and round it with dither."""
     values = noisy.astype(np.float64)
-    sums, sizes = [], []
+    sums: list[float] = []
+    sizes: list[int] = []
     for value in values.tolist():  # pool adjacent violators
         total, size = value, 1
         while sums and sums[-1] / sizes[-1] >= total / size:

@@ -56,7 +56,8 @@ def systematic(weights: NDArray[np.float64], count: int, source: Stream) -> NDAr
     ends = np.cumsum(weights)
     spots = (np.arange(count) + uniforms(source, 1)[0]) * (ends[-1] / count)
     found = np.searchsorted(ends, spots, side="right")
-    return np.minimum(found, weights.size - 1).astype(np.int64)
+    chosen: NDArray[np.int64] = np.minimum(found, weights.size - 1).astype(np.int64)
+    return chosen
 
 
 @dataclass(frozen=True, eq=False)

@@ -191,7 +191,7 @@ def _frequencies(
             )
             for item in basket:
                 steps[item] += step
-    public = listed if listed is not None else list(steps)
+    public = listed if listed is not None else sorted(steps, key=repr)  # in no order of the data
     exact = np.array([steps[item] for item in public], dtype=np.int64)
     unit = budget.currency.unit
     variance = Fraction(unit.l2_squared * typical * _GRID**2) / (2 * price)
@@ -265,4 +265,6 @@ def _drawn(masses: NDArray[np.float64], count: int) -> NDArray[np.int64]:
         return np.zeros(0, dtype=np.int64)
     ends = np.cumsum(masses)
     spots = uniforms(stream(), count) * ends[-1]
-    return np.minimum(np.searchsorted(ends, spots, side="right"), masses.size - 1).astype(np.int64)
+    found = np.searchsorted(ends, spots, side="right")
+    drawn: NDArray[np.int64] = np.minimum(found, masses.size - 1).astype(np.int64)
+    return drawn

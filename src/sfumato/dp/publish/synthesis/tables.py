@@ -127,7 +127,7 @@ class Preparation:
             name=table.name, guarantee=budget.guarantee, measurements=made.measured,
             book=(*paid, *curator.book), currency=budget.currency.name, estimated=made.total,
             notes=(*budget.notes, *_doubts(made)), rows=decode(made, coders, rules, self.size),
-            kind=table.kind, rules=self.constraints,
+            kind=table.kind, rules=self.constraints, coders=coders,
         )  # fmt: skip
         return artefact.release(
             ALGORITHM, target=self.target, constraints=list(self.constraints) or None

@@ -175,7 +175,7 @@ def _rows_per_unit(relation: Neighbours, people: object) -> int:
 def _kept(
     trips: Sequence[Any], people: Sequence[Hashable] | None, rows: int
 ) -> list[NDArray[np.float64]]:
-    """Read trips, leave out those of fewer than two points, keep at most ``rows`` of each person."""
+    """Read trips of at least two points, and keep at most ``rows`` of each person."""
     if people is not None and len(people) != len(trips):
         raise DataError("people= names one person for each trip.")
     seen: Counter[Hashable] = Counter()
