@@ -63,7 +63,7 @@ def predict_synthesis(
     rho: Stated | None = None,
     **options: Any,
 ) -> Prediction:
-    """Tell how much noise ``sf.dp.synthesize`` will meet with these parameters; nothing is spent."""
+    """Tell how much noise ``sf.dp.synthesize`` will meet; nothing is spent."""
     count = parameters.count(rows, "rows") or 1
     ready = prepare(people, epsilon=epsilon, delta=delta, rho=rho, **options)
     known = {name: coder for name, coder in ready.declared.items() if coder is not None}
