@@ -214,7 +214,7 @@ def large(_seeds):
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(
         f"   1 M × 30, ε = 1: {seconds:.1f} CPU s (≤ 40), peak {after:.2f} GB of which {before:.2f} before (≤ 1.5); "
-        f"{len(made.measurements) - 30} tables of pairs, {len(made):,} rows"
+        f"{len(made.measurements) - 30} tables of pairs, {len(made.rows):,} rows"
     )
     from sfumato.dp.publish.synthesis import kernels
     from sfumato.dp.publish.synthesis.curator import Grouping
