@@ -17,7 +17,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.ask.answers.composition import compose_answer
-from sfumato.ask.answers.measurement import numbers
+from sfumato.ask.answers.measurement import measure
 
 RUNS = int(os.environ.get("SFUMATO_AUDIT_RUNS", "1000"))
 SECONDS = float(os.environ.get("SFUMATO_AUDIT_SECONDS", "2"))
@@ -84,7 +84,7 @@ def asked(rows, name):
     prepared = one.desk.prepare(one._submit(text), one.desk.now(), epsilon=1)
     # the salt differs from session to session; a guarantee holds for every one of them
     engine = Remembering(one.desk.opened.engine)
-    return lambda: compose_answer(numbers(prepared, engine, b"the same salt 16"))["rows"]
+    return lambda: compose_answer(measure(prepared, engine, b"the same salt 16"))["rows"]
 
 
 REALS = (0.0, -0.0, 0.5, 3.0, 4.0, -1e9, 1e300, float("inf"), float("nan"), None)

@@ -18,9 +18,9 @@ A dataset is registered before a first charge. In a ledger that is tentative
 (:mod:`sfumato.govern.ledger.tentative`) nothing is written until a first plan has proved to
 fit: it is charged to memory, and only then the registration is kept, for good.
 
+    >>> from sfumato import dp
     >>> from sfumato.dp.accounting.costs import Cost
     >>> from sfumato.dp.guarantees import PureDP
-    >>> from sfumato.dp.mechanisms import Laplace
     >>> from sfumato.govern import Ledger, Limits, Plan, Registration, Spending
     >>> ledger = Ledger(None)
     >>> ledger.register(Registration("patients", Limits(PureDP(1))))
@@ -28,7 +28,7 @@ fit: it is charged to memory, and only then the registration is kept, for good.
     >>> def spend_on_a_count():
     ...     return spending.spend(
     ...         plan=lambda now: Plan(Cost("0.5"), PureDP("0.5")),
-    ...         work=lambda bought: int(Laplace(epsilon="0.5", sensitivity=1).release(812)),
+    ...         work=lambda bought: int(dp.Geometric(epsilon="0.5", sensitivity=1).release(812)),
     ...         what="how many patients there are",
     ...     )
     >>> spend_on_a_count() == spend_on_a_count()        # the second is the first again, for nothing

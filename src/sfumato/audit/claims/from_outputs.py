@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.audit.claims import bounds
-from sfumato.audit.claims.events import Candidate, choose
+from sfumato.audit.claims.evidence.events import Candidate, choose
 from sfumato.audit.claims.outputs import Outputs, read, unit_of
 from sfumato.audit.claims.promises import Bound
 from sfumato.errors import DataError, ParameterError
@@ -63,7 +63,7 @@ def epsilon_lower_bound(
         runs=runs,
         floats=arithmetic == "float",
         both=True,
-    )
+    )[0]
     happened = [_guesses(chosen, one) for one in measuring]
     if not chosen.event.on_first:
         happened.reverse()

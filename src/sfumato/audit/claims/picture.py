@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.audit.claims.scores import text_of
+from sfumato.audit.claims.evidence.scores import text_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from sfumato.audit.claims.events import Event
+    from sfumato.audit.claims.evidence.events import Event
     from sfumato.audit.claims.outputs import Outputs
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 720, 340, 20, 64, 46

@@ -1,0 +1,1 @@
+"""Events that tell two data sets apart: scores of outputs, and which end of which to measure."""
