@@ -152,6 +152,8 @@ def test_trips_that_are_none_are_left_out_without_a_word(tmp_path):
         np.full((3, 2), np.nan),
         np.full((4, 2), 1e9),
         [],
+        "words",
+        [(1, 2), (3,)],
     ]
     made = sf.dp.synthesize_trajectories(strange, box=SQUARE, degrees=False, epsilon=2, delta=1e-6)
     assert sf.verify(made.save(tmp_path / "out")).promises

@@ -200,6 +200,12 @@ def test_several_rows_per_person_are_bounded_and_promised():
     assert sigma > 1.5 * single * 0.9
 
 
+def test_rows_of_nobody_are_left_out():
+    coder = numbers("x", (0, 9), "integer", None)
+    given = {"who": ["a", None, "", "b", None], "x": ["1", "2", "3", "4", "5"]}
+    assert sorted(codes_of(given, coder, "who", 2)) == [1, 4]
+
+
 # -- unknown domains ---------------------------------------------------------------------------
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from sfumato.data.engines.duckdb import quoted
 from sfumato.data.wording import listed
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.publish.synthesis.curator import Charge, Curator
@@ -23,7 +22,7 @@ from sfumato.dp.publish.synthesis.searching import (
     show_texts,
     texts_from,
 )
-from sfumato.dp.publish.synthesis.table_codec import TableRecords
+from sfumato.dp.publish.synthesis.table_codec import TableRecords, bounded_rows
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,6 +41,23 @@ def refuse_unknown(unknown: Sequence[str]) -> NoReturn:
         "from knowledge and never from the data; or let it be found with search=0.1, a share of "
         "the budget."
     )
+
+
+def check_search(
+    table: Table,
+    unknown: Sequence[str],
+    columns: Mapping[str, Column],
+    budget: Budget,
+    search: Stated,
+) -> None:
+    """Refuse a search that cannot be done, before anything is read."""
+    parameters.share(search, "search")
+    texts = [name for name in unknown if _kind(table, name, columns.get(name)) == "text"]
+    if texts and not budget.failures:
+        raise ParameterError(
+            f"The texts of {listed(texts)} can be found only with epsilon= and delta=: whatever is "
+            "shown because it occurs cannot be hidden by a finite ε or ρ alone."
+        )
 
 
 def find_domains(
@@ -91,16 +107,7 @@ def _found(
 def _found_texts(
     table: Table, name: str, budget: Budget, price: Fraction, unit: str | None, searched: int
 ) -> Coder:
-    if not budget.failures:
-        raise ParameterError(
-            f"The texts of column '{name}' can be found only with epsilon= and delta=: whatever is "
-            "shown because it occurs cannot be hidden by a finite ε alone."
-        )
-    rows = budget.currency.unit.rows
-    kept = "" if unit is None else (
-        f" QUALIFY row_number() OVER (PARTITION BY {quoted(unit)} "
-        f"ORDER BY hash({', '.join(quoted(c) for c in table.columns)})) <= {rows}"
-    )  # fmt: skip
+    kept = bounded_rows(table, unit, budget.currency.unit.rows)
     query = f"SELECT {table.text(name)} AS t FROM {table.scan}{kept}"  # noqa: S608 - quoted names
     counted = table.run(f"SELECT t, count(*) FROM ({query}) WHERE t <> '' GROUP BY t")  # noqa: S608 - as above
     counts = np.array([int(number) for _, number in counted], dtype=np.int64)

@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20
 
 
+def bounded_rows(table: Table, unit: str | None, rows: int) -> str:
+    """Return the SQL that keeps at most ``rows`` rows of each unit, and none that is nobody's."""
+    if unit is None:
+        return ""
+    order = f"hash({', '.join(quoted(name) for name in table.columns)})"
+    return (
+        f" WHERE {table.text(unit)} <> '' "
+        f"QUALIFY row_number() OVER (PARTITION BY {quoted(unit)} ORDER BY {order}) <= {rows}"
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class TableRecords:
     """Coded rows in the engine that holds the table."""
@@ -42,10 +53,7 @@ class TableRecords:
         for place, (name, coder) in enumerate(coders.items()):
             kind = "USMALLINT" if coder.coded.size < 1 << 16 else "UINTEGER"
             listed.append(f"CAST({coder.sql(table.types[name])} AS {kind}) AS c{place}")
-        kept = ""
-        if unit is not None:
-            order = f"hash({', '.join(quoted(name) for name in table.columns)})"
-            kept = f" QUALIFY row_number() OVER (PARTITION BY {quoted(unit)} ORDER BY {order}) <= {rows}"  # fmt: skip  # noqa: E501
+        kept = bounded_rows(table, unit, rows)
         relation = table.engine.fresh("coded")
         table.run(
             f"CREATE TEMP TABLE {relation} AS SELECT {', '.join(listed)} FROM {table.scan}{kept}"  # noqa: S608 - quoted names

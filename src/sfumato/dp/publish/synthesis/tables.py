@@ -30,7 +30,7 @@ from sfumato.dp.publish.synthesis.curator import Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.engine import Settings, fit
-from sfumato.dp.publish.synthesis.found import find_domains, refuse_unknown
+from sfumato.dp.publish.synthesis.found import check_search, find_domains, refuse_unknown
 from sfumato.dp.publish.synthesis.row_rules import judge, masks_of, read_rules
 from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRecords
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -160,6 +160,8 @@ def prepare(
         refuse_unknown(unknown)
     contribution = Contribution(parameters.rows_per_unit(relation), relation.bounded)
     budget = read_budget(epsilon, delta, rho, relation, contribution, unknown_texts=bool(unknown))
+    if search is not None and unknown:
+        check_search(table, unknown, given, budget, search)
     _check_target(target, declared)
     rules = (constraints,) if isinstance(constraints, str) else tuple(constraints)
     if not unknown:

@@ -181,7 +181,7 @@ def _kept(
     seen: Counter[Hashable] = Counter()
     kept = []
     for k, trip in enumerate(trips):
-        points = np.asarray(trip, dtype=np.float64)
+        points = _points(trip)
         if points.ndim != 2 or points.shape[0] < 2 or points.shape[1] != 2:
             continue  # no error: it would tell of one trip
         owner = k if people is None else people[k]
@@ -189,6 +189,14 @@ def _kept(
         if seen[owner] <= rows:
             kept.append(points)
     return kept
+
+
+def _points(trip: Any) -> NDArray[np.float64]:
+    """Read a trip; what cannot be read is an empty one."""
+    try:
+        return np.asarray(trip, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.zeros((0, 2))
 
 
 def _domain() -> Domain:
