@@ -19,6 +19,7 @@ ORDER = (
     "checking",
     "ledger",
     "asking",
+    "synthesis",
 )
 
 

@@ -39,6 +39,9 @@ _HOME = {
     "reconstruction_curves": "queries.reconstruction",
     "similarity": "releases.similarity",
     "skewness": "releases.skewness",
+    "synthetic_inference": "releases.synthetic",
+    "synthetic_membership": "releases.synthetic",
+    "synthetic_singling_out": "releases.synthetic",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

@@ -29,6 +29,7 @@ from sfumato.ask.plan.dialects import SCHEMA, printed
 from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.duckdb import quoted, quoted_text, translated
 from sfumato.data.engines.errors import nothing_quoted
+from sfumato.data.tables.table import Table
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -158,6 +159,12 @@ class DuckDBEngine:
         file = self._engine.folder / f"{self._engine.fresh('frame')}.parquet"
         source.engine.run(f"COPY (SELECT * FROM {source.scan}) TO {quoted_text(str(file))}")
         return f"read_parquet({quoted_text(str(file))})", file.unlink
+
+    def held(self, name: str) -> Table:
+        """Give a table that it holds as one that other readers of this engine can scan."""
+        scan = f"{quoted(self._catalog)}.{quoted(SCHEMA)}.{quoted(name)}"
+        with translated(name):
+            return Table(self._engine, name, name, "pandas", scan, self._engine.types(scan))
 
     # -- the engine -----------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sfumato.govern.policies import Policy
     from sfumato.govern.spending import Spending
     from sfumato.govern.standing import Standing
+    from sfumato.release import Release
 
 
 class Session:
@@ -310,6 +311,26 @@ class Session:
             columns=columns, sums=sums, counts=counts, where=where, bounds=bounds,
         )  # fmt: skip
         return asked.noted(self.ask(asked.question, **price))
+
+    def synthesize(
+        self,
+        *,
+        epsilon: Stated | None = None,
+        delta: Stated | None = None,
+        rho: Stated | None = None,
+        **options: Any,
+    ) -> Release:
+        """Make a synthetic copy of the dataset that may be given away, charged to the ledger.
+
+        Columns with bounds or keys are synthesised; `columns` declares others, `search` is the
+        share of the price that may be spent on finding them. `target`, `constraints` and `size`
+        are as for `sf.dp.synthesize`.
+        """
+        from sfumato.ask.session.synthesis import synthesize  # noqa: PLC0415 - loaded when used
+
+        if self._closed:
+            raise ParameterError("This session is closed; open it again to ask.")
+        return synthesize(self.desk, epsilon=epsilon, delta=delta, rho=rho, **options)
 
     # -- steps --------------------------------------------------------------------------
 

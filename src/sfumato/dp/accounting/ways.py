@@ -103,7 +103,7 @@ class Ways:
             yield from self._after(spent.opening)
         if spent.began_pure and not spent.delta:
             rho, share = rho_of(spent), self._set_aside
-            most = _most_rho(self._whole[0], share)
+            most = most_rho(self._whole[0], share)
             yield Way(rho <= most, partial(_concentrated_epsilon, rho, share))
 
     def _after(self, opening: Spent) -> Iterator[Way]:
@@ -195,7 +195,7 @@ def most_mu_squared(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=1024)
-def _most_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+def most_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Find a ρ, the largest but for rounding, that implies (ε, δ)."""
     if delta <= 0:
         return ZERO

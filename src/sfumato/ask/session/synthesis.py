@@ -1,0 +1,93 @@
+"""A synthetic copy of a dataset, bought in a session.
+
+Contract: what is wanted is checked and priced from public facts, charged, and only then made, in
+the engine that holds the rows (:mod:`sfumato.govern.spending`). The same synthesis of the same data
+is given again for nothing, row for row.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.engines.duckdb import DuckDBEngine
+from sfumato.dp.accounting.costs import Cost
+from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
+from sfumato.dp.publish.synthesis.columns import Column
+from sfumato.dp.publish.synthesis.tables import ALGORITHM, prepare
+from sfumato.errors import ParameterError
+from sfumato.govern.spending import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sfumato.ask.session.desk import Desk
+    from sfumato.dp.publish.synthesis.tables import Preparation
+    from sfumato.dp.rounding import Stated
+    from sfumato.govern.ledger.snapshots import Snapshot
+    from sfumato.release import Release
+
+_KINDS = {"integer": "integer", "real": "number", "date": "date", "text": "text"}
+
+
+def synthesize(
+    desk: Desk,
+    *,
+    epsilon: Stated | None,
+    delta: Stated | None,
+    rho: Stated | None,
+    columns: Mapping[str, Column] | None = None,
+    **options: Any,
+) -> Release:
+    """Charge for a synthesis and make it, or give it again."""
+    engine = desk.opened.engine
+    if not isinstance(engine, DuckDBEngine):
+        raise ParameterError(
+            "A synthetic table is made from one table in DuckDB; read the rows with sf.read, or "
+            "open a session on one block of them."
+        )
+    chosen = _declared(desk, columns or {}, every=options.get("search") is not None)
+    ready = prepare(
+        engine.held(desk.opened.table), epsilon=epsilon, delta=delta, rho=rho, columns=chosen,
+        neighbours=desk.spending.neighbours, **options,
+    )  # fmt: skip
+
+    def plan(now: Snapshot) -> Plan[Preparation]:  # noqa: ARG001 - the price is stated
+        return Plan(Cost.of(ready.budget.guarantee), ready.budget.guarantee, made=ready)
+
+    asked = {"epsilon": epsilon, "delta": delta, "rho": rho, **options}
+    what = "synthesize " + json.dumps([asked, chosen], default=repr, sort_keys=True)
+    with desk.lock:
+        text = desk.spending.spend(
+            plan, lambda bought: bought.made.run().artefact.dump(), what=what  # type: ignore[attr-defined]  # a synthetic table
+        )  # fmt: skip
+    return SyntheticTable.load(text).release(
+        ALGORITHM, target=ready.target, constraints=list(ready.constraints) or None
+    )
+
+
+def _declared(desk: Desk, columns: Mapping[str, Column], *, every: bool) -> dict[str, Column]:
+    """Give what the owner declared, with what this synthesis declares beside it."""
+    facts = desk.opened.facts[desk.opened.table]
+    listed = dict(facts.domains)
+    chosen: dict[str, Column] = {}
+    for one in facts.columns:
+        if one.name == facts.person:
+            continue
+        if one.name in listed:
+            chosen[one.name] = Column(values=listed[one.name])
+        elif one.bounds is not None:
+            ends = tuple(int(e) if one.kind == "integer" else float(e) for e in one.bounds)
+            chosen[one.name] = Column(bounds=(ends[0], ends[1]))
+        elif one.name in columns or every:
+            kind: Any = _KINDS.get(one.kind, "text")
+            chosen[one.name] = columns.get(one.name, Column(kind=kind))
+    unknown = [name for name in columns if name not in chosen]
+    if unknown:
+        raise ParameterError(f"columns= names {', '.join(unknown)}, which this dataset has not.")
+    if not chosen:
+        raise ParameterError(
+            "No column has bounds or keys; declare them when the session is opened, with "
+            "columns=, or let them be found with search=0.1."
+        )
+    return chosen

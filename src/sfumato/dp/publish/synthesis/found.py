@@ -1,0 +1,130 @@
+"""The domains of all columns: declared, or found for a share of the budget.
+
+Contract: a column without a declared domain is refused unless ``search`` names the share of the
+budget that finding may take; the share is divided evenly among such columns, and every price is in
+the book.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from sfumato.data.wording import listed
+from sfumato.dp.mechanisms import parameters
+from sfumato.dp.publish.synthesis.curator import Charge, Curator
+from sfumato.dp.publish.synthesis.domain import Domain
+from sfumato.dp.publish.synthesis.searching import (
+    bounds_from,
+    search_coder,
+    show_texts,
+    texts_from,
+)
+from sfumato.dp.publish.synthesis.table_codec import TableRecords, bounded_rows
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sfumato.data.tables.table import Table
+    from sfumato.dp.publish.synthesis.budget import Budget
+    from sfumato.dp.publish.synthesis.columns import Coder, Column, Kind
+    from sfumato.dp.rounding import Stated
+
+
+def refuse_unknown(unknown: Sequence[str]) -> NoReturn:
+    """Say for which columns a domain is missing."""
+    raise ParameterError(
+        f"No domain is declared for {listed(unknown)}: name it in the schema or with columns=, "
+        "from knowledge and never from the data; or let it be found with search=0.1, a share of "
+        "the budget."
+    )
+
+
+def check_search(
+    table: Table,
+    unknown: Sequence[str],
+    columns: Mapping[str, Column],
+    budget: Budget,
+    search: Stated,
+) -> None:
+    """Refuse a search that cannot be done, before anything is read."""
+    parameters.share(search, "search")
+    texts = [name for name in unknown if _kind(table, name, columns.get(name)) == "text"]
+    if texts and not budget.failures:
+        raise ParameterError(
+            f"The texts of {listed(texts)} can be found only with epsilon= and delta=: whatever is "
+            "shown because it occurs cannot be hidden by a finite ε or ρ alone."
+        )
+
+
+def find_domains(
+    table: Table,
+    declared: Mapping[str, Coder | None],
+    columns: Mapping[str, Column],
+    budget: Budget,
+    search: Stated | None,
+    unit: str | None,
+) -> tuple[dict[str, Coder], list[Charge]]:
+    """Give the coder of every column, and what finding some of them cost."""
+    unknown = [name for name, coder in declared.items() if coder is None]
+    share = parameters.share(search, "search") if search is not None and unknown else Fraction(0)
+    book: list[Charge] = []
+    coders: dict[str, Coder] = {}
+    for name, coder in declared.items():
+        if coder is not None:
+            coders[name] = coder
+            continue
+        price = budget.amount * share / len(unknown)
+        coders[name] = _found(table, name, columns.get(name), budget, price, unit, len(unknown))
+        book.append(Charge(f"the domain of {name}", price))
+    return coders, book
+
+
+def _found(
+    table: Table,
+    name: str,
+    column: Column | None,
+    budget: Budget,
+    price: Fraction,
+    unit: str | None,
+    searched: int,
+) -> Coder:
+    kind = _kind(table, name, column)
+    if kind == "text":
+        return _found_texts(table, name, budget, price, unit, searched)
+    coder = search_coder(name, kind)
+    records = TableRecords.code(table, {name: coder}, unit, budget.currency.unit.rows)
+    try:
+        curator = Curator(records, Domain((coder.coded,)), budget.currency, price)
+        return bounds_from(coder, curator.histogram(0, price), kind, column)
+    finally:
+        records.drop()
+
+
+def _found_texts(
+    table: Table, name: str, budget: Budget, price: Fraction, unit: str | None, searched: int
+) -> Coder:
+    kept = bounded_rows(table, unit, budget.currency.unit.rows)
+    query = f"SELECT {table.text(name)} AS t FROM {table.scan}{kept}"  # noqa: S608 - quoted names
+    counted = table.run(f"SELECT t, count(*) FROM ({query}) WHERE t <> '' GROUP BY t")  # noqa: S608 - as above
+    counts = np.array([int(number) for _, number in counted], dtype=np.int64)
+    shown = show_texts(counts, budget.currency.unit, price, budget.failures / searched)
+    return texts_from(name, [str(counted[k][0]) for k in np.flatnonzero(shown).tolist()])
+
+
+def _kind(table: Table, name: str, column: Column | None) -> Kind:
+    known = table.known_schema
+    declared = column.kind if column is not None else None
+    if declared is None and known is not None and name in known.attributes:
+        declared = known.attributes[name].type
+    if declared is not None:
+        return declared
+    sql = table.types[name]
+    if sql in {"DATE", "TIMESTAMP"}:
+        return "date"
+    if sql.startswith(("DECIMAL", "FLOAT", "DOUBLE")):
+        return "number"
+    return "integer" if "INT" in sql else "text"

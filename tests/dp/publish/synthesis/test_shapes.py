@@ -1,0 +1,299 @@
+"""Synthetic sets, trajectories and graphs: what they keep, their sensitivities, what is refused."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.dp.publish.synthesis.currencies import Contribution
+from sfumato.dp.publish.synthesis.graphs import neighbours_of, smooth_degrees
+from sfumato.dp.publish.synthesis.ladder import count_triangles, ladder, noisy_triangles
+from sfumato.dp.publish.synthesis.sets import _GRID, _frequencies, _of_customers, _threshold
+from sfumato.dp.publish.synthesis.trajectories import Box, code_trips, decode_trips
+from sfumato.errors import ParameterError
+
+# -- sets -----------------------------------------------------------------------------------
+
+
+def baskets(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(n):
+        basket = {f"i{k}" for k in np.flatnonzero(rng.random(12) < 0.15)}
+        if rng.random() < 0.4:
+            basket |= {"bread", "butter"}
+        made.append(basket)
+    return made
+
+
+def test_sets_keep_items_that_go_together():
+    given = baskets()
+    made = sf.dp.synthesize_sets(given, epsilon=3, delta=1e-6, items=set().union(*given), top=6)
+    assert made.promise == sf.ApproxDP(
+        3, 1e-6, neighbours=sf.dp.Neighbours("unbounded", "transaction")
+    )
+    assert abs(len(made.sets) - 4000) < 100
+    both = sum({"bread", "butter"} <= set(basket) for basket in made.sets) / len(made.sets)
+    assert abs(both - 0.4) < 0.04
+    alone = sum(("bread" in b) != ("butter" in b) for b in made.sets) / len(made.sets)
+    assert alone < 0.05
+    sizes = [np.mean([len(b) for b in group]) for group in (given, made.sets)]
+    assert abs(sizes[0] - sizes[1]) < 0.3
+    assert made.spent == sum(charge.price for charge in made.book)
+
+
+def test_items_of_nobody_else_are_not_shown(tmp_path):
+    given = [*baskets(), {"only mine", "bread"}]
+    made = sf.dp.synthesize_sets(given, epsilon=2, delta=1e-6, top=5)
+    assert "only mine" not in set().union(*made.sets)
+    path = made.save(tmp_path / "out")
+    assert path.name == "release.dat"
+    assert sf.verify(path).holds
+
+
+class _Budget:
+    def __init__(self, unit):
+        self.currency = type("Currency", (), {"unit": unit})
+        self.failures = Fraction(1, 10**6)
+
+
+def test_the_weights_of_a_basket_have_the_norm_that_is_stated(monkeypatch):
+    import sfumato.dp.publish.synthesis.sets as module
+
+    monkeypatch.setattr(module, "discrete_gaussian", lambda _, size: np.zeros(size, dtype=int))
+    items = [f"x{k}" for k in range(60)]
+    for size in (1, 4, 5, 6, 17, 60):
+        found = _frequencies(
+            [tuple(items[:size])], items, _Budget(Contribution()), Fraction(1), 5, 100
+        )
+        assert (found.weights**2).sum() <= 5
+        assert found.weights.max() <= 1
+        assert size < 5 or (found.weights**2).sum() > 4.99
+
+
+def test_customers_keep_their_own_baskets_whoever_else_is_there():
+    given = [(f"a{k}",) for k in range(9)] + [(f"b{k}",) for k in range(4)]
+    owners = ["ann"] * 9 + ["bob"] * 4
+    kept = Counter(_of_customers(given, owners, 3))
+    alone = Counter(_of_customers(given[:9], owners[:9], 3))
+    assert sum(kept.values()) == 6
+    assert not alone - kept
+
+
+def test_the_threshold_is_above_what_one_customer_can_write():
+    assert _threshold(Contribution(2), Fraction(_GRID**2), Fraction(1, 10**6), 50) > 2 * _GRID
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"delta": None}, "need epsilon= with delta="),
+        ({"neighbours": "customer"}, "by transaction"),
+        ({"top": 0}, "at least 1"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Pure")
+def test_bad_sets_get_a_clear_message(changed, message):
+    given = {"epsilon": 1, "delta": 1e-6, "items": ["bread"], **changed}
+    with pytest.raises(ParameterError, match=message):
+        sf.dp.synthesize_sets([{"bread"}], **given)
+
+
+# -- trajectories -----------------------------------------------------------------------------
+
+SQUARE = (0.0, 10.0, 0.0, 10.0)
+
+
+def trips(n=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(n):
+        start = rng.normal((2, 2), 0.5)
+        end = rng.normal((8, 8), 0.5)
+        share = np.linspace(0, 1, rng.integers(4, 12))[:, None]
+        made.append(
+            np.clip(start + share * (end - start) + rng.normal(0, 0.1, (share.size, 2)), 0, 10)
+        )
+    return made
+
+
+def test_trips_keep_where_they_start_and_end_and_how_long_they_are():
+    made = sf.dp.synthesize_trajectories(trips(), box=SQUARE, degrees=False, epsilon=3, delta=1e-6)
+    assert abs(len(made.trips) - 1500) < 60
+    starts = np.array([trip[0] for trip in made.trips])
+    ends = np.array([trip[-1] for trip in made.trips])
+    assert np.hypot(*(np.median(starts, axis=0) - 2)) < 0.6
+    assert np.hypot(*(np.median(ends, axis=0) - 8)) < 0.6
+    lengths = [
+        [np.hypot(*np.diff(t, axis=0).T).sum() for t in group] for group in (trips(), made.trips)
+    ]
+    assert abs(np.median(lengths[0]) - np.median(lengths[1])) < 1.0
+    for trip in made.trips:
+        assert trip.min() >= 0
+        assert trip.max() <= 10
+
+
+def test_a_decoded_trip_has_about_the_code_it_came_from():
+    box = Box.read(SQUARE, degrees=False)
+    codes = code_trips(box, trips(400))
+    again = code_trips(box, decode_trips(box, codes))
+    assert (again[[0, 1, 4, 5]] == codes[[0, 1, 4, 5]]).mean() > 0.99  # start and end
+    assert (again[6] == codes[6]).all()  # points
+    assert (np.abs(again[7].astype(int) - codes[7]) <= 1).mean() > 0.8  # length
+
+
+def test_trips_that_are_none_are_left_out_without_a_word(tmp_path):
+    strange = [
+        *trips(300),
+        np.zeros((1, 2)),
+        np.full((3, 2), np.nan),
+        np.full((4, 2), 1e9),
+        [],
+        "words",
+        [(1, 2), (3,)],
+    ]
+    made = sf.dp.synthesize_trajectories(strange, box=SQUARE, degrees=False, epsilon=2, delta=1e-6)
+    assert sf.verify(made.save(tmp_path / "out")).promises
+
+
+def test_people_keep_some_of_their_trips():
+    owners = ["ann"] * 1000 + [f"p{k}" for k in range(500)]
+    made = sf.dp.synthesize_trajectories(
+        trips(), box=SQUARE, degrees=False, epsilon=4, delta=1e-6, people=owners,
+        neighbours=sf.Unit("person", rows=2),
+    )  # fmt: skip
+    assert abs(made.estimated - 502) < 60
+    with pytest.raises(ParameterError, match="people="):
+        sf.dp.synthesize_trajectories(
+            trips(5), box=SQUARE, epsilon=1, delta=1e-6, neighbours=sf.Unit("person", rows=2)
+        )
+    with pytest.raises(ParameterError, match="four public numbers"):
+        sf.dp.synthesize_trajectories(trips(5), box=(1, 0, 0, 1), epsilon=1, delta=1e-6)
+
+
+# -- graphs ------------------------------------------------------------------------------------
+
+
+def graph(n, chance, seed):
+    rng = np.random.default_rng(seed)
+    return [pair for pair in combinations(range(n), 2) if rng.random() < chance]
+
+
+def brute_triangles(edges, n):
+    joined = set(edges)
+    return sum(
+        all(pair in joined for pair in combinations(three, 2))
+        for three in combinations(range(n), 3)
+    )
+
+
+def arrays(edges, n):
+    return neighbours_of(np.array(edges, dtype=np.int64).reshape(-1, 2), n)
+
+
+def test_triangles_are_counted():
+    for seed in range(8):
+        edges = graph(9, 0.4, seed)
+        assert count_triangles(*arrays(edges, 9)) == brute_triangles(edges, 9)
+
+
+def test_the_ladder_is_one_by_enumeration_of_neighbours():
+    """I_0 is the local sensitivity, and I_t(G) ≤ I_{t+1}(G′) for all neighbours."""
+    n = 6
+    for seed in range(12):
+        edges = graph(n, 0.5, seed)
+        mine = ladder(*arrays(edges, n), 6)
+        moved = []
+        for pair in combinations(range(n), 2):
+            other = [e for e in edges if e != pair] if pair in edges else [*edges, pair]
+            moved.append(abs(brute_triangles(other, n) - brute_triangles(edges, n)))
+            yours = ladder(*arrays(other, n), 6)
+            assert (mine[:-1] <= yours[1:]).all()
+        assert mine[0] >= max(moved)
+
+
+def test_noisy_triangles_follow_the_ladder():
+    edges = graph(7, 0.5, 3)
+    starts, ends = arrays(edges, 7)
+    exact = brute_triangles(edges, 7)
+    widths = ladder(starts, ends, 14).tolist()
+    epsilon = Fraction(1, 2)
+    weights = {}
+    for value in range(36):  # C(7, 3) = 35 and 0
+        rung, reach = 0, 0
+        while abs(value - exact) > reach:
+            reach += widths[rung] if rung < len(widths) else 5
+            rung += 1
+        weights[value] = np.exp(-rung / 4)
+    total = sum(weights.values())
+    drawn = Counter(noisy_triangles(starts, ends, epsilon) for _ in range(3000))
+    assert set(drawn) <= set(weights)
+    for value, weight in weights.items():
+        share = weight / total
+        assert abs(drawn[value] / 3000 - share) < 5 * np.sqrt(share / 3000) + 1e-3
+
+
+def test_sorted_degrees_move_by_two():
+    edges = graph(8, 0.4, 1)
+    before = np.sort(np.diff(arrays(edges, 8)[0]))
+    for pair in combinations(range(8), 2):
+        if pair not in edges:
+            after = np.sort(np.diff(arrays([*edges, pair], 8)[0]))
+            assert np.abs(after - before).sum() == 2
+
+
+def test_smooth_degrees_rise_and_keep_their_sum():
+    rng = np.random.default_rng(0)
+    true = np.sort(rng.geometric(0.1, 2000))
+    noisy = true + np.rint(rng.laplace(0, 3, 2000)).astype(int)
+    made = smooth_degrees(noisy)
+    assert abs(made.sum() / true.sum() - 1) < 0.03
+    assert np.abs(np.sort(made) - true).mean() < 1.5
+
+
+def test_a_graph_keeps_degrees_and_triangles(tmp_path):
+    blocks = [(10 * b + u, 10 * b + v) for b in range(40) for u, v in combinations(range(10), 2)]
+    made = sf.dp.synthesize_graph(blocks, vertices=400, epsilon=3)
+    starts, ends = arrays(list(made.edges), 400)
+    assert abs(len(made.edges) / len(blocks) - 1) < 0.1
+    degrees = np.diff(starts)
+    closed = 3 * count_triangles(starts, ends) / (degrees * (degrees - 1) / 2).sum()
+    assert closed > 0.7
+    assert made.spent == 3
+    assert made.promise.neighbours.unit == sf.dp.Edge(vertices=400)
+    assert sf.verify(made.save(tmp_path / "out")).holds
+    with pytest.raises(ParameterError, match="two vertices"):
+        sf.dp.synthesize_graph([], vertices=1, epsilon=1)
+
+
+def test_an_empty_graph_is_no_error():
+    assert len(sf.dp.synthesize_graph([], vertices=20, epsilon=1).edges) < 60
+
+
+# -- in a session ---------------------------------------------------------------------------------
+
+
+def test_a_session_charges_once_and_gives_it_again():
+    rng = np.random.default_rng(0)
+    given = {"age": rng.integers(0, 50, 800), "job": rng.choice(["a", "b"], 800)}
+    session = sf.Session(
+        given,
+        unit="row",
+        budget=sf.ApproxDP(3, 1e-6),
+        bounds={"age": (0, 49)},
+        keys={"job": ["a", "b"]},
+    )
+    first = session.synthesize(epsilon=2, delta=1e-7, target="job")
+    left = session.remaining
+    assert left.epsilon == 1
+    again = session.synthesize(epsilon=2, delta=1e-7, target="job")
+    assert session.remaining == left
+    assert again.table.equals(first.table)
+    with pytest.raises(sf.BudgetExceeded):
+        session.synthesize(epsilon=2, delta=1e-8)
+    with pytest.raises(ParameterError, match="not among the columns"):
+        session.synthesize(epsilon=1, delta=1e-8, target="jbo")
+    assert session.remaining == left
