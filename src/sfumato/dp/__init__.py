@@ -37,6 +37,7 @@ _HOME = {
     "Item": "neighbours",
     "ItemCount": "queries.nested",
     "ItemsetSupport": "queries.nested",
+    "KMeans": "publish.kmeans.estimator",
     "LabelCount": "queries.nested",
     "Laplace": "mechanisms.laplace",
     "LocalDP": "guarantees",
