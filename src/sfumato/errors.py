@@ -7,6 +7,7 @@ it may name files, attributes, line numbers and values the user typed as paramet
     SfumatoError
     ├── InputError            the user's files or parameters are at fault (exit code 2)
     │   ├── DataError         a data file or frame cannot be used as it is
+    │   │   └── WorkFailed    what was paid for could not be done; the charge stays
     │   ├── SchemaError       a schema names what does not exist or contradicts itself
     │   ├── HierarchyError    a hierarchy is not a tree over the values it must cover
     │   ├── ParameterError    a parameter is outside what is allowed
@@ -16,7 +17,8 @@ it may name files, attributes, line numbers and values the user typed as paramet
     ├── BudgetExceeded        a privacy budget does not cover the request (exit code 1)
     ├── GovernanceError       the owner's rules, or the ledger that keeps them, refuse (exit code 1)
     │   ├── PurposeRefused    the dataset does not name this purpose
-    │   └── PositionMoved     another question came first; plan this one again
+    │   ├── PositionMoved     another question came first; plan this one again
+    │   └── AlreadyUnderWay   the same question is being answered elsewhere
     └── MissingExtra          an optional library is needed (exit code 2)
 """
 
@@ -42,6 +44,19 @@ class InputError(SfumatoError, ValueError):
 
 class DataError(InputError):
     """A data file or frame cannot be used as it is."""
+
+
+class WorkFailed(DataError):  # noqa: N818 - says what became of the work
+    """What was paid for could not be done; its charge stays.
+
+    ``charge`` is the number of the ledger's entry and ``code`` what the ledger says of it
+    ("engine-failed", "internal"); nothing of the cause is told, because it may quote a cell.
+    """
+
+    def __init__(self, message: str, *, charge: int, code: str) -> None:
+        super().__init__(message)
+        self.charge = charge
+        self.code = code
 
 
 class SchemaError(InputError):
@@ -117,6 +132,10 @@ class PurposeRefused(GovernanceError):  # noqa: N818 - says what was refused
 
 class PositionMoved(GovernanceError):  # noqa: N818 - says what happened meanwhile
     """Another question was charged since this one was planned; plan it again."""
+
+
+class AlreadyUnderWay(GovernanceError):  # noqa: N818 - says what is happening
+    """The same analyst is just being answered the same question elsewhere; nothing was charged."""
 
 
 class MissingExtra(SfumatoError, ImportError):  # noqa: N818 - says what is missing

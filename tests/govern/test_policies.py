@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from sfumato import GDP, ZCDP, ApproxDP, PureDP, dp
+from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
 from sfumato.govern import EqualShares, Fixed, Free, Geometric, Limits, Registration, places
-from sfumato.govern.ledger.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.govern.policies import policy_from_json
 
 BUDGETS = [PureDP(1.2), ApproxDP(1.2, 1e-6), ZCDP(1.2)]

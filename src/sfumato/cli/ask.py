@@ -123,7 +123,6 @@ def ask(
     question or an option is at fault.
     """
     from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.first_question import register_for  # noqa: PLC0415 - the same
     from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
     from sfumato.errors import Refused  # noqa: PLC0415 - the same
 
@@ -146,7 +145,6 @@ def ask(
             if estimate:
                 found = session.estimate(question, **price, **facts)
             else:
-                register_for(session, question, price, facts)
                 answer = session.sql(question, **price, **facts)
     except Refused as refused:
         if refused.nearest:

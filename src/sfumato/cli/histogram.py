@@ -142,7 +142,6 @@ def histogram(
     What is said of budgets, limits, blocks and the ledger is as in `sfumato ask`.
     """
     from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.first_question import register_for  # noqa: PLC0415 - the same
     from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
 
     check_files(force=force, output=output, picture=picture)
@@ -164,7 +163,6 @@ def histogram(
         if estimate:
             found = session.estimate(asked.question, blocks=chosen, **price)
         else:
-            register_for(session, asked.question, price, {"blocks": chosen})
             answer = asked.noted(session.ask(asked.question, blocks=chosen, **price))
     if estimate:
         show_estimate(found)

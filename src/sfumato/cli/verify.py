@@ -69,7 +69,7 @@ def _show(found: Verification) -> None:
             out.print(f"{row.name}: decided by the class {row.bottleneck}", markup=False)
     rest = [(row.name, _figure(row.found)) for row in found.table if not row.promised]
     show_table("What else it has" if rows else title, ("measure", "found"), rest)
-    risks = [(name, _figure(value)) for name, value in found.risk.rows()]
+    risks = [(name, _figure(value)) for name, value in found.rows()]
     show_table("Risk of re-identification", ("measure", "value"), risks)
     for finding in found.findings:
         out.print(f"• {finding}", markup=False)

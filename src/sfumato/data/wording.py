@@ -28,6 +28,17 @@ def listed(names: Iterable[str]) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
+def enumerated(names: Iterable[str]) -> str:
+    """Return all names as a sentence lists them: `a, b and c`."""
+    every = list(names)
+    return " and ".join(filter(None, [", ".join(every[:-1]), *every[-1:]]))
+
+
+def some(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: `1 class`, `2,000 classes`."""
+    return f"{round(number):,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?` where one allowed name is close, else nothing."""
     by_folded = {option.casefold(): option for option in allowed}

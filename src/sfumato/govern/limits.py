@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.accounting.filters import fits, left, total
+from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import stated, stated_up
 from sfumato.errors import BudgetExceeded, ParameterError
-from sfumato.govern.ledger.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.govern.policies import amount_of
 
 if TYPE_CHECKING:

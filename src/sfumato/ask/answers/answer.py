@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from sfumato.ask.answers.intervals import DerivedColumn
     from sfumato.ask.price.measures import Interval, Recipe
     from sfumato.ask.price.noise import Noise
-    from sfumato.ask.price.standing import Standing
     from sfumato.dp.accounting.costs import Cost
     from sfumato.dp.guarantees import Guarantee
+    from sfumato.govern.standing import Standing
+    from sfumato.release import Release
 
 
 _SAID_OF_A_COLUMN = (": ", " is the quantile of ", " has no value: ")
@@ -105,6 +106,25 @@ class Answer:
                 "for a single number, .table for all."
             )
         return self.rows[0][self.columns.index(shown[0])]
+
+    def release(self, name: str = "answer", *, confidence: float = 0.95) -> Release:
+        """Hand the answer over as a release, with an interval beside every number."""
+        from sfumato.dp.publish.numbers import (  # noqa: PLC0415 - releases load when used
+            NumberTable,
+            release_numbers,
+        )
+
+        bounds = self.intervals(confidence)
+        ends = [(f"{column} {end}", i, bounds[column]) for column in bounds
+                for i, end in enumerate(("low", "high"))]  # fmt: skip
+        rows = [
+            (*row, *(None if (pair := found[place]) is None else pair[i] for _, i, found in ends))
+            for place, row in enumerate(self.rows)
+        ]
+        columns = (*self.columns, *(title for title, _, _ in ends))
+        facts = {"confidence": confidence, "notes": list(self.notes)}
+        table = NumberTable(columns, rows, self, facts)
+        return release_numbers(table, self.guarantee, name=name, mechanism="session")
 
     def column(self, name: str) -> list[Any]:
         """Give one column of the answer."""

@@ -14,8 +14,8 @@ from sfumato.ask.price.accuracy import errors, needs_size
 
 if TYPE_CHECKING:
     from sfumato.ask.price.preparation import Prepared
-    from sfumato.ask.price.standing import Standing
     from sfumato.dp.guarantees import Guarantee
+    from sfumato.govern.standing import Standing
 
 
 def estimated(

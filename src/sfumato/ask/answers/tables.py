@@ -14,12 +14,12 @@ from sfumato.ask.language.request import Grid
 from sfumato.ask.price.measures import Recipe
 from sfumato.ask.price.noise import Noise
 from sfumato.dp.accounting.costs import Cost
-from sfumato.govern.ledger.guarantee_json import guarantee_from_json, guarantee_to_json
+from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sfumato.ask.price.standing import Standing
+    from sfumato.govern.standing import Standing
 
 _SHOWN = 50
 

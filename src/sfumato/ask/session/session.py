@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
     from sfumato.ask.answers.answer import Answer, Estimate
     from sfumato.ask.language.language import Question
-    from sfumato.ask.price.standing import Standing
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.limits import Limits
     from sfumato.govern.policies import Policy
+    from sfumato.govern.spending import Spending
+    from sfumato.govern.standing import Standing
 
 
 class Session:
@@ -113,6 +114,11 @@ class Session:
     def ledger(self) -> Ledger:
         """Where charges and answers are kept."""
         return self.desk.opened.ledger
+
+    @property
+    def spending(self) -> Spending:
+        """The one way to use up the budget, for whatever is not a question."""
+        return self.desk.spending
 
     @property
     def unit(self) -> PrivacyUnit:

@@ -64,7 +64,7 @@ def promise_from(
 
 
 def _k(text: str) -> Definition:
-    from sfumato.anonymize.definitions.definition import KAnonymity  # noqa: PLC0415 - pulls in numpy
+    from sfumato.anonymize.definitions.anonymity import KAnonymity  # noqa: PLC0415 - pulls in numpy
 
     names, mark, number = text.rpartition(":")
     on = tuple(name.strip() for name in names.split(",")) if mark else ()

@@ -18,6 +18,7 @@ import typer
 from sfumato.cli.login import login
 from sfumato.cli.options.owner import OwnerWords
 from sfumato.cli.options.texts import float_of, pairs_of
+from sfumato.cli.terminal import note
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from sfumato.ask.session.session import Session
     from sfumato.ask.session.sources import Source
     from sfumato.dp.neighbours import PrivacyUnit
-    from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.ledger.registrations import Registration
 
 
@@ -171,6 +171,7 @@ class Opening:
         """Open the session, and close it with its ledger."""
         from sfumato.ask.session.session import Session  # noqa: PLC0415 - heavy
         from sfumato.ask.session.sources import source_of  # noqa: PLC0415 - the same
+        from sfumato.govern.ledger.tentative import TentativeLedger  # noqa: PLC0415 - the same
         from sfumato.govern.places import default_place  # noqa: PLC0415 - the same
 
         public = named_files("--public", self.public)
@@ -179,7 +180,8 @@ class Opening:
         written = {"delimiter": self.delimiter, "encoding": self.encoding}
         sources = [source_of(place, schema=self.schema, **written) for place in places]
         source = sources[0]
-        with _ledger(self.ledger or default_place(source.place), source.name) as ledger:
+        place = self.ledger or default_place(source.place)
+        with TentativeLedger.before(place, source.name) as ledger:
             known = ledger.registration(source.name)
             # files have been read, and need not be read again
             read = all(hasattr(one.given, "known_schema") for one in sources)
@@ -197,7 +199,10 @@ class Opening:
                 public=public,
                 private=private,
             ) as session:
+                is_new = ledger.is_new
                 yield session
+                if is_new and not ledger.pending:
+                    note(f"the budget of {source.name} is kept in {ledger.place}, for all who ask")
 
     def _unit(self, source: Source, known: Registration | None) -> PrivacyUnit | str | None:
         from sfumato.dp.neighbours import Unit  # noqa: PLC0415 - heavy
@@ -219,16 +224,6 @@ class Opening:
             )
         assert column is not None
         return Unit(column, *limits)
-
-
-def _ledger(place: str, dataset: str) -> Ledger:
-    """Open the ledger; one that does not know the dataset is written to when a question holds."""
-    from sfumato.govern.ledger.tentative import TentativeLedger  # noqa: PLC0415 - heavy
-
-    ledger = TentativeLedger(place)
-    if ledger.registration(dataset) is not None:
-        ledger.keep()
-    return ledger
 
 
 def bounds_of(given: Sequence[str] | None) -> dict[str, tuple[str, str]]:

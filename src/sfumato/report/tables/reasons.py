@@ -14,7 +14,8 @@ import numpy as np
 
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.apply.cells import released_cells
-from sfumato.report.figures import count, decimal, label, percent, some
+from sfumato.data.wording import some
+from sfumato.report.figures import count, decimal, label, percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,9 +12,10 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
-from sfumato.report.figures import count, decimal, some
-from sfumato.report.reasons import keeps_promise, node_loss
+from sfumato.data.wording import some
+from sfumato.report.figures import count, decimal
 from sfumato.report.svg import Dot, lattice
+from sfumato.report.tables.reasons import keeps_promise, node_loss
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.report.class_sizes import size_bins
 from sfumato.report.figures import EN_DASH, NO_BREAK, percent
 from sfumato.report.svg import Series, histogram
+from sfumato.report.tables.class_sizes import size_bins
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.tables.apply.cells import class_numbers, lowest_level, released_cells
-from sfumato.report.figures import count, label, some
+from sfumato.data.wording import some
+from sfumato.report.figures import count, label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,8 +121,7 @@ class LocalClasses:
 
         None where the promise is not about single classes (key combinations, populations).
         """
-        definition = self.problem.definition
-        if definition.needs_population or any(getattr(p, "on", ()) for p in definition.parts):
+        if not self.problem.definition.per_class:
             return None
         h = self.problem.hierarchies[a]
         key = self.group * max(h.size, 2) + self.finer(a)

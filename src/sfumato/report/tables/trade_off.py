@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.anonymity import k_of
+from sfumato.data.wording import some
 from sfumato.errors import ParameterError
-from sfumato.report.figures import EN_DASH, count, decimal, some
+from sfumato.report.figures import EN_DASH, count, decimal
 from sfumato.report.svg import Point, curve
 
 if TYPE_CHECKING:
@@ -43,10 +44,7 @@ def trade_off(points: Iterable[tuple[int, float | None, int | None]], release: R
     known = sorted(points, key=lambda point: point[0])
     if not known:
         raise ParameterError("The sweep has no points; give at least one (k, loss, suppressed).")
-    own = next(
-        (part.k for part in release.promise.parts if isinstance(part, KAnonymity) and not part.on),
-        None,
-    )
+    own = k_of(release.promise)
     measure = release.decision.problem.objective
     drawn = [_point(k, loss, suppressed, measure, own) for k, loss, suppressed in known
              if loss is not None]  # fmt: skip

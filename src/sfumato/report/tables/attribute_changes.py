@@ -18,7 +18,8 @@ from sfumato.anonymize.loss.measures import attribute_losses, leaf_counts
 from sfumato.anonymize.tables.apply.cells import released_cells
 from sfumato.anonymize.tables.apply.recode import labelled_shares
 from sfumato.data.hierarchies.hierarchy import MISSING
-from sfumato.report.figures import label, some
+from sfumato.data.wording import some
+from sfumato.report.figures import label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
