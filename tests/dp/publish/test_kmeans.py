@@ -162,7 +162,7 @@ def released(width, epsilon=1.0, summed=False, **more):
         rows = np.array(records, dtype=np.float64).reshape(len(records), width)
         model = sf.dp.KMeans(1, epsilon=epsilon, bounds=(0, 1), **more).fit(rows)
         if summed:
-            return float(np.sum(model.cluster_centers_))
+            return int((model.cluster_centers_ > 0).sum())
         return (*model.sizes_.tolist(), *model.cluster_centers_.ravel().tolist())
 
     return ask
