@@ -47,6 +47,9 @@ class Shape(ABC):
     """Names that the data file of a saved release may have."""
     extras: ClassVar[tuple[str, ...]] = ()
     """Names of further files that `write_extras` may write."""
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Pydantic models of the options that commands ("anonymize", "verify", "attack") have for this
+    shape: what they state goes to the algorithm, to `verify` and to the attacks by name."""
 
     # -- needed -----------------------------------------------------------------------------
 

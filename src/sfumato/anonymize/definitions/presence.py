@@ -72,7 +72,7 @@ class KMap(Definition):
     option: ClassVar[Option | None] = Option(
         "k_map",
         ("--k-map",),
-        "INTEGER",
+        "<int>",
         "k-map: every class fits at least k people of the population.",
         _read_map,
         several=False,

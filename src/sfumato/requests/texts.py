@@ -1,4 +1,4 @@
-"""How texts of options are read: numbers, and pairs of a name and a value."""
+"""How texts of requests are read: numbers, and pairs of a name and a value."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def float_of(option: str, text: str) -> float:
 def pairs_of(option: str, given: Sequence[str] | None, form: str) -> dict[str, str]:
     """Read options of the form NAME=VALUE."""
     found: dict[str, str] = {}
-    for one in given or ():
-        name, sign, value = one.partition("=")
+    for text in given or ():
+        name, sign, value = text.partition("=")
         if not sign or not name.strip() or not value.strip():
-            raise ParameterError(f"{option} wants {form}, and {one!r} was given.")
+            raise ParameterError(f"{option} wants {form}, and {text!r} was given.")
         if name.strip() in found:
             raise ParameterError(f"{option} names {name.strip()!r} twice; give it once.")
         found[name.strip()] = value.strip()
