@@ -21,7 +21,7 @@ _LEFT, _TOP, _SIDE = 70.0, 60.0, 440.0
 
 def draw_clusters(model: KMeans) -> str:
     """Draw the first two columns of the centres; of one column a line."""
-    frame = model._box  # noqa: SLF001 - the picture of this very class
+    frame = model.box
     flat = frame.width == 1
     height = 80.0 if flat else _SIDE
     wide = WIDTH - 2 * _LEFT if flat else _SIDE
@@ -48,7 +48,7 @@ def draw_clusters(model: KMeans) -> str:
 
 
 def _disc(model: KMeans, number: int, wide: float, height: float, radius: float) -> list[Markup]:
-    frame = model._box  # noqa: SLF001 - the picture of this very class
+    frame = model.box
     place = (model.cluster_centers_[number] - frame.low) / frame.sides
     far = 2 * model.center_error_[number] / frame.sides
     x = _LEFT + wide * float(place[0])

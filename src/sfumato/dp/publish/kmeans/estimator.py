@@ -17,6 +17,7 @@ from sfumato.dp.publish.kmeans.best import best_clusters
 from sfumato.dp.publish.kmeans.lecture import lecture_clusters
 from sfumato.dp.publish.kmeans.outlook import outlook
 from sfumato.dp.publish.kmeans.rows import Box, box_of, matrix_of
+from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
 from sfumato.dp.publish.purse import Price, Purse, price_of, statement
 from sfumato.errors import ParameterError
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.dp.publish.kmeans.clusters import Clusters
     from sfumato.dp.publish.purse import Entry
     from sfumato.dp.rounding import Stated
+    from sfumato.release import Release
 
 _PARAMETERS = (
     "n_clusters", "epsilon", "bounds", "delta", "rho", "algorithm", "rounds", "neighbours",
@@ -114,7 +116,7 @@ class KMeans:
         box = box_of(X, self.bounds)
         matrix = matrix_of(X, box)
         found = self._released(np.ascontiguousarray(box.unit(matrix)), purse)
-        self._keep(found, box, purse.close())
+        self.keep(found, box, purse.close())
         self.labels_ = self._labelled(matrix)
         return self
 
@@ -123,7 +125,10 @@ class KMeans:
             return lecture_clusters(rows, self.n_clusters, purse, self.rounds)
         return best_clusters(rows, self.n_clusters, purse)
 
-    def _keep(self, found: Clusters, box: Box, entries: tuple[Entry, ...]) -> None:
+    def keep(self, found: Clusters, box: Box, entries: tuple[Entry, ...]) -> None:
+        """Take over what was released, now or earlier; for storing, not for use by hand."""
+        self.released = found
+        self.box = box
         self.cluster_centers_ = box.back(found.centres)
         self.sizes_ = found.sizes
         self.size_error_ = found.size_deviation
@@ -133,13 +138,12 @@ class KMeans:
         self.columns_ = box.names
         seen = self.forecast(max(int(found.sizes.sum()), 1), box.width)
         self.notes_ = () if seen.useful else (f"{seen.advice}.",)
-        self._box = box
 
     def _labelled(self, matrix: NDArray[np.float64]) -> NDArray[np.int64]:
-        centres = np.ascontiguousarray((self.cluster_centers_ - self._box.low) / self._box.sides)
+        centres = np.ascontiguousarray((self.cluster_centers_ - self.box.low) / self.box.sides)
         kept = ~np.isnan(matrix).any(axis=1)
         labels = np.full(matrix.shape[0], -1, dtype=np.int64)
-        labels[kept] = kernels.nearest(np.ascontiguousarray(self._box.unit(matrix)), centres)
+        labels[kept] = kernels.nearest(np.ascontiguousarray(self.box.unit(matrix)), centres)
         return labels
 
     def predict(self, X: Any) -> NDArray[np.int64]:  # noqa: N803 - scikit-learn's signature
@@ -149,11 +153,29 @@ class KMeans:
         """
         if not hasattr(self, "cluster_centers_"):
             raise ParameterError("This model has no centres yet; call fit first.")
-        return self._labelled(matrix_of(X, self._box))
+        return self._labelled(matrix_of(X, self.box))
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:  # noqa: N803 - the same
         """Release centres, and give the owner the label of each row."""
         return self.fit(X, y).labels_
+
+    # -- handing over ------------------------------------------------------------------------
+
+    def release(self, name: str = "clusters") -> Release:
+        """Hand centres and sizes over as a release: a row per cluster. Labels stay here."""
+        if not hasattr(self, "cluster_centers_"):
+            raise ParameterError("This model has no centres yet; call fit first.")
+        columns = self.columns_ or tuple(f"x{i + 1}" for i in range(self.n_features_in_))
+        errors = tuple(f"{column} ±" for column in columns)
+        rows = [
+            (number + 1, float(self.sizes_[number]), float(self.size_error_[number]),
+             *self.cluster_centers_[number].tolist(), *self.center_error_[number].tolist())
+            for number in range(len(self.sizes_))
+        ]  # fmt: skip
+        facts = {"spent_on": self.statement, "notes": list(self.notes_), "errors": ERRORS}
+        table = NumberTable(("cluster", "size", "size ±", *columns, *errors), rows, self, facts)
+        mechanism = f"k-means, {self.algorithm}"
+        return release_numbers(table, self.guarantee, name=name, mechanism=mechanism)
 
     # -- showing -----------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from sfumato.dp.publish.binning import Axis, axis
 from sfumato.dp.publish.forecast import Forecast
+from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
 from sfumato.dp.publish.purse import Price, Purse, price_of
 from sfumato.dp.publish.ranges.hierarchy import consistent, prune
 from sfumato.errors import ParameterError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.dp.neighbours import Neighbours, PrivacyUnit
     from sfumato.dp.publish.purse import Entry
     from sfumato.dp.rounding import Stated
+    from sfumato.release import Release
 
 _FLAT = 16
 _MOST_CELLS = 1 << 20
@@ -86,6 +88,14 @@ class OrderedHistogram:
         return range_deviation(cells or self.counts.size, self.counts.size, self.branching) * (
             self.deviation
         )
+
+    def release(self, name: str = "ordered histogram") -> Release:
+        """Hand the cells over as a release: a row each."""
+        cells = zip(self.edges[:-1], self.edges[1:], self.counts, self.settled, strict=True)
+        rows = [tuple(map(float, cell)) for cell in cells]
+        facts = {"range ±": self.range_error(), "errors": ERRORS}
+        table = NumberTable(("low", "high", "count", "settled"), rows, self, facts)
+        return release_numbers(table, self.guarantee, name=name, mechanism="hierarchy, pruned")
 
     def picture(self) -> str:
         """Draw the settled counts, and the distribution function above them."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato.dp.publish.forecast import Forecast
 from sfumato.dp.publish.kmeans.rows import Box, box_of, matrix_of
+from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.dp.publish.purse import Noisy, Price, Purse, price_of
 from sfumato.dp.publish.ranges.hierarchy import project
 from sfumato.errors import ParameterError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from sfumato.dp.neighbours import Neighbours, PrivacyUnit
     from sfumato.dp.publish.purse import Entry
     from sfumato.dp.rounding import Stated
+    from sfumato.release import Release
 
 _TOTAL = Fraction(2, 100)
 _LEVEL = Fraction(49, 100)
@@ -96,6 +98,21 @@ class SpatialHistogram:
             (1 - u) * (1 - v) * c[i, j] + u * (1 - v) * c[i + 1, j]
             + (1 - u) * v * c[i, j + 1] + u * v * c[i + 1, j + 1]
         )  # fmt: skip
+
+    def release(self, name: str = "map") -> Release:
+        """Hand the map over as a release: a row for each fine cell that is not empty."""
+        x, y = (
+            self.box.low[i] + self.box.sides[i] / self.side * np.arange(self.side) for i in (0, 1)
+        )
+        rows = [
+            (float(x[j]), float(y[i]), float(self.counts[i, j]), float(count))
+            for (i, j), count in np.ndenumerate(self.settled)
+            if count or self.counts[i, j]
+        ]
+        facts = {"cell": (self.box.sides / self.side).tolist(), "part ±": self.deviation}
+        names = (*self.box.names, "x", "y")[:2] if self.box.names else ("x", "y")
+        table = NumberTable((*names, "count", "settled"), rows, self, facts)
+        return release_numbers(table, self.guarantee, name=name, mechanism="adaptive grid")
 
     def picture(self) -> str:
         """Draw the settled counts as a map."""

@@ -21,6 +21,7 @@ from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.dp.normal import gaussian_sigma_up
+from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
 from sfumato.dp.publish.purse import Entry, Price, Purse, price_of, steps_of
 from sfumato.dp.publish.topk import itemsets as sets
 from sfumato.dp.publish.topk.baskets import Baskets, baskets_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import Neighbours, PrivacyUnit
+    from sfumato.release import Release
 
 _WAYS = ("peeling", "gaussian")
 _TYPICAL = 5
@@ -65,6 +67,23 @@ class TopK:
     def __iter__(self) -> Any:
         return iter(self.items)
 
+    def release(self, name: str = "top-k") -> Release:
+        """Hand the winners over as a release: a row each, in their order."""
+        rows = [
+            (place + 1, _written(item), *self._count(place))
+            for place, item in enumerate(self.items)
+        ]
+        shown = ("rank", "item") if self.counts is None else ("rank", "item", "count", "count ±")
+        facts = {"plan": str(self.plan), "notes": list(self.notes), "errors": ERRORS}
+        table = NumberTable(shown, rows, self, facts)
+        mechanism = f"top-k by {self.plan.algorithm}"
+        return release_numbers(table, self.guarantee, name=name, mechanism=mechanism)
+
+    def _count(self, place: int) -> tuple[float, ...]:
+        if self.counts is None or self.deviation is None:
+            return ()
+        return float(self.counts[place]), self.deviation
+
     def picture(self) -> str:
         """Draw the winners as bars, with intervals where there are counts."""
         from sfumato.report.published.winners import draw_winners  # noqa: PLC0415 - loaded when shown
@@ -78,6 +97,10 @@ class TopK:
         ]
         more = f" and {len(self.items) - 10} more" if len(self.items) > 10 else ""
         return f"{', '.join(shown)}{more}; {self.guarantee}"
+
+
+def _written(item: Any) -> str:
+    return " ".join(map(str, item)) if isinstance(item, tuple) else str(item)
 
 
 def plan_top_k(

@@ -37,6 +37,7 @@ from sfumato.dp.neighbours import Neighbours, PrivacyUnit
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.dp.noise.uniform import permutation
 from sfumato.dp.normal import gaussian_sigma_up
+from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.dp.publish.purse import steps_of
 from sfumato.dp.publish.topk import kernels
 from sfumato.dp.publish.topk.baskets import baskets_of
@@ -47,6 +48,7 @@ from sfumato.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.rounding import Stated
+    from sfumato.release import Release
 
 _GRID = 32
 _SLACK = Fraction(1, 1 << 9)
@@ -67,6 +69,12 @@ class SetUnion:
     def needed(self) -> float:
         """The height that noise does not hide: baskets of one item each, at least."""
         return self.threshold
+
+    def release(self, name: str = "items") -> Release:
+        """Hand the items over as a release: a row each."""
+        rows = [(str(item),) for item in self.items]
+        table = NumberTable(("item",), rows, self, {"needed": self.needed})
+        return release_numbers(table, self.guarantee, name=name, mechanism="set union")
 
     def __len__(self) -> int:
         return len(self.items)
