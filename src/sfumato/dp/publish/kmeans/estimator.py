@@ -181,7 +181,7 @@ class KMeans:
 
     def picture(self) -> str:
         """Draw the centres of the first two columns as an SVG, as large as their sizes."""
-        from sfumato.report.published.clusters import draw_clusters  # noqa: PLC0415 - loaded when shown
+        from sfumato.dp.publish.pictures.clusters import draw_clusters  # noqa: PLC0415 - loaded when shown
 
         return draw_clusters(self)
 

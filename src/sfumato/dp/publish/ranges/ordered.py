@@ -99,7 +99,7 @@ class OrderedHistogram:
 
     def picture(self) -> str:
         """Draw the settled counts, and the distribution function above them."""
-        from sfumato.report.published.ranges import draw_ordered  # noqa: PLC0415 - loaded when shown
+        from sfumato.dp.publish.pictures.ranges import draw_ordered  # noqa: PLC0415 - loaded when shown
 
         return draw_ordered(self)
 

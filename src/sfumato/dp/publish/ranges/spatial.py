@@ -116,7 +116,7 @@ class SpatialHistogram:
 
     def picture(self) -> str:
         """Draw the settled counts as a map."""
-        from sfumato.report.published.ranges import draw_spatial  # noqa: PLC0415 - loaded when shown
+        from sfumato.dp.publish.pictures.ranges import draw_spatial  # noqa: PLC0415 - loaded when shown
 
         return draw_spatial(self)
 

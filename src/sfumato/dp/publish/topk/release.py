@@ -86,7 +86,7 @@ class TopK:
 
     def picture(self) -> str:
         """Draw the winners as bars, with intervals where there are counts."""
-        from sfumato.report.published.winners import draw_winners  # noqa: PLC0415 - loaded when shown
+        from sfumato.dp.publish.pictures.winners import draw_winners  # noqa: PLC0415 - loaded when shown
 
         return draw_winners(self)
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
-from sfumato.report.answers.marks import WIDTH, box, figure, line, plain, svg, text
+from sfumato.dp.publish.pictures.marks import WIDTH, box, disc, figure, line, svg, text
 
 if TYPE_CHECKING:
     from sfumato.dp.publish.kmeans.estimator import KMeans
@@ -47,7 +45,7 @@ def draw_clusters(model: KMeans) -> str:
     return svg(marks, _TOP + height + 34, f"{model.n_clusters} clusters of noisy centres and sizes")
 
 
-def _disc(model: KMeans, number: int, wide: float, height: float, radius: float) -> list[Markup]:
+def _disc(model: KMeans, number: int, wide: float, height: float, radius: float) -> list[str]:
     frame = model.box
     place = (model.cluster_centers_[number] - frame.low) / frame.sides
     far = 2 * model.center_error_[number] / frame.sides
@@ -56,11 +54,11 @@ def _disc(model: KMeans, number: int, wide: float, height: float, radius: float)
     size, error = figure(round(float(model.sizes_[number]))), float(model.size_error_[number])
     centre = ", ".join(figure(float(f"{value:.4g}")) for value in model.cluster_centers_[number])
     told = f"({centre}): {size} rows ± {figure(float(f'{2 * error:.3g}'))}"
-    disc = Markup(
-        '<circle class="above" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}</title></circle>'
-    ).format(x, y, radius, plain(told))
     across = wide * min(float(far[0]), 1.0)
-    marks = [disc, line(max(x - across, _LEFT), y, min(x + across, _LEFT + wide), y, "whisker")]
+    marks = [
+        disc(x, y, radius, told),
+        line(max(x - across, _LEFT), y, min(x + across, _LEFT + wide), y, "whisker"),
+    ]
     if frame.width > 1:
         up = height * min(float(far[1]), 1.0)
         marks.append(line(x, max(y - up, _TOP), x, min(y + up, _TOP + height), "whisker"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.report.answers.marks import WIDTH, box, figure, fitted, line, plain, svg, text
+from sfumato.dp.publish.pictures.marks import WIDTH, box, figure, fitted, line, svg, text
 
 if TYPE_CHECKING:
     from sfumato.dp.publish.topk.release import TopK
@@ -27,7 +27,7 @@ def draw_winners(found: TopK) -> str:
     half = 1.96 * (found.deviation or 0.0)
     for place, item in enumerate(shown):
         y = _TOP + _ROW * place
-        name = plain(_named(item))
+        name = _named(item)
         marks.append(text(_NAME - 8, y + 13, fitted(name, _NAME - 28), "label", "end", name))
         if found.counts is None:
             marks.append(text(_NAME, y + 13, f"{place + 1}", "value"))

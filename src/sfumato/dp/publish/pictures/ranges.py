@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from markupsafe import Markup
 
-from sfumato.report.answers.marks import WIDTH, box, figure, line, svg, text
+from sfumato.dp.publish.pictures.marks import WIDTH, box, figure, line, svg, text
 
 if TYPE_CHECKING:
     from sfumato.dp.publish.ranges.ordered import OrderedHistogram
@@ -45,7 +44,7 @@ def draw_ordered(found: OrderedHistogram) -> str:
         f"{_LEFT + step * i:.1f},{_TOP + _HIGH * (1 - share):.1f}"
         for i, share in enumerate(shares.tolist())
     )
-    marks.append(Markup('<polyline class="whisker" points="{}"/>').format(path))
+    marks.append(f'<polyline class="whisker" points="{path}"/>')
     return svg(marks, _TOP + _HIGH + 34, f"{found.counts.size:,} ordered cells")
 
 
@@ -69,8 +68,7 @@ def draw_spatial(found: SpatialHistogram) -> str:
         shade = np.sqrt(max(float(count), 0.0)) / darkest
         if shade > 0.02:
             y = _TOP + tall * (1 - (i + 1) / across)
-            more = f' fill-opacity="{shade:.2f}"'
             x = _LEFT + wide * j / across
-            marks.append(box(x, y, wide / across, tall / across, "hot", more=more))
+            marks.append(box(x, y, wide / across, tall / across, "hot", shade))
     marks.append(box(_LEFT, _TOP, wide, tall, "frame"))
     return svg(marks, _TOP + tall + 34, f"A map of about {found.total:,.0f} rows")
