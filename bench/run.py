@@ -13,6 +13,7 @@ ORDER = (
     "local_recoding",
     "families",
     "noise",
+    "publish",
     "local",
     "attacks",
     "checking",

@@ -64,11 +64,13 @@ def draw_spatial(found: SpatialHistogram) -> str:
         text(_LEFT + wide / 2, _TOP + tall + 18, names[0], "label", "middle"),
         text(_LEFT + wide + 8, _TOP + tall / 2, names[1], "label"),
     ]
-    for (i, j), count in np.ndenumerate(cells):
-        shade = np.sqrt(max(float(count), 0.0)) / darkest
-        if shade > 0.02:
-            y = _TOP + tall * (1 - (i + 1) / across)
-            x = _LEFT + wide * j / across
-            marks.append(box(x, y, wide / across, tall / across, "hot", shade))
+    shades = np.round(np.sqrt(np.maximum(cells, 0.0)) / darkest, 2)
+    for i, row in enumerate(shades):
+        y = _TOP + tall * (1 - (i + 1) / across)
+        cuts = np.flatnonzero(np.diff(row, prepend=-1.0, append=-1.0))  # neighbours alike are one
+        for first, past in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            x, far = (_LEFT + wide * end / across for end in (first, past))
+            if row[first] > 0.02:
+                marks.append(box(x, y, far - x, tall / across, "hot", float(row[first])))
     marks.append(box(_LEFT, _TOP, wide, tall, "frame"))
     return svg(marks, _TOP + tall + 34, f"A map of about {found.total:,.0f} rows")
