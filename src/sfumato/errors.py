@@ -27,6 +27,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.dp.guarantees import Guarantee
 
 
@@ -74,21 +76,32 @@ class ParameterError(InputError):
 class Refused(InputError):  # noqa: N818 - a verdict on the question, not a fault of the program
     """A question cannot be answered privately; nothing was charged.
 
-    ``code`` is one of :data:`sfumato.ask.language.refusals.REASONS`; ``nearest`` is the SQL text of
-    the nearest question that can be answered, or None.
+    ``code`` is one of :data:`sfumato.ask.language.refusals.REASONS` and ``slots`` are what its
+    sentence is about, by name; ``nearest`` is the SQL text of the nearest question that can be
+    answered, or None.
     """
 
-    def __init__(self, message: str, *, code: str, nearest: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        nearest: str | None = None,
+        slots: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.nearest = nearest
+        self.slots = dict(slots or {})
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _refused, (str(self), self.code, self.nearest)
+        return _refused, (str(self), self.code, self.nearest, self.slots)
 
 
-def _refused(message: str, code: str, nearest: str | None) -> Refused:
-    return Refused(message, code=code, nearest=nearest)
+def _refused(
+    message: str, code: str, nearest: str | None, slots: Mapping[str, str] | None = None
+) -> Refused:
+    return Refused(message, code=code, nearest=nearest, slots=slots)
 
 
 class Unsatisfiable(SfumatoError):  # noqa: N818 - a verdict on the request, not a fault of the program

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from scipy.stats import norm
 
-from sfumato.ask.answers.measurement import numbers
+from sfumato.ask.answers.measurement import measure
 from sfumato.ask.price.measures import PEOPLE
 
 
@@ -33,7 +33,7 @@ class Recorder:
 def requests(prepared, engine, salt):
     """Answer once, and give the question as it was answered with all requests it took."""
     recorder = Recorder(engine)
-    found = numbers(prepared, recorder, salt)
+    found = measure(prepared, recorder, salt)
     return found.prepared, recorder.asked
 
 

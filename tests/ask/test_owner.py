@@ -110,8 +110,12 @@ def test_private_tables_and_kinds_do_not_change(tmp_path):
     with session(ledger=ledger):
         pass
     other = table({"k": ["a", "b"], "x": ["one", "two"]})
-    with pytest.raises(GovernanceError, match="kinds of columns of 't'"):
-        session(other, ledger=ledger)
+    with session(other, ledger=ledger) as again:  # texts are read as the numbers they are not
+        kinds = {column.name: column.kind for column in again.desk.opened.facts["t"].columns}
+        assert kinds == again.ledger.registration("t").rules["tables"]["t"]["kinds"]
+    more = table({"k": ["a", "b"], "x": [1, 2], "new": [1, 2]})
+    with pytest.raises(GovernanceError, match="new is integer instead of not there"):
+        session(more, ledger=ledger)
     with pytest.raises(GovernanceError, match="'more' is not registered"):
         session(ledger=ledger, private={"more": table()})
 

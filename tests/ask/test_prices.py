@@ -201,7 +201,7 @@ def test_a_policy_that_is_amended_meanwhile_is_obeyed():
         one.ledger.amend("t", policy=Geometric())
 
         def plan(now):
-            ready = one.desk.prepared(one._posed(MEN), now, epsilon=None if used else 1)
+            ready = one.desk.prepare(one._submit(MEN), now, epsilon=None if used else 1)
             used.append(ready.strategy.cost.epsilon)
             return Plan(ready.strategy.cost, one.budget)
 

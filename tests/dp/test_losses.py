@@ -123,3 +123,13 @@ def test_the_page_of_a_pair(pair):
         assert ET.fromstring(drawing).attrib["role"] == "img"
     proofs = "have probability 1" if math.isinf(pair.epsilon()) else "do not occur"
     assert proofs in html
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "3", "20"])
+def test_a_pair_keeps_the_pure_promise_of_its_mechanism(epsilon):
+    for kind in (sf.dp.Laplace, sf.dp.Geometric):
+        mechanism = kind(sensitivity=1, epsilon=epsilon)
+        pair = pair_of(mechanism)
+        assert pair.satisfies(mechanism.guarantee)
+        assert not pair.satisfies(sf.PureDP(0.999999 * float(epsilon)))
+        assert pair.epsilon() == pytest.approx(float(epsilon), abs=1e-12)

@@ -269,3 +269,14 @@ def test_ratios_are_read_exactly_and_huge_totals_are_planned():
     assert found.best.shares[1].error == pytest.approx(2.5)
     huge = plan(sf.ApproxDP(1e300, 1e-6), [Count()])
     assert huge.best.guarantee.implies(huge.total)
+
+
+def test_laplace_steps_are_calibrated_to_a_pure_guarantee():
+    steps = [Step.laplace(1, times=3), Step.laplace(2)]
+    found = calibrate(steps, guarantee=sf.PureDP(1))
+    assert isinstance(found.guarantee, sf.PureDP)
+    assert 3.5 <= found.scale <= 3.5 * 1.001  # ε adds up to 3.5/scale
+    assert 0.998 < found.guarantee.epsilon <= 1
+    assert found.proved
+    with pytest.raises(ParameterError, match="No Gaussian noise"):
+        calibrate([Step.laplace(1), Step.gaussian(1)], guarantee=sf.PureDP(1))

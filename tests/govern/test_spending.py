@@ -358,3 +358,13 @@ def test_a_plan_that_buys_something_itself_registers_once(tmp_path):
 
         one.spend(with_a_pilot, lambda _: 1, what="a")
         assert kinds(ledger) == ["registered", "charged", "answered", "charged", "answered"]
+
+
+def test_the_example_of_the_module_runs():
+    from doctest import testmod
+
+    from sfumato.govern import spending
+
+    found = testmod(spending)
+    assert found.attempted > 5
+    assert found.failed == 0

@@ -169,7 +169,7 @@ def _json(answer: Answer, asked: Mapping[str, Any]) -> str:
     numbers = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho, "delta": cost.delta}
     whole = {
         **asked,
-        "question": asked.get("question") or in_words(answer.question)[0].question,
+        "question": asked.get("question") or in_words(answer.question, [answer.tree])[0].question,
         "columns": answer.columns,
         "rows": answer.rows,
         "intervals": _intervals(answer),

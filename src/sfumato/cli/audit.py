@@ -82,5 +82,7 @@ def _show(function: str, verdict: Verdict) -> None:
                 for name, k, n in zip(("D", "D′"), witness.counts, witness.runs, strict=True)
             ]
         show_table(f"{function}: the strongest evidence", ("what", "found"), rows)
+    if verdict.wider is not None:
+        note(f"With wider records: {verdict.wider}")
     for sentence in verdict.notes:
         note(sentence)

@@ -183,13 +183,14 @@ def _account_row(account: Account, *, several: bool) -> tuple[object, ...]:
     from sfumato.dp.accounting.costs import Cost  # noqa: PLC0415 - needed here only
     from sfumato.govern.limits import in_short  # noqa: PLC0415 - the same
 
-    spent = account.spent
-    left = account.left
+    spent, left = account.spent, account.left
+    failures = min(spent.delta, Fraction(1))
+    cost = Cost(spent.epsilon, spent.mu_squared, failures, concentrated=spent.concentrated)
     return (
         plain(account.dataset),
         *((plain(account.block),) if several else ()),
         f"{account.scope} {plain(account.name)}".strip(),
         "none" if account.limit is None else in_short(account.limit),
-        str(Cost(spent.epsilon, spent.mu_squared, min(spent.delta, Fraction(1)))),
+        str(cost),
         "" if left is None else in_short(left),
     )

@@ -23,7 +23,7 @@ from sfumato.dp.rounding import Stated, div_up, float_up, mul_up, sqrt_up, state
 from sfumato.errors import MissingExtra, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _MEAN = math.sqrt(2 / math.pi)
 _PRECISION = 1e-3
@@ -66,8 +66,8 @@ def calibrate(
 
     For a query give ``guarantee`` or ``error`` (Laplace noise; Gaussian with ``delta``, which no
     Gaussian noise brings to 0: a guarantee with δ = 0 gets Laplace noise). For accounting steps
-    give an (ε, δ) ``guarantee``: the multipliers are scaled together, and ``scale`` is the
-    multiplier of the first step.
+    give an (ε, δ) or pure ``guarantee``: the multipliers are scaled together, and ``scale`` is the
+    multiplier of the first step. A pure one is for Laplace steps, whose ε add up.
     """
     if (guarantee is None) == (error is None):
         raise ParameterError("Give either the guarantee to keep or the error to reach.")
@@ -78,10 +78,14 @@ def calibrate(
         )
     if not isinstance(what, (Query, Sensitivity)):
         steps = _listed(what)
-        if not isinstance(guarantee, ApproxDP):
-            raise ParameterError("Accounting steps are calibrated to a guarantee ApproxDP(ε, δ).")
+        if not isinstance(guarantee, (ApproxDP, PureDP)):
+            raise ParameterError(
+                "Accounting steps are calibrated to a guarantee ApproxDP(ε, δ) or PureDP(ε)."
+            )
         if guarantee.epsilon <= 0:
             raise ParameterError("No noise reaches ε = 0; give a guarantee with ε above 0.")
+        if isinstance(guarantee, PureDP):
+            return _pure_steps(steps, guarantee, accountant)
         return _steps(steps, guarantee, accountant)
     if guarantee is not None:
         return _noise_for(_finite(what, guarantee.neighbours), guarantee)
@@ -173,8 +177,45 @@ def _steps(steps: list[Step], guarantee: ApproxDP, accountant: str | None) -> Ca
     def epsilon(factor: float) -> float:
         return total(factor).epsilon
 
+    high = _least_factor(epsilon, guarantee.epsilon)
+    first = steps[0].scaled(high)
+    kept = total(high)
+    mean = _MEAN if first.is_gaussian else 1.0
+    return Calibration(
+        first.noise, first.multiplier, kept.guarantee, mean * first.multiplier, kept.best
+    )
+
+
+def _pure_steps(steps: list[Step], guarantee: PureDP, accountant: str | None) -> Calibration:
+    """Scale steps whose every run is pure by itself; by the basic theorem their ε add up."""
+    if accountant not in {None, "basic"}:
+        raise ParameterError("A pure guarantee is accounted for by basic composition alone.")
+    if any(step.is_gaussian or step.delta for step in steps):
+        raise ParameterError(
+            "No Gaussian noise, and no step with a δ of its own, keeps a pure guarantee; use "
+            "Laplace steps, or a guarantee ApproxDP(ε, δ)."
+        )
+
+    # Refuses neighbours under which such steps cannot be accounted for; the δ plays no part.
+    account(steps, delta=0.5, neighbours=guarantee.neighbours, accountants=["basic"])
+
+    def total(factor: float) -> Fraction:
+        scaled = [step.scaled(factor) for step in steps]
+        return sum(
+            (step.approximately(Fraction(0)).exact_epsilon * step.times for step in scaled),
+            Fraction(0),
+        )
+
+    factor = _least_factor(lambda f: stated_up(total(f)), guarantee.epsilon)
+    first = steps[0].scaled(factor)
+    kept = PureDP(stated_up(total(factor)), neighbours=guarantee.neighbours)
+    return Calibration(first.noise, first.multiplier, kept, first.multiplier, "basic")
+
+
+def _least_factor(epsilon: Callable[[float], float], limit: float) -> float:
+    """Give a factor on the noise that keeps ε within the limit, the least to a thousandth."""
     low, high = 1.0, 1.0
-    while epsilon(high) > guarantee.epsilon:
+    while epsilon(high) > limit:
         low, high = high, 2 * high
         if high > _MOST_FACTOR:
             raise ParameterError(
@@ -182,22 +223,17 @@ def _steps(steps: list[Step], guarantee: ApproxDP, accountant: str | None) -> Ca
             )
     while low == high and high > 2.0**-30:
         half = high / 2
-        if epsilon(half) > guarantee.epsilon:
+        if epsilon(half) > limit:
             low = half
         else:
             low = high = half
     while high > low * (1 + _PRECISION):
         middle = math.sqrt(low * high)
-        if epsilon(middle) <= guarantee.epsilon:
+        if epsilon(middle) <= limit:
             high = middle
         else:
             low = middle
-    first = steps[0].scaled(high)
-    kept = total(high)
-    mean = _MEAN if first.is_gaussian else 1.0
-    return Calibration(
-        first.noise, first.multiplier, kept.guarantee, mean * first.multiplier, kept.best
-    )
+    return high
 
 
 def _applicable(steps: list[Step], guarantee: ApproxDP) -> list[str]:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _MOST_OUTCOMES = 20_000
 _TOLERANCE = Fraction(1, 10**9)
 _GREAT_EPSILON = 1000
+_CRUMB = 30
+"""Digits of e^ε from which on the pair of a geometric mechanism keeps below it."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,9 @@ def geometric_pair(epsilon: Stated, sensitivity: int = 1) -> Pair:
 
     With r = e^(−ε/Δ), outcomes up to 0 have one likelihood ratio, and so have those from Δ on:
     Pr[X ≤ 0] = 1/(1+r), Pr[X = x] = (1−r)/(1+r)·r^x, Pr[X ≥ Δ] = r^Δ/(1+r).
+
+    The last is rounded up so far that the ratio of the first to it, which the law makes exactly
+    e^ε, stays below e^ε by a crumb: the pair keeps the ε that its mechanism promises.
     """
     exact = stated(epsilon)
     if sensitivity < 1 or exact <= 0:
@@ -168,7 +173,8 @@ def geometric_pair(epsilon: Stated, sensitivity: int = 1) -> Pair:
         raise ParameterError("The exact pair of the geometric mechanism is for ε of up to 1000.")
     powers = [Fraction(exp_bounds(-exact * k / sensitivity, 40)[0]) for k in range(sensitivity + 1)]
     ratio = powers[1]
-    low, high = _short(1 / (1 + ratio)), _short(powers[-1] / (1 + ratio))
+    low = _short(1 / (1 + ratio))
+    high = Fraction(decimal_bounds(low / Fraction(exp_bounds(exact, _CRUMB)[0]), 40)[1])
     step = (1 - ratio) / (1 + ratio)
     inner = [_short(step * power) for power in powers[1:-1]]
     return Pair.of_masses(zip((low, *inner, high), (high, *reversed(inner), low), strict=True))

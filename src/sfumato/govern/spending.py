@@ -18,9 +18,9 @@ A dataset is registered before a first charge. In a ledger that is tentative
 (:mod:`sfumato.govern.ledger.tentative`) nothing is written until a first plan has proved to
 fit: it is charged to memory, and only then the registration is kept, for good.
 
+    >>> from sfumato import dp
     >>> from sfumato.dp.accounting.costs import Cost
     >>> from sfumato.dp.guarantees import PureDP
-    >>> from sfumato.dp.mechanisms import Laplace
     >>> from sfumato.govern import Ledger, Limits, Plan, Registration, Spending
     >>> ledger = Ledger(None)
     >>> ledger.register(Registration("patients", Limits(PureDP(1))))
@@ -28,7 +28,7 @@ fit: it is charged to memory, and only then the registration is kept, for good.
     >>> def spend_on_a_count():
     ...     return spending.spend(
     ...         plan=lambda now: Plan(Cost("0.5"), PureDP("0.5")),
-    ...         work=lambda bought: int(Laplace(epsilon="0.5", sensitivity=1).release(812)),
+    ...         work=lambda bought: int(dp.Geometric(epsilon="0.5", sensitivity=1).release(812)),
     ...         what="how many patients there are",
     ...     )
     >>> spend_on_a_count() == spend_on_a_count()        # the second is the first again, for nothing
@@ -41,11 +41,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from sfumato.dp.guarantee_json import guarantee_to_json
 from sfumato.dp.neighbours import Neighbours, Row
 from sfumato.errors import DataError, GovernanceError, ParameterError, PositionMoved, WorkFailed
+from sfumato.govern.known_noise import refuse_known_noise
 from sfumato.govern.ledger.chain import canonical, joined
 from sfumato.govern.ledger.charges import Charge
 from sfumato.govern.ledger.registrations import MAIN
@@ -130,7 +132,7 @@ class Spending:
 
     # -- what the ledger says -------------------------------------------------------------
 
-    @property
+    @cached_property
     def neighbours(self) -> Neighbours:
         """What a guarantee of this dataset is about: one unit added or removed."""
         return Neighbours("unbounded", self.unit)
@@ -213,6 +215,7 @@ class Spending:
         their order; ``load`` gets a text and what was stored for it.
         """
         chosen = tuple(blocks or self.blocks)
+        refuse_known_noise()
         self._register_first(lambda now: plan(now, tuple(what)), chosen)
         rows = self.fingerprint_of(chosen)
         with self.ledger.hold(self.dataset, self.analyst, [(rows, text) for text in what], wait):

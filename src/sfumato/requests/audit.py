@@ -57,7 +57,13 @@ class AuditCommand(Request):
     samples: Annotated[int | None, option("--samples", help="Measuring runs on each data set.")] = (
         None
     )
-    seconds: Annotated[float, option("--seconds", help="Time limit.")] = 120.0
+    seconds: Annotated[
+        float | None,
+        option(
+            "--seconds",
+            help="Time to use, for as many runs as it allows; if absent, two minutes at most.",
+        ),
+    ] = None
     confidence: Annotated[float, option("--confidence", help="Confidence of the verdict.")] = 0.99
     processes: Annotated[
         int | None, option("--processes", help="Processes to run in; chosen by speed if absent.")

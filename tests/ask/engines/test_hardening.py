@@ -298,10 +298,10 @@ def _keyed(place):
 
 def _charge(one, text):
     """Charge a question without answering it."""
-    posed = one._posed(text)
+    posed = one._submit(text)
 
     def plan(now):
-        prepared = one.desk.prepared(posed, now, epsilon=1, delta="0.001")
+        prepared = one.desk.prepare(posed, now, epsilon=1, delta="0.001")
         return Plan(prepared.strategy.cost, one.budget)
 
     one.spending.charge(plan, what=[text], blocks=posed.blocks)

@@ -16,6 +16,7 @@ import sfumato as sf
 
 def test_a_session_on_spark_answers_keeps_and_charges(spark):
     facts = {"unit": sf.Unit("person", groups=2, rows_per_group=2), "budget": sf.PureDP(10**4)}
+    facts["ledger"] = sf.Ledger(None)
     grouped = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
     with session(spark.createDataFrame(visits()), **facts) as one:
         answer = one.sql(grouped, epsilon=5000)

@@ -175,8 +175,8 @@ def test_scores_order_outputs_by_likelihood():
     second = read(rng.normal(0.0, 1, (20_000, 3)), 20_000)
     probe = read(np.array([[-1.0] * 3, [0.5] * 3, [2.0] * 3]), 3)
     families = {score.family: score.of(probe) for score in learn(first, second, floats=True)}
-    assert set(families) == {"sum", "histogram", "low bits", "linear"}
-    for name in ("sum", "histogram", "linear"):
+    assert set(families) == {"sum", "histogram", "low bits", "linear", "additive"}
+    for name in ("sum", "histogram", "linear", "additive"):
         assert (np.diff(families[name]) > 0).all()
     # The log-ratio of N(1, 1) and N(0, 1) is x − 1/2 in each of three places.
     assert families["histogram"][2] == pytest.approx(4.5, abs=0.8)
@@ -196,7 +196,8 @@ def test_what_is_read_from_an_output_does_not_depend_on_its_company():
     shifted = [[x] if isinstance(x, float) else x for x in mixed[1]]
     first, second = read_objects(mixed[0]), read_objects(shifted)
     scores = learn(first, second, floats=True)
-    assert {"sum", "atoms", "histogram", "low bits", "linear"} == {s.family for s in scores}
+    families = {"sum", "atoms", "histogram", "low bits", "linear", "additive"}
+    assert families == {score.family for score in scores}
     for score in [*scores, Value()]:
         together = score.of(first)
         for i in range(200):

@@ -56,6 +56,56 @@ def test_a_hundred_right_functions_are_not_accused():
     assert np.mean(shown) > 0.5  # not by being blind
 
 
+def right_functions_of_rare_events(seed):
+    """Right functions whose outputs are what the events for rare violations look at."""
+    s, rng = Specimens(seed), np.random.default_rng(10_000 + seed)  # another stream: independent
+    e = (0.1, 0.5, 1.0, 2.0)[seed % 4]
+    pure, answers = sf.PureDP(e), {"inputs": "answers", "size": 5}
+
+    def repeated(data, n):
+        """Right noise beside which an output that tells nothing comes again and again."""
+        return np.where(rng.random(n) < 2e-3, 7.125, s.laplace_count(e)(data, n))
+
+    def totals(given, n):
+        noise = rng.laplace(0, len(given) / e, (n, len(given)))
+        return np.rint(np.cumsum(np.asarray(given) + noise, axis=1) * 64) / 64
+
+    def bits(given, n):
+        chance = 1 / (1 + np.exp(-(2 * np.asarray(given[:1]) - 1) * e / 8 * np.ones(8)))
+        return (rng.random((n, 8)) < chance).astype(np.int8)
+
+    sigma = 1.5
+    yield repeated, pure, {}
+    yield totals, pure, answers
+    yield bits, pure, {"inputs": "answers", "pairs": [([0.0], [1.0])]}
+    yield s.numeric_sparse(e), pure, answers
+    yield s.histogram(e, 1.0), pure, {"records": [0, 1, 2]}
+    yield s.gaussian_count(sigma), sf.ApproxDP(e, gaussian_delta(e, sigma) * 1.0001), {}
+
+
+def test_right_functions_are_not_accused_by_rare_events():
+    cases = [case for seed in range(4) for case in right_functions_of_rare_events(seed)]
+    for number, (func, claim, options) in enumerate(cases):
+        verdict = sf.audit.check(
+            func, claim, batched=True, samples=8_000, seed=number, arithmetic="real", **options
+        )
+        assert not verdict.refuted, str(verdict)
+        assert verdict.wider is None
+
+
+@pytest.mark.soak
+def test_a_thousand_right_functions_are_not_accused():
+    accused, runs = 0, 0
+    for seed in range(1000 // 6 + 1):
+        for func, claim, options in right_functions_of_rare_events(100 + seed):
+            verdict = sf.audit.check(
+                func, claim, batched=True, samples=8_000, seed=seed, arithmetic="real", **options
+            )
+            accused, runs = accused + verdict.refuted, runs + 1
+    assert runs >= 1000
+    assert accused <= 10  # at 99 % confidence; fewer, since most looks are never taken
+
+
 def test_right_functions_with_outputs_of_other_kinds_are_not_accused():
     rng = np.random.default_rng(3)
     keep = math.e / (1 + math.e)

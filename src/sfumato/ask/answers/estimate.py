@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from sfumato.govern.standing import Standing
 
 
-def estimated(
+def estimate_answer(
     prepared: Prepared, guarantee: Guarantee, standing: Standing, confidence: float
 ) -> Estimate:
     """Tell what a prepared question would cost and how far off its numbers would be."""
     check_confidence(confidence)
     cost = prepared.strategy.cost
-    notes = list(bounding_notes(prepared))
+    notes: list[str] = list(bounding_notes(prepared))
     if needs_size(prepared):
         notes.append(
             "the error of a mean or variance shrinks with the number of rows, which is not told "

@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answers.answer import Answer
-from sfumato.ask.answers.composition import composed, outputs_of
-from sfumato.ask.answers.measurement import numbers
-from sfumato.ask.answers.tables import dumped, loaded
+from sfumato.ask.answers.composition import compose_answer, outputs_of
+from sfumato.ask.answers.measurement import measure
+from sfumato.ask.answers.tables import dump_answer, load_answer
 from sfumato.ask.price.preparation import prepare
-from sfumato.ask.session.pilot import priced
+from sfumato.ask.session.pilot import find_price
 from sfumato.dp.guarantees import ZCDP
 from sfumato.errors import GovernanceError, ParameterError, Refused
 from sfumato.govern.policies import Free
@@ -77,30 +77,31 @@ class Desk:
 
     # -- a question -----------------------------------------------------------------------
 
-    def ask(self, one: Submission, **price: Any) -> Answer:
+    def ask(self, submission: Submission, **price: Any) -> Answer:
         """Answer a question: again for nothing if it was asked before, or for its price."""
-        text = one.text(self.purpose, **price)
+        text = submission.text(self.purpose, **price)
         amount: dict[str, Any] = {}
 
         def plan(now: Snapshot) -> Plan[tuple[Prepared, Guarantee]]:
             if not amount:  # found once: the pilot question of an accuracy is paid for
-                amount.update(priced(self, now, one, price))
+                amount.update(find_price(self, now, submission, price))
                 if price.get("accuracy") is not None:
                     now = self.now()  # a pilot question may have moved the totals on
-            ready = self.prepared(one, now, **amount)
+            ready = self.prepare(submission, now, **amount)
             promised = self.guarantee(ready.strategy, now)
-            return Plan(ready.strategy.cost, promised, made=(ready, promised), at=now)
+            kept = {"asked": [submission.tree]}
+            return Plan(ready.strategy.cost, promised, kept, (ready, promised), now)
 
         def work(bought: Purchase[tuple[Prepared, Guarantee]]) -> Answer:
-            return self.answered(one, text, *bought.made, bought.after)
+            return self.answer(submission, text, *bought.made, bought.after)
 
         with self.lock:
             return self.spending.spend(
-                plan, work, what=text, blocks=one.blocks, dump=dumped,
-                load=lambda stored: self.again(stored, one),
+                plan, work, what=text, blocks=submission.blocks, dump=dump_answer,
+                load=lambda stored: self.repeat(stored, submission),
             )  # fmt: skip
 
-    def prepared(self, one: Submission, now: Snapshot, **price: Any) -> Prepared:
+    def prepare(self, submission: Submission, now: Snapshot, **price: Any) -> Prepared:
         """Prepare a question at the price that the policy gives it."""
         budget, policy = self.budget(now), now.registration.policy
         asked = {name: price.get(name) for name in ("epsilon", "rho", "delta")}
@@ -111,10 +112,12 @@ class Desk:
                 "the amount out to take what the policy gives."
             )
         if asked[kind] is not None or asked["epsilon"] is asked["rho"] is None:
-            asked[kind] = self.spending.amount(now, asked[kind], one.blocks)
-        standing = self.standing(now, one.blocks)
-        with one.offering():
-            return prepare(one.question, self.opened.unit, budget, standing=standing, **asked)
+            asked[kind] = self.spending.amount(now, asked[kind], submission.blocks)
+        standing = self.standing(now, submission.blocks)
+        with submission.offering():
+            return prepare(
+                submission.question, self.opened.unit, budget, standing=standing, **asked
+            )
 
     def answerable(self, question: Question) -> bool:
         """Tell whether a question could be answered at some price, whatever is left."""
@@ -130,22 +133,28 @@ class Desk:
         """State what one answer promises about one unit."""
         return strategy.guarantee(self.spending.neighbours, self.budget(now))
 
-    def answered(
-        self, one: Submission, text: str, prepared: Prepared, guarantee: Guarantee, after: Snapshot
+    def answer(
+        self,
+        submission: Submission,
+        text: str,
+        prepared: Prepared,
+        guarantee: Guarantee,
+        after: Snapshot,
     ) -> Answer:
         """Ask the engine, now that the charge is durable."""
-        found = numbers(prepared, self.opened.engine_of(one.blocks), self.opened.salt)
+        found = measure(prepared, self.opened.engine_of(submission.blocks), self.opened.salt)
         return Answer(
             question=text,
+            tree=submission.tree,
             guarantee=guarantee,
             cost=prepared.strategy.cost,
-            standing=self.standing(after, one.blocks),
+            standing=self.standing(after, submission.blocks),
             kind=self.opened.kind,
-            **composed(found),
+            **compose_answer(found),
         )
 
-    def again(self, stored: str, one: Submission) -> Answer:
+    def repeat(self, stored: str, submission: Submission) -> Answer:
         """Give a stored answer under the names that the question at hand uses."""
-        standing = self.standing(self.now(), one.blocks)
-        answer = loaded(stored, standing=standing, kind=self.opened.kind)
-        return answer.renamed(tuple(output.name for output in outputs_of(one.question)))
+        standing = self.standing(self.now(), submission.blocks)
+        answer = load_answer(stored, standing=standing, kind=self.opened.kind)
+        return answer.renamed(tuple(output.name for output in outputs_of(submission.question)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answers.composition import outputs_of
-from sfumato.ask.answers.tables import dumped
+from sfumato.ask.answers.tables import dump_answer
 from sfumato.ask.language.language import Filter, Logic, Scan
 from sfumato.ask.price.disjoint import disjoint
 from sfumato.dp.accounting.costs import Cost
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _MOST = 200
 
 
-def answered_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> list[Answer]:
+def answer_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> list[Answer]:
     """Charge the questions that were not answered before at once, and answer them all."""
     if not asked or len(asked) > _MOST:
         raise ParameterError(f"Ask between 1 and {_MOST} questions together.")
@@ -46,7 +46,7 @@ def answered_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> 
 
     def work(bought: Purchase[list[tuple[Prepared, Guarantee]]]) -> list[Answer]:
         return [
-            desk.answered(by_text[text], text, prepared, promised, bought.after)
+            desk.answer(by_text[text], text, prepared, promised, bought.after)
             for text, (prepared, promised) in zip(bought.wanted, bought.made, strict=True)
         ]
 
@@ -56,8 +56,8 @@ def answered_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> 
             work,
             what=texts,
             blocks=tuple(dict.fromkeys(block for one in asked for block in one.blocks)),
-            dump=dumped,
-            load=lambda text, stored: desk.again(stored, by_text[text]),
+            dump=dump_answer,
+            load=lambda text, stored: desk.repeat(stored, by_text[text]),
         )
     names = (tuple(output.name for output in outputs_of(one.question)) for one in asked)
     return [found[text].renamed(name) for text, name in zip(texts, names, strict=True)]
@@ -67,7 +67,7 @@ def _planned(
     desk: Desk, asked: Sequence[Submission], price: dict[str, Any], now: Snapshot
 ) -> Plan[list[tuple[Prepared, Guarantee]]]:
     """Prepare all questions at the same place in the policy, to be charged as one."""
-    prepared = [desk.prepared(one, now, **price) for one in asked]
+    prepared = [desk.prepare(one, now, **price) for one in asked]
     cost = joint_cost(
         [one.question for one in asked],
         [one.strategy.cost for one in prepared],
@@ -75,7 +75,8 @@ def _planned(
     )
     promised = [desk.guarantee(one.strategy, now) for one in prepared]
     made = list(zip(prepared, promised, strict=True))
-    return Plan(cost, _stated(cost, desk.budget(now)), made=made)
+    kept = {"asked": [one.tree for one in asked]}
+    return Plan(cost, _stated(cost, desk.budget(now)), kept, made)
 
 
 def _stated(cost: Cost, budget: Guarantee) -> Guarantee:
@@ -101,6 +102,7 @@ def joint_cost(questions: Sequence[Question], costs: Sequence[Cost], *, by_row: 
         max(one.mu_squared for one in sums),
         max(one.delta for one in sums),
         epsilon_squared=max(one.epsilon_squared for one in sums),
+        concentrated=max(one.concentrated for one in sums),
     )
 
 

@@ -18,23 +18,23 @@ release: it is judged bit by bit. ``arithmetic`` chooses either for both.
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sfumato.audit.claims.by_outputs import NEVER_RETURNED, judge_by_outputs
 from sfumato.audit.claims.deadline import Deadline, TimeIsUp, limited
 from sfumato.audit.claims.deterministic import read_code
 from sfumato.audit.claims.mechanism_pairs import pairs_of
-from sfumato.audit.claims.outputs import Raised, read_objects
 from sfumato.audit.claims.pairs import Pairs
 from sfumato.audit.claims.parameters import check_parameters, datasets_of, pairs_given, pool_of
-from sfumato.audit.claims.promises import claim_of, forbidden
+from sfumato.audit.claims.promises import Bound, claim_of, forbidden
 from sfumato.audit.claims.samples import Sampler, sampler_of
-from sfumato.audit.claims.search import ALWAYS_RAISES, NO_PAIRS, Search
+from sfumato.audit.claims.search import Search
 from sfumato.audit.claims.seeding import repeatable
 from sfumato.audit.claims.verdict import Verdict, Witness
+from sfumato.audit.claims.wider import records_tried
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -45,15 +45,14 @@ if TYPE_CHECKING:
 
 SAMPLES_BATCHED = 4_000_000
 SAMPLES_ONE_BY_ONE = 200_000
-"""Measuring runs on each data set, unless the user says otherwise."""
+SAMPLES_WITH_DELTA = 400_000
+"""Measuring runs on each data set, unless the user says otherwise; a δ is small, and needs more."""
 
 SECONDS = 120.0
+"""The time limit, unless the user says otherwise."""
+_WITHOUT_LIMIT = 10**12
 
 ROUNDING = "Only the rounding of floating-point numbers gives the data away: draw noise on a grid"
-NEVER_RETURNED = (
-    "The function did not return once within the time limit of {:g} seconds; give it smaller data "
-    "sets with pairs=[…], or more time with seconds=."
-)
 
 
 def check(
@@ -68,7 +67,7 @@ def check(
     arguments: Mapping[str, Any] | None = None,
     batched: bool | None = None,
     samples: int | None = None,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     confidence: float = 0.99,
     arithmetic: Literal["float", "real"] | None = None,
     timing: bool = False,
@@ -84,7 +83,10 @@ def check(
     ``datasets``, or your own ``pairs``. With ``inputs="answers"`` the function takes ``size``
     answers of queries of sensitivity 1 instead. ``arguments`` are passed on to it.
 
-    ``samples`` limits the measuring runs on each data set, ``seconds`` all of it. With
+    ``samples`` limits the measuring runs on each data set, ``seconds`` all of it. Without either, a
+    check ends after some million runs, or more where these come close to a refutation, within two
+    minutes. ``seconds`` alone is a budget that is used: for as many runs as it allows, and after
+    a refutation for a sharper bound. With
     ``arithmetic="real"`` floating-point outputs stand for the real numbers of a textbook; with
     "float" their every bit counts; without either, functions that deliver batches and mechanisms
     are judged as "float", others as "real" with what rounding gives away reported beside it.
@@ -92,9 +94,10 @@ def check(
     choices, and starts Python's, numpy's and our own generators; a generator of the function's
     own is its own affair. ``progress`` is told the share of the time used and a few words.
     """
-    deadline = Deadline(time.monotonic(), seconds)
+    limit = SECONDS if seconds is None else seconds
+    deadline = Deadline(time.monotonic(), limit)
     stated = claim_of(func, claim)
-    check_parameters(samples, seconds, confidence, size, arithmetic, inputs, seed)
+    check_parameters(samples, limit, confidence, size, arithmetic, inputs, seed)
     extra = dict(arguments or {})
     sampler = sampler_of(func, arguments=extra, batched=batched, timing=timing, processes=processes)
     sampler.deadline, sampler.seed = deadline, seed
@@ -103,18 +106,27 @@ def check(
     facts = read_code(func, extra)
     with repeatable(seed), limited(deadline):
         if facts.deterministic and not batched and not timing:
-            return _by_outputs(stated, sampler, plan, rng, confidence, facts.ignores_data)
+            return judge_by_outputs(stated, sampler, plan, rng, confidence, facts.ignores_data)
         exact = arithmetic == "float" or (arithmetic is None and sampler.batch is not None)
-        runs = samples or (SAMPLES_BATCHED if sampler.vectorised else SAMPLES_ONE_BY_ONE)
+        budget = samples is None and seconds is not None
+        promised = forbidden(stated)
+        runs = _WITHOUT_LIMIT if budget else samples or _samples(sampler, promised)
         search = Search(
-            sampler, plan, forbidden(stated), 1 - confidence, runs, deadline, exact, rng,
-            progress, seek_leak=arithmetic is None,
+            sampler, plan, promised, 1 - confidence, runs, deadline, exact, rng,
+            progress, seek_leak=arithmetic is None, sharpen=budget,
+            extend=samples is None and seconds is None,
         )  # fmt: skip
         try:
             search.run()
             return _verdict(stated, search, confidence)
         finally:
             sampler.close()
+
+
+def _samples(sampler: Sampler, promised: tuple[Bound, ...]) -> int:
+    if sampler.vectorised:
+        return SAMPLES_BATCHED
+    return SAMPLES_WITH_DELTA if promised[0].delta else SAMPLES_ONE_BY_ONE
 
 
 def _plan(
@@ -146,7 +158,10 @@ def _verdict(claim: Guarantee, search: Search, confidence: float) -> Verdict:
     best = max(search.found, key=lambda found: (found.refutes, found.epsilon), default=None)
     own = bool(search.pairs.datasets)
     witness = None if best is None else _witness(best, search.sampler, own_data=own)
-    leak = None if search.leak is None else _witness(search.leak, search.sampler, own_data=own)
+    leak, wider = (
+        None if one is None else _witness(one, search.sampler, own_data=own)
+        for one in (search.leak, search.wider)
+    )
     if witness is not None and search.refuted and witness.family == "low bits":
         leak = witness
     return Verdict(
@@ -163,6 +178,8 @@ def _verdict(claim: Guarantee, search: Search, confidence: float) -> Verdict:
         seconds=time.monotonic() - search.deadline.begin,
         notes=_notes(best, search),
         floating_point_leak=leak,
+        records=records_tried(search.pairs),
+        wider=wider,
         measured=masses,
     )
 
@@ -218,57 +235,3 @@ def _notes(best: Measurement | None, search: Search) -> tuple[str, ...]:
     if not search.refuted:
         notes.append("Not refuted is not proven")
     return tuple(notes)
-
-
-def _by_outputs(
-    claim: Guarantee,
-    sampler: Sampler,
-    plan: Pairs,
-    rng: np.random.Generator,
-    confidence: float,
-    ignores_data: bool,
-) -> Verdict:
-    """Judge a function that is proved deterministic: two different outputs refute any ε."""
-    assert sampler.deadline is not None
-    witness, tried = None, 0
-    promised = forbidden(claim)[0]
-    pairs = [] if ignores_data else plan.first(rng)
-    if not pairs and not ignores_data:
-        raise ParameterError(NO_PAIRS)
-    raised: set[str] = set()
-    answered = ignores_data
-    for pair in pairs:
-        try:
-            outputs = sampler.outcome(pair.first), sampler.outcome(pair.second)
-        except TimeIsUp:
-            raise ParameterError(NEVER_RETURNED.format(sampler.deadline.seconds)) from None
-        tried += 1
-        for data, output in zip((pair.first, pair.second), outputs, strict=True):
-            raised |= {output.kind} if isinstance(output, Raised) else set()
-            answered = answered or not (data == [] or isinstance(output, Raised))
-        codes = read_objects(outputs).whole()
-        if codes[0] != codes[1]:
-            event = f"the output is {outputs[0]}"
-            witness = Witness(
-                pair.first, pair.second, event, "atoms", outputs, (1, 0), (1, 1),
-                certain=True, verified=pair.verified, own_data=bool(plan.datasets),
-            )  # fmt: skip
-            break
-    if not answered:
-        raise ParameterError(ALWAYS_RAISES.format(", ".join(sorted(raised))))
-    refuted = witness is not None and promised.delta < 1
-    same_everywhere = f"The function is deterministic and gave the same output on both data sets of all {tried} pairs"  # noqa: E501 - one sentence
-    return Verdict(
-        claim=claim,
-        refuted=refuted,
-        proved=ignores_data,
-        epsilon_lower_bound=math.inf if refuted else 0.0,
-        delta_lower_bound=1.0 if refuted else 0.0,
-        confidence=confidence,
-        witness=witness,
-        pairs=tried,
-        looks=0,
-        calls=2 * tried,
-        seconds=time.monotonic() - sampler.deadline.begin,
-        notes=() if refuted or ignores_data else (same_everywhere, "Not refuted is not proven"),
-    )

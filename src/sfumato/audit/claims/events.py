@@ -2,8 +2,12 @@
 
 Contract: an ``Event`` is a set of outputs, fixed once it is chosen: those whose score is at least,
 or at most, a threshold. ``choose`` learns scores on one part of the exploring runs and picks
-thresholds on the other; neither part is ever measured. Its forecasts decide where to look, and
-nothing else: they carry no guarantee, and need none.
+thresholds on the other; neither part is ever measured.
+
+Several at once. A forecast that takes off all doubt never chooses a rare event, of which exploring
+has seen a dozen; one that takes off little often chooses noise. So ``choose`` gives a few events,
+chosen with less and less doubt, and all are measured on the same runs. That costs each of them a
+part of the permitted error, which is little; a rare catastrophe that is never measured costs all.
 """
 
 from __future__ import annotations
@@ -14,6 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.audit.claims.ends import (
+    SURE,
+    Ends,
+    Pool,
+    count_ends,
+    forecast,
+    pool_ends,
+    thresholds_of,
+)
 from sfumato.audit.claims.outputs import read_objects
 from sfumato.audit.claims.scores import Atoms, Score, Value, learn
 
@@ -25,15 +38,11 @@ if TYPE_CHECKING:
     from sfumato.audit.claims.outputs import Outputs
     from sfumato.audit.claims.promises import Bound
 
-_THRESHOLDS = 1024
-_SURE = 2.5
-"""Standard errors that a bound lies below its estimate, about."""
+_FEW = 100_000
+"""Runs on each data set by which the ends of every score are counted; more, for the best ones."""
 
-_DOUBT = {"value": 4.0, "sum": 4.0, "atoms": 4.2}
-"""Standard errors taken off a forecast because it is the best of many; learned scores pay more."""
-
-_LEARNERS = 100_000
-"""Runs on each data set from which scores are learned; beyond, only thresholds get better."""
+_CAUTION = (1.0, 0.3, 0.1)
+"""Shares of the doubt that are taken off a forecast, each of which chooses an event."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +59,10 @@ class Event:
 
     def of(self, outputs: Outputs) -> npt.NDArray[np.bool_]:
         """Tell for each output whether the event happened."""
-        scores = self.score.of(outputs.rounded(self.unit))
+        return self.among(self.score.of(outputs.rounded(self.unit)))
+
+    def among(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Tell for each score whether the event happened."""
         happened: npt.NDArray[np.bool_] = (
             scores >= self.threshold if self.above else scores <= self.threshold
         )
@@ -93,29 +105,10 @@ class Candidate:
     opposite: Event | None = None
     """An event for the other data set, to be measured together with the first."""
 
-
-@dataclass(frozen=True, eq=False)
-class _Ends:
-    """All ends of one score with how often they happened while exploring."""
-
-    score: Score
-    thresholds: npt.NDArray[np.float64]
-    above: bool
-    first: npt.NDArray[np.float64]
-    second: npt.NDArray[np.float64]
-    runs: tuple[int, int]
-
     @property
-    def doubt(self) -> float:
-        """How many standard errors its forecasts are flattered by."""
-        return _DOUBT.get(self.score.family, 4.5)
-
-    def sides(
-        self, *, on_first: bool
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], int, int]:
-        """Give counts and runs, of the data set on which the event should be likelier first."""
-        n, m = self.runs
-        return (self.first, self.second, n, m) if on_first else (self.second, self.first, m, n)
+    def events(self) -> list[Event]:
+        """The event, and the one for the other data set if there is one."""
+        return [self.event] if self.opposite is None else [self.event, self.opposite]
 
 
 def choose(
@@ -127,46 +120,59 @@ def choose(
     floats: bool,
     both: bool = False,
     rounding_only: bool = False,
-) -> Candidate:
-    """Give the most promising event, for ``runs`` measuring runs on each data set.
+) -> list[Candidate]:
+    """Give the most promising event, for ``runs`` measuring runs, and others with less caution.
 
     With ``both``, an event for each data set may be joined where one alone is not enough; one
     alone makes the simpler witness.
     """
     every = _explore(first, second, bounds, runs=runs, floats=floats, rounding_only=rounding_only)
-    for_first, for_second = (
-        max((_best_end(ends, bounds, runs, on_first=side) for ends in every), key=_margin)
-        for side in (True, False)
-    )
-    best = max(for_first, for_second, key=_margin)
-    if not both or best.margin > 0 or any(bound.delta for bound in bounds):
-        return best
-    return max(
-        best, _together(for_first, for_second, every[0].runs[0], bounds[0], runs), key=_margin
-    )
+    sides = pool_ends(every, on_first=True), pool_ends(every, on_first=False)
+    found: list[Candidate] = []
+    for caution in _CAUTION if both else _CAUTION[:2]:
+        for_first, for_second = (_best_end(side, bounds, runs, caution) for side in sides)
+        best = max(for_first, for_second, key=_margin)
+        if both and best.margin <= 0 and not any(bound.delta for bound in bounds):
+            size = every[0].runs[0]
+            joint = _together(for_first, for_second, size, bounds[0], runs, caution)
+            best = max(best, joint, key=_margin)
+        if not any(_alike(best, other) for other in found):
+            found.append(best)
+    return found
 
 
 def _margin(candidate: Candidate) -> float:
     return candidate.margin
 
 
-def _best_end(ends: _Ends, bounds: Sequence[Bound], runs: int, *, on_first: bool) -> Candidate:
+def _alike(one: Candidate, other: Candidate) -> bool:
+    """Tell whether two events came equally often, as the same one under two names does."""
+    same_side = one.event.on_first == other.event.on_first
+    same_kind = (one.opposite is None) == (other.opposite is None)
+    return same_side and same_kind and one.counts == other.counts
+
+
+def _best_end(side: Pool, bounds: Sequence[Bound], runs: int, caution: float) -> Candidate:
     found = []
-    a, b, n, m = ends.sides(on_first=on_first)
     for bound in bounds:
-        margins = _forecast(a, n, b, m, bound.delta, runs, ends.doubt) - bound.epsilon
+        margins = side.forecast(bound.delta, runs, caution) - bound.epsilon
         at = int(np.argmax(margins))
-        event = Event(ends.score, float(ends.thresholds[at]), ends.above, on_first)
-        found.append(Candidate(event, float(margins[at]), (float(a[at]), float(b[at]))))
+        ends, threshold = side.end(at)
+        event = Event(ends.score, threshold, ends.above, side.on_first)
+        counts = float(side.likely[at]), float(side.rare[at])
+        found.append(Candidate(event, float(margins[at]), counts))
     return max(found, key=_margin)
 
 
-def _together(one: Candidate, other: Candidate, n: int, bound: Bound, runs: int) -> Candidate:
+def _together(
+    one: Candidate, other: Candidate, n: int, bound: Bound, runs: int, caution: float
+) -> Candidate:
     """Join an event for each data set: a guess which one it was, right more often than allowed."""
     first, second = (one, other) if one.margin >= other.margin else (other, one)
     right = np.array([first.counts[0] + second.counts[0]])
     wrong = np.array([first.counts[1] + second.counts[1]])
-    margin = float(_forecast(right, n, wrong, n, 0.0, runs, _DOUBT["value"])[0]) - bound.epsilon
+    doubt = np.array([4.0 * caution])
+    margin = float(forecast(right, n, wrong, n, 0.0, runs, doubt)[0]) - bound.epsilon
     return Candidate(first.event, margin, first.counts, second.event)
 
 
@@ -183,7 +189,7 @@ def choose_for_region(
     return found
 
 
-def _best_gain(ends: _Ends, epsilon: float, runs: int) -> tuple[float, int, bool]:
+def _best_gain(ends: Ends, epsilon: float, runs: int) -> tuple[float, int, bool]:
     factor = math.exp(min(epsilon, 700.0))
     best = (-math.inf, 0, True)
     for on_first in (True, False):
@@ -191,7 +197,7 @@ def _best_gain(ends: _Ends, epsilon: float, runs: int) -> tuple[float, int, bool
         p, q = a / n, b / m
         doubt = np.sqrt((p + 1 / n) * (1 / runs + 1 / n))
         doubt = doubt + factor * np.sqrt((q + 1 / m) * (1 / runs + 1 / m))
-        gains = p - factor * q - _SURE * doubt
+        gains = p - factor * q - SURE * doubt
         at = int(np.argmax(gains))
         best = max(best, (float(gains[at]), at, on_first))
     return best
@@ -205,96 +211,36 @@ def _explore(
     runs: int,
     floats: bool,
     rounding_only: bool = False,
-) -> list[_Ends]:
-    """Learn scores on one part of the runs, count their ends on another.
+) -> list[Ends]:
+    """Learn scores on one half of the runs, count their ends on the other.
 
-    Of very many runs, the rest counts the ends of the best score and of the output itself only.
+    Of very many runs, all of that half count the ends of the best scores only.
     """
-    cuts = [min(len(outputs) // 2, _LEARNERS) for outputs in (first, second)]
-    parts = list(zip((first, second), cuts, strict=True))
-    learning = [outputs.part(slice(0, cut)) for outputs, cut in parts]
-    trying = [outputs.part(slice(cut, 2 * cut)) for outputs, cut in parts]
-    found: list[_Ends] = []
-    for score in learn(*learning, floats=floats, rounding_only=rounding_only):
-        known = np.concatenate([score.of(part) for part in learning])
-        thresholds = _thresholds(known)
-        if thresholds.size:
-            found += _count_ends(score, thresholds, *trying)
-    if min(len(outputs) - 2 * cut for outputs, cut in parts) < _LEARNERS:
-        return found
-    rest = [outputs.part(slice(cut, None)) for outputs, cut in parts]
-    top = max(
-        found,
-        key=lambda ends: max(
-            _best_end(ends, bounds, runs, on_first=side).margin for side in (True, False)
-        ),
-    )
-    kept = {id(e.score): e for e in found if e.score is top.score or e.score.family == "value"}
-    return [ends for e in kept.values() for ends in _count_ends(e.score, e.thresholds, *rest)]
-
-
-def _thresholds(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Give every score if they are few, else quantiles, closer together towards the ends."""
-    known: npt.NDArray[np.float64] = np.sort(scores[~np.isnan(scores)])
-    if known.size == 0:
-        return known
-    new = np.concatenate([[True], known[1:] != known[:-1]])
-    if new.sum() <= _THRESHOLDS:
-        return np.asarray(known[new], dtype=np.float64)
-    tails = 2.0 ** -np.arange(10, 24)
-    shares = np.concatenate([np.linspace(0, 1, _THRESHOLDS), tails, 1 - tails])
-    chosen: npt.NDArray[np.float64] = np.unique(known[(shares * (known.size - 1)).astype(np.int64)])
-    return chosen
-
-
-def _count_ends(
-    score: Score, thresholds: npt.NDArray[np.float64], first: Outputs, second: Outputs
-) -> list[_Ends]:
-    below, above = [], []
-    for outputs in (first, second):
-        values = score.of(outputs)
-        values = np.sort(values[~np.isnan(values)])
-        below.append(np.searchsorted(values, thresholds, side="right").astype(np.float64))
-        less = np.searchsorted(values, thresholds, side="left")
-        above.append((values.size - less).astype(np.float64))
-    runs = len(first), len(second)
-    return [
-        _Ends(score, thresholds, False, below[0], below[1], runs),
-        _Ends(score, thresholds, True, above[0], above[1], runs),
+    halves = [
+        (one.part(slice(0, len(one) // 2)), one.part(slice(len(one) // 2, None)))
+        for one in (first, second)
     ]
+    learning, trying = [half[0] for half in halves], [half[1] for half in halves]
+    few = slice(0, _FEW)
+    fewer = [one.part(few) for one in trying]
+    found: list[Ends] = []
+    for score in learn(learning[0], learning[1], floats=floats, rounding_only=rounding_only):
+        known = np.concatenate([score.of(part.part(few)) for part in learning])
+        thresholds = thresholds_of(known)
+        if thresholds.size:
+            found += count_ends(score, thresholds, *fewer)
+    if min(map(len, trying)) < 2 * _FEW:
+        return found
+    kept = {id(ends.score): ends for ends in _promising(found, bounds, runs)}
+    return [ends for e in kept.values() for ends in count_ends(e.score, e.thresholds, *trying)]
 
 
-def _forecast(
-    a: npt.NDArray[np.float64],
-    n: int,
-    b: npt.NDArray[np.float64],
-    m: int,
-    delta: float,
-    runs: int,
-    doubt: float,
-) -> npt.NDArray[np.float64]:
-    """Forecast the bound on ε that ``runs`` measuring runs would show.
-
-    First what exploring may have flattered is taken off, then what measuring will cost.
-    """
-    p, q = a / n, b / m
-    if delta > 0:
-        p, q = _less(p, n, doubt), _more(q, m, doubt)
-        p, q = _less(p, runs, _SURE), _more(q, runs, _SURE)
-        return np.asarray(np.log(np.maximum(p - delta, 1e-300) / np.maximum(q, 1e-300)))
-    both = np.maximum(p + q, 0.5 / n)
-    share = _less(_less(p / both, n * both, doubt), runs * both, _SURE)
-    return np.asarray(np.log(np.maximum(share, 1e-300) / np.maximum(1 - share, 1e-300)))
-
-
-def _less(
-    p: npt.NDArray[np.float64], runs: npt.NDArray[np.float64] | int, z: float
-) -> npt.NDArray[np.float64]:
-    """Take z standard errors off a share (Wilson's bound, JASA 1927)."""
-    spread = z * np.sqrt(p * (1 - p) / runs + (z / (2 * runs)) ** 2)
-    less: npt.NDArray[np.float64] = (p + z * z / (2 * runs) - spread) / (1 + z * z / runs)
-    return np.maximum(less, 0.0)
-
-
-def _more(q: npt.NDArray[np.float64], runs: int, z: float) -> npt.NDArray[np.float64]:
-    return 1 - _less(1 - q, runs, z)
+def _promising(found: list[Ends], bounds: Sequence[Bound], runs: int) -> list[Ends]:
+    """Keep the output itself, and the best score for each side and measure of caution."""
+    kept = [ends for ends in found if ends.score.family == "value"]
+    for on_first in (True, False):
+        side = pool_ends(found, on_first=on_first)
+        for caution in _CAUTION:
+            best = _best_end(side, bounds, runs, caution).event.score
+            kept += [ends for ends in found if ends.score is best]
+    return kept

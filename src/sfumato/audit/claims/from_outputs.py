@@ -63,7 +63,7 @@ def epsilon_lower_bound(
         runs=runs,
         floats=arithmetic == "float",
         both=True,
-    )
+    )[0]
     happened = [_guesses(chosen, one) for one in measuring]
     if not chosen.event.on_first:
         happened.reverse()

@@ -22,14 +22,22 @@ class Lookup:
 
     @classmethod
     def learn(
-        cls, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64], *, most: int
+        cls,
+        first: npt.NDArray[np.int64],
+        second: npt.NDArray[np.int64],
+        *,
+        most: int,
+        least: int = 1,
     ) -> Lookup:
-        """Count the codes on both sides and keep the ``most`` frequent ones."""
+        """Count the codes on both sides and keep the ``most`` frequent, seen ``least`` times."""
         keys, places = np.unique(np.concatenate([first, second]), return_inverse=True)
         places = places.reshape(-1)
         a = np.bincount(places[: first.size], minlength=keys.size)
         b = np.bincount(places[first.size :], minlength=keys.size)
         distinct = keys.size
+        if least > 1:
+            often = a + b >= least
+            keys, a, b = keys[often], a[often], b[often]
         if keys.size > most:
             kept = np.sort(np.argsort(-(a + b), kind="stable")[:most])
             keys, a, b = keys[kept], a[kept], b[kept]

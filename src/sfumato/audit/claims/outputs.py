@@ -107,17 +107,29 @@ class Outputs:
         if not self.floats or unit <= 0:
             return self
         with np.errstate(over="ignore", invalid="ignore"):
-            near = np.where(np.isfinite(self.numbers), np.rint(self.numbers / unit) * unit, np.nan)
-            mantissas, exponents = np.frexp(near)
-            near = np.ldexp(np.rint(np.ldexp(mantissas, _DIGITS)), exponents - _DIGITS)
-        numbers = np.where(np.isfinite(near), near, self.numbers) + 0.0  # no negative zero
-        return dataclasses.replace(self, numbers=numbers)
+            near = self.numbers * (1 / unit)  # the unit is a power of two
+            np.rint(near, out=near)
+            near *= unit
+            if not _small(near, unit * 2.0**_DIGITS):
+                near = np.where(np.isfinite(self.numbers), near, np.nan)
+                mantissas, exponents = np.frexp(near)
+                near = np.ldexp(np.rint(np.ldexp(mantissas, _DIGITS)), exponents - _DIGITS)
+                near = np.where(np.isfinite(near), near, self.numbers)
+        return dataclasses.replace(self, numbers=near + 0.0)  # no negative zero
 
     def part(self, rows: slice) -> Outputs:
         """Give a run of the outputs."""
         return dataclasses.replace(
             self, shapes=self.shapes[rows], numbers=self.numbers[rows], words=self.words[rows]
         )
+
+
+def _small(numbers: npt.NDArray[np.float64], most: float) -> bool:
+    """Tell whether all numbers are that small, so that none has more digits than count."""
+    if numbers.size == 0:
+        return True
+    low, high = np.fmin.reduce(numbers, axis=None), np.fmax.reduce(numbers, axis=None)
+    return bool(-most < low and high < most) or bool(np.isnan(numbers).all())
 
 
 def read(outputs: Any, count: int) -> Outputs | None:

@@ -11,6 +11,8 @@ blackboard; the empty one comes last, because many functions are not meant for i
 
 Families of answers, for functions of query results: one answer moves; one moves against all
 others; half move against the other half; all move (Ding, Wang, Wang, Zhang and Kifer, CCS 2018).
+Moves start from equal answers and from unequal ones, since the best place for noise to be seen
+depends on how far the answers are from a threshold or from each other.
 """
 
 from __future__ import annotations
@@ -179,6 +181,9 @@ def _answer_pairs(count: int) -> list[tuple[list[float], list[float]]]:
         ([0] * half + [1] * rest, [1] * half + [0] * rest),
         ([0] * (count - 1) + [1], [1] * (count - 1) + [0]),
         ([0] * count, [1] * count),
+        ([1] * count, [0] + [2] * (count - 1)),
+        ([1] * count, [2] + [0] * (count - 1)),
+        ([1] * count, [2] * count),
         ([1] * count, [0] * half + [2] * rest),
         ([0] * count, [-1] * half + [1] * rest),
         ([2] * half + [0] * rest, [1] * half + [1] * rest),

@@ -36,7 +36,9 @@ Single = Callable[[Any], Any]
 Batch = Callable[[Any, int], Any]
 
 CHUNK = 1 << 18
-"""A batch has at most so many outputs, so that they stay in the processor's cache."""
+"""A batch has at most so many numbers, so that they stay in the processor's cache."""
+
+_SMALLEST = 1 << 14
 
 _POOL_AFTER = 0.0005
 """Seconds per call from which processes are worth their start."""
@@ -57,6 +59,8 @@ class Sampler:
     seconds_per_output: float = 0.0
     deadline: Deadline | None = None
     seed: int | None = None
+    width: int = 1
+    """How many numbers an output had when last one was read."""
     _workers: Workers | None = field(default=None, repr=False)
     _copiers: dict[int, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict, repr=False)
 
@@ -65,9 +69,15 @@ class Sampler:
         """Whether outputs come in batches."""
         return self.batch is not None and not self.timing
 
+    @property
+    def chunk(self) -> int:
+        """How many outputs to draw at once."""
+        return max(_SMALLEST, CHUNK // max(1, self.width))
+
     def draw(self, data: Any, count: int) -> Outputs:
         """Give ``count`` independent outputs on an input, at least one."""
-        chunks = [min(CHUNK, count - done) for done in range(0, count, CHUNK)]
+        size = self.chunk
+        chunks = [min(size, count - done) for done in range(0, count, size)]
         return joined([self._chunk(data, size) for size in chunks])
 
     def _chunk(self, data: Any, count: int) -> Outputs:
@@ -78,6 +88,7 @@ class Sampler:
         else:
             (outputs,) = self._one_by_one((data,), [0] * count)
         self.calls += count
+        self.width = outputs.numbers.shape[1]
         self.seconds_per_output = (time.perf_counter() - begin) / count
         return outputs
 

@@ -13,6 +13,8 @@ the upper ends of the likelihood ratio; every score here estimates that ratio in
 * ``low bits``: the same for the binary place of each number's lowest set bit together with its
   magnitude, which textbook noise made of floating-point numbers gives away (Mironov, CCS 2012).
 * ``linear``: logistic regression over several numbers.
+* ``additive``: logistic regression over the ranges that several numbers, or what each adds to those
+  before it, fall into (:mod:`~sfumato.audit.claims.additive`); it learns from all runs there are.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from sfumato.audit.claims.additive import learn_additive
 from sfumato.audit.claims.lookup import Lookup, edges_of, log_ratio
 from sfumato.audit.claims.regression import logistic
 
@@ -36,8 +39,17 @@ if TYPE_CHECKING:
 _MOST_ATOMS = 4096
 _MOST_SHAPES = 64
 _BINS = 256
+_BINS_OF_MANY = 32
+"""Ranges of one number, and of each of many."""
 _NO_BIT = 4000
 _LOW_BIT_COLUMNS = 16
+_LEARNERS = 100_000
+"""Runs on each data set from which most scores are learned."""
+_ADDITIVE_LEARNERS = 1_000_000
+_FINE_FROM = 4_000
+"""Runs from which columns are cut into more than two ranges."""
+_MOST_WEIGHTS = 600
+_REPEATED = 3
 
 
 class Score(Protocol):
@@ -141,35 +153,53 @@ def learn(
 
     With ``rounding_only``, only those that a rounding error can change.
     """
+    small = first.part(slice(0, _LEARNERS)), second.part(slice(0, _LEARNERS))
     if rounding_only:
-        exact = _atoms(first, second)
-        return [_low_bits(first, second), *([] if exact is None else [exact])]
+        exact = _atoms(*small)
+        return [_low_bits(*small), *([] if exact is None else [exact])]
     scores: list[Score] = []
     if first.scalar and second.scalar and first.shapes[0] == second.shapes[0]:
         scores.append(Value())
     elif first.numbers.shape[1] > 1:
         scores.append(Value("sum"))
-    atoms = _atoms(first, second)
+    atoms = _atoms(*small)
     if atoms is not None:
         scores.append(atoms)
-    scores.append(_histogram(first, second))
+    scores.append(_histogram(*small))
     if floats and (first.floats or second.floats):
-        scores.append(_low_bits(first, second))
+        scores.append(_low_bits(*small))
     if min(first.numbers.shape[1], second.numbers.shape[1]) > 1:
-        scores.append(_linear(first, second))
+        scores.append(_linear(*small))
+        scores += _additive(first, second)
     return scores
+
+
+def _additive(first: Outputs, second: Outputs) -> Iterator[Score]:
+    """Learn sums of weights with few and with many ranges, of the numbers and of innovations."""
+    all_of = [outputs.part(slice(0, _ADDITIVE_LEARNERS)) for outputs in (first, second)]
+    width = first.numbers.shape[1]
+    fine = [8] if len(first) >= _FINE_FROM and 10 * width <= _MOST_WEIGHTS else []
+    for ranges in (2, *fine):
+        for innovations in (False, True):
+            found = learn_additive(*all_of, ranges=ranges, innovations=innovations)
+            if found is not None:
+                yield found
 
 
 def _atoms(first: Outputs, second: Outputs) -> Atoms | None:
     codes = [first.whole(), second.whole()]
     table = Lookup.learn(codes[0], codes[1], most=_MOST_ATOMS)
     if table.distinct > 0.5 * (len(first) + len(second)):
-        return None  # nearly every output is new: single ones tell nothing
+        # Nearly every output is new, and tells nothing; one that comes again and again does.
+        table = Lookup.learn(codes[0], codes[1], most=_MOST_ATOMS, least=_REPEATED)
+        if not table.keys.size:
+            return None
     texts: dict[int, str] = {}
     for outputs, code in zip((first, second), codes, strict=True):
-        for key, row in zip(*np.unique(code[:2000], return_index=True), strict=True):
+        known = np.flatnonzero(np.isin(code, table.keys))[:2000]
+        for key, row in zip(*np.unique(code[known], return_index=True), strict=True):
             if len(texts) < 64:
-                texts.setdefault(int(key), text_of(outputs, int(row)))
+                texts.setdefault(int(key), text_of(outputs, int(known[row])))
     return Atoms(table, texts)
 
 
@@ -180,7 +210,8 @@ def _histogram(first: Outputs, second: Outputs) -> Histogram:
     for shape in shapes.keys.tolist():
         a, b = (outputs.numbers[outputs.shapes == shape] for outputs in (first, second))
         if min(len(a), len(b)) >= 20:
-            bins = int(np.clip((len(a) + len(b)) / 100, 4, _BINS))
+            most = _BINS if width <= 2 else _BINS_OF_MANY
+            bins = int(np.clip((len(a) + len(b)) / 100, 4, most))
             columns = (_ratios(a[:, c], b[:, c], bins) for c in range(width))
             numbers[shape] = tuple(columns)
     texts = min(first.words.shape[1], second.words.shape[1])

@@ -12,8 +12,9 @@ independent, so each of its bounds is wrong with probability at most its share
 (:mod:`~sfumato.audit.claims.bounds`); by the union bound over events and looks, and because
 Σ α_j = α, all hold together with probability at least 1 − α. It does not matter how looks, pairs,
 families or stopping were chosen, for each choice was made before the runs that it is measured by.
-The number of runs of a look is fixed beforehand too; a time limit shortens the next look. One that
-it ends under way is thrown away: leaving out bounds cannot make the others wrong.
+The numbers of runs of a look, all of them and the first half, are fixed beforehand too, each with a
+share of its own; a time limit shortens the next look. One that it ends in its second half is
+bounded by the first; one that it ends earlier is thrown away, and no other gets wrong by that.
 
 Mathematics and arithmetic. Read as real numbers (``exact`` is False), floating-point outputs are
 rounded before anything else, which is post-processing: what is refuted then is refuted. After a
@@ -23,14 +24,17 @@ data away (``leak``); it takes the next share of the permitted error.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sfumato.audit.claims.deadline import Deadline, TimeIsUp
+from sfumato.audit.claims.effort import Effort, more_runs
 from sfumato.audit.claims.events import Candidate, Event, choose, choose_for_region
 from sfumato.audit.claims.measurement import Measurement, Measuring
 from sfumato.audit.claims.outputs import unit_of
 from sfumato.audit.claims.promises import Bound
+from sfumato.audit.claims.wider import wider_pairs
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -47,15 +51,25 @@ if TYPE_CHECKING:
 _SHARE = 0.8
 """s above: each look leaves this share of the permitted error to later ones. Most searches take
 one look, so that most of it is never used, and false alarms are rarer than allowed."""
+_SHARE_OF_A_BUDGET = 0.4
+"""The same where the time is a budget for the sharpest bound: there the looks are few and long."""
 
 _START = 400
 _GROWTH = 8
-_ACTIVE = (24, 8, 3, 1)
+_ACTIVE = (24, 12, 4, 2, 1)
+_ACTIVE_FOR_SMALL = (24, 24, 12, 4, 2)
+_SMALL = 0.5
+"""Pairs that go on to the next round; more where the claim is so small that runs show little."""
 _LEAST_RUNS = 200
 _FEWEST = 25
 """Runs on each data set by which slow functions are explored; fewer pairs are tried instead."""
 _PROBE = 8
+_LONG = 1.0
+"""Seconds from which a measurement is first timed."""
+_TRIAL = 1000
+_EXTENSIONS = 3
 _LEAK_PAIRS, _LEAK_EXPLORED, _LEAK_RUNS = 8, 1000, 20_000
+_WIDER_EXPLORED, _WIDER_RUNS = 400, 10_000
 _PER_RECORD = 5e-4
 """Of two pairs that promise about as much, the smaller is a better example."""
 NO_PAIRS = (
@@ -66,6 +80,8 @@ ALWAYS_RAISES = (
     "The function raised an exception ({}) on every data set that is not empty, so nothing can be "
     "said about it; give it data it is made for, with records=[…], datasets=[…] or pairs=[…]."
 )
+
+Ranked = list[tuple["Pair", list[Candidate]]]
 
 
 @dataclass(eq=False)
@@ -84,20 +100,27 @@ class Search:
     progress: Progress | None = None
     seek_leak: bool = False
     """Whether to ask, at the end of a search among real numbers, what rounding gives away."""
+    sharpen: bool = False
+    """Whether the time is a budget to use: a refutation is followed by sharper bounds."""
+    extend: bool = False
+    """Whether a measurement that is near a refutation may get more runs than ``samples``."""
     looks: int = 0
     tried: int = 0
     found: list[Measurement] = field(default_factory=list)
     leak: Measurement | None = None
+    wider: Measurement | None = None
     out_of_time: bool = False
     floats: bool = False
     _raised: set[str] = field(default_factory=set)
     _answered: bool = False
     _region: tuple[Outputs, Outputs] | None = None
     _measuring: Measuring = field(init=False)
+    _effort: Effort = field(init=False)
 
     def __post_init__(self) -> None:
         """Make what measures."""
         self._measuring = Measuring(self.sampler, self.promised, self.rng)
+        self._effort = Effort(self.sampler, self.deadline, self.samples)
 
     def run(self) -> None:
         """Explore and measure until the claim is refuted, or the runs or the time used up."""
@@ -109,6 +132,8 @@ class Search:
             self._seek(pairs)
             if self.seek_leak and self.floats and not self.exact and not self.refuted:
                 self._seek_leak(pairs)
+            if not self.refuted:
+                self._seek_wider()
         except TimeIsUp:
             self.out_of_time = True
 
@@ -123,73 +148,91 @@ class Search:
             self._measuring.unit = unit_of(seen)
 
     def _seek(self, active: list[Pair]) -> None:
-        size = _START
+        size, known = _START, False
         for number in range(100):
             active = active[: self._affordable(_FEWEST * len(active), share=0.3) // _FEWEST or 1]
-            wanted = min(size, max(_LEAST_RUNS, self.samples // 8))
+            wanted = min(size, max(_LEAST_RUNS, self._effort.most))
             size = max(_FEWEST, self._affordable(wanted, pairs=len(active), share=0.3))
-            last = size < wanted or size >= self.samples // 8 or self._late()
-            runs = self.samples if last else min(4 * size, self.samples)
+            last = size < wanted or size >= self._effort.most or self._effort.late
+            runs = self._to_measure() if last else min(4 * size, self.samples)
             ranked = self._explore(active, size, runs, last=last)
             if not self._answered:
                 raise ParameterError(ALWAYS_RAISES.format(", ".join(sorted(self._raised))))
-            pair, candidate = _pick(ranked)
-            if last or candidate.margin > 0:
-                self._look(pair, candidate, runs)
-                if last or self.found[-1].refutes or self.refuted:
+            pair, candidates = _pick(ranked)
+            if last:
+                self._look(pair, candidates, runs)
+                self._go_on(pair, candidates, runs)
+                return
+            if candidates[0].margin > 0 and not known:
+                self._look(pair, candidates[:1], runs)
+                known = self.refuted
+                if known and not self.sharpen:
                     return
-            if not last:
-                active = self._next(ranked, number + 1)
-                size *= _GROWTH
+            size *= _GROWTH
+            active = self._next(ranked, number + 1, size)
+
+    def _go_on(self, pair: Pair, candidates: list[Candidate], runs: int) -> None:
+        """Measure the same again with more runs, while a refutation seems near."""
+        for _ in range(_EXTENSIONS if self.extend else 0):
+            runs = 0 if self.refuted else more_runs(self.found[-len(candidates) :], runs)
+            if not runs or self._affordable(runs, share=0.8, exploring=False) < runs:
+                return
+            self._look(pair, candidates, runs)
+
+    def _to_measure(self) -> int:
+        return max(_FEWEST, self._affordable(self.samples, share=0.6, exploring=False))
 
     @property
     def refuted(self) -> bool:
         """Whether some measurement refutes the claim."""
         return any(found.refutes for found in self.found)
 
-    def _explore(
-        self, pairs: list[Pair], size: int, runs: int, *, last: bool
-    ) -> list[tuple[Pair, Candidate]]:
-        ranked = []
+    def _explore(self, pairs: list[Pair], size: int, runs: int, *, last: bool) -> Ranked:
+        ranked: Ranked = []
+        begin = time.monotonic()
         for pair in pairs:
             self.tried += 1
             first, second = self._measuring.runs(pair, size, size)
             self._note(pair, first, second)
             self._region = (first, second)
-            ranked.append(
-                (
-                    pair,
-                    choose(first, second, self.promised, runs=runs, floats=self.exact, both=last),
-                )
-            )
+            found = choose(first, second, self.promised, runs=runs, floats=self.exact, both=last)
+            ranked.append((pair, found))
             self._report(f"explored {self.tried} pairs")
-            if self._late():
+            if self._effort.late:
                 break
+        self._effort.learn_cost(time.monotonic() - begin, 2 * size * len(ranked))
         return ranked
 
-    def _next(self, ranked: list[tuple[Pair, Candidate]], number: int) -> list[Pair]:
+    def _next(self, ranked: Ranked, number: int, size: int) -> list[Pair]:
         """Keep the best pairs, and early on try variations of the very best."""
-        margins = [item.margin - _PER_RECORD * _length(pair) for pair, item in ranked]
+        margins = [_hope(found) - _PER_RECORD * _length(pair) for pair, found in ranked]
         order = sorted(range(len(ranked)), key=lambda i: -margins[i])
-        best = order[: _ACTIVE[min(number, len(_ACTIVE) - 1)]]
-        kept = [ranked[i][0] for i in sorted(best)]  # the simplest stays first
+        small = self.promised[0].epsilon < _SMALL and self.sampler.vectorised
+        most = (_ACTIVE_FOR_SMALL if small else _ACTIVE)[min(number, len(_ACTIVE) - 1)]
+        runs = min(size, self._effort.most)
+        most = min(most, self._affordable(most * runs, share=0.3) // runs or 1)
+        kept = [ranked[i][0] for i in sorted(order[:most])]  # the simplest stays first
         return kept + self.pairs.near(ranked[order[0]][0], self.rng) if number == 1 else kept
 
-    def _look(self, pair: Pair, candidate: Candidate, runs: int) -> None:
-        """Measure the chosen event, and for approximate claims others that draw the region."""
+    def _look(self, pair: Pair, candidates: list[Candidate], runs: int) -> None:
+        """Measure the chosen events, and for approximate claims others that draw the region."""
         alpha = self._next_alpha()
         measuring = self._measuring
         region = [] if measuring.pure else self._region_events(pair, runs)
-        shared = measuring.shared_out(max(_FEWEST, self._affordable(runs, share=0.8)))
-        if candidate.opposite is not None:
-            self.found.append(measuring.guess(pair, candidate, shared, alpha))
-        else:
-            self.found += measuring.measure(pair, [candidate.event, *region], shared, alpha)
+        every = candidates + [Candidate(event, 0.0) for event in region]
+        runs = max(_FEWEST, self._affordable(runs, share=0.8, exploring=False))
+        if 2 * runs * self.sampler.seconds_per_output > _LONG:
+            trial = self.sampler.chunk if self.sampler.vectorised else _TRIAL
+            each = measuring.time(pair, every, min(runs, trial))
+            runs = max(_FEWEST, min(runs, int(0.85 * self.deadline.left / (2 * each))))
+        found = measuring.measure(pair, every, measuring.shared_out(runs), alpha)
+        self.found += found[len(candidates) :] + found[: len(candidates)]
         self._report(f"{self.looks} measurements")
 
     def _next_alpha(self) -> float:
         self.looks += 1
-        return self.alpha * (1 - _SHARE) * _SHARE ** (self.looks - 1)
+        left = _SHARE_OF_A_BUDGET if self.sharpen else _SHARE
+        return self.alpha * (1 - left) * left ** (self.looks - 1)
 
     def _seek_leak(self, pairs: list[Pair]) -> None:
         """Look once for an event made of rounding errors, with outputs taken bit by bit."""
@@ -197,29 +240,49 @@ class Search:
         step = max(1.0, (len(pairs) - 1) / (_LEAK_PAIRS - 1))
         chosen = [pairs[round(i * step)] for i in range(min(len(pairs), _LEAK_PAIRS))]
         for size in (min(_LEAK_EXPLORED, self.samples // 8), min(_LEAK_RUNS, self.samples) // 2):
-            ranked = self._explore_rounding(chosen, size)
+            ranked = self._explore_apart(chosen, size, _LEAK_RUNS, rounding_only=True)
             if not ranked:
                 return
-            pair, candidate = _pick(ranked)
-            if candidate.margin > 0:
-                alpha = self._next_alpha()
-                runs = self._affordable(min(_LEAK_RUNS, self.samples), share=0.8)
-                shared = self._measuring.shared_out(max(_FEWEST, runs))
-                (found,) = self._measuring.measure(pair, [candidate.event], shared, alpha)
-                self.leak = found if found.refutes else None
+            self.leak, settled = self._look_apart(ranked, _LEAK_RUNS)
+            if settled:
                 return
-            ranked.sort(key=lambda item: -item[1].margin)
+            ranked.sort(key=lambda item: -item[1][0].margin)
             chosen = [pair for pair, _ in ranked[:2]]
 
-    def _explore_rounding(self, pairs: list[Pair], size: int) -> list[tuple[Pair, Candidate]]:
-        """Choose events that rounding errors can make; none where there is no time for it."""
-        ranked = []
-        size = self._affordable(size, pairs=len(pairs), share=0.4)
+    def _seek_wider(self) -> None:
+        """Look for records beyond those that were tried with which the claim would fall."""
+        for pairs in wider_pairs(self.pairs, self.rng):
+            ranked = self._explore_apart(pairs, _WIDER_EXPLORED, _WIDER_RUNS)
+            if ranked:
+                self.wider, _ = self._look_apart(ranked, _WIDER_RUNS)
+            if self.wider is not None:
+                return
+
+    def _look_apart(self, ranked: Ranked, runs: int) -> tuple[Measurement | None, bool]:
+        """Measure what is told beside the verdict, if it promises to refute; tell whether."""
+        pair, candidates = _pick(ranked)
+        if candidates[0].margin <= 0:
+            return None, False
+        alpha = self._next_alpha()
+        runs = self._affordable(min(runs, self.samples), share=0.8, exploring=False)
+        shared = self._measuring.shared_out(max(_FEWEST, runs))
+        (found,) = self._measuring.measure(pair, candidates[:1], shared, alpha)
+        return (found if found.refutes else None), True
+
+    def _explore_apart(
+        self, pairs: list[Pair], size: int, runs: int, *, rounding_only: bool = False
+    ) -> Ranked:
+        """Choose events to be told beside the verdict; none where there is no time for it."""
+        ranked: Ranked = []
+        size = self._affordable(min(size, self.samples), pairs=len(pairs), share=0.4)
         for pair in pairs if size >= _FEWEST else ():
             first, second = self._measuring.runs(pair, size, size)
+            if not rounding_only and (first.all_raised() or second.all_raised()):
+                continue  # the function is not made for such records
             found = choose(
-                first, second, self.promised, runs=_LEAK_RUNS, floats=True, rounding_only=True
-            )
+                first, second, self.promised, runs=runs,
+                floats=rounding_only or self.exact, rounding_only=rounding_only,
+            )  # fmt: skip
             ranked.append((pair, found))
         return ranked
 
@@ -231,13 +294,10 @@ class Search:
         ladder = [Bound(e, 0.0) for e in sorted({0.0, epsilon / 2, epsilon, 2 * epsilon})]
         return choose_for_region(first, second, ladder, runs=runs, floats=self.exact)
 
-    def _affordable(self, runs: int, *, pairs: int = 1, share: float) -> int:
-        """Cut a number of runs on each data set to what a share of the time left allows."""
-        left = share * self.deadline.left
-        return min(runs, int(left / (2 * pairs * self.sampler.seconds_per_output + 1e-12)))
-
-    def _late(self) -> bool:
-        return self.deadline.left < self.deadline.seconds / 2
+    def _affordable(
+        self, runs: int, *, pairs: int = 1, share: float, exploring: bool = True
+    ) -> int:
+        return self._effort.affordable(runs, pairs=pairs, share=share, exploring=exploring)
 
     def _note(self, pair: Pair, first: Outputs, second: Outputs) -> None:
         """Remember whether numbers have low bits, and whether there is any answer at all."""
@@ -258,8 +318,15 @@ def _length(pair: Pair) -> int:
     return len(pair.first) if isinstance(pair.first, list) else 0
 
 
-def _pick(ranked: list[tuple[Pair, Candidate]]) -> tuple[Pair, Candidate]:
+def _hope(candidates: list[Candidate]) -> float:
+    """Rank a pair by an event chosen with little doubt: much hides what is rare or close."""
+    return candidates[min(1, len(candidates) - 1)].margin
+
+
+def _pick(ranked: Ranked) -> tuple[Pair, list[Candidate]]:
     """Take the best; among those that promise to refute, the simplest, which comes first."""
-    best = max(candidate.margin for _, candidate in ranked)
-    enough = min(best / 2, 1.0) if best > 0 else best
-    return next(item for item in ranked if item[1].margin >= enough)
+    best = max(found[0].margin for _, found in ranked)
+    if best <= 0:
+        return max(ranked, key=lambda item: _hope(item[1]))
+    enough = min(best / 2, 1.0)
+    return next(item for item in ranked if item[1][0].margin >= enough)

@@ -9,6 +9,9 @@ confidence, whatever is refuted. All numbers of a verdict hold together.
 function computes may be private for the real numbers of a textbook and not for those of a
 computer. Whether that refutes the claim depends on the ``arithmetic`` the check was asked to judge.
 
+``records`` are those that data sets were made of, 0 and 1 unless named; ``wider`` is a witness with
+other records, such as 1000 or a text, where these would refute what stands for the former.
+
 Nothing that is printed shows the user's own data sets, or outputs on them.
 """
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.dp.guarantees import Guarantee
 
 _LONGEST = 120
+_MOST_RECORDS = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,6 +143,11 @@ class Verdict:
     floating_point_leak: Witness | None = None
     """An event made of rounding errors that the claim forbids; only asked for where outputs are
     floating-point numbers and ``arithmetic`` is not "real"."""
+    records: tuple[Any, ...] | None = None
+    """The records that data sets were made of; None where the inputs were given."""
+    wider: Witness | None = None
+    """Data sets of other records with which the claim would fall; apart from the verdict, since the
+    function may not be made for them. Only looked for where no records were named."""
     measured: tuple[Masses, ...] = field(default=(), repr=False)
 
     def delta_at(self, epsilon: float) -> float:
@@ -165,19 +174,36 @@ class Verdict:
         bound = f"ε ≥ {self.epsilon_lower_bound:.4g}"
         if self.refuted:
             return f"refuted: not {_name(self.claim)}; shown {bound} with confidence {sure}"
+        real = "" if self.floating_point_leak is None else " for real numbers"
+        stands = f"not refuted{real}: {_name(self.claim)}; shown {bound} with confidence {sure}"
+        return ". But ".join([stands, *self._beside()])
+
+    def _beside(self) -> list[str]:
+        """Say what is known against the function without refuting the claim."""
+        said = []
         if self.floating_point_leak is not None:
-            leak = f"ε ≥ {self.floating_point_leak.epsilon_lower_bound:.4g}"
-            return (
-                f"not refuted for real numbers: {_name(self.claim)}; shown {bound} with confidence "
-                f"{sure}. But floating-point rounding errors give the data away: shown {leak}"
-            )
-        return f"not refuted: {_name(self.claim)}; shown {bound} with confidence {sure}"
+            shown = f"shown ε ≥ {self.floating_point_leak.epsilon_lower_bound:.4g}"
+            said.append(f"floating-point rounding errors give the data away: {shown}")
+        if self.wider is not None:
+            shown = f"ε ≥ {self.wider.epsilon_lower_bound:.4g}"
+            said.append(f"only for records {_listed(self.records)}: with others it falls, {shown}")
+        return said
 
     def __str__(self) -> str:
         lines = [self.headline]
         if self.witness is not None and (self.refuted or self.epsilon_lower_bound > 0):
             lines.append(str(self.witness))
+        if self.wider is not None:
+            lines.append(f"With wider records: {self.wider}")
+        if self.records is not None and not self.refuted:
+            lines.append(f"Data sets were made of the records {_listed(self.records)}")
         return ". ".join([*lines, *self.notes]) + "."
+
+
+def _listed(records: tuple[Any, ...] | None) -> str:
+    shown = [_short(record) for record in (records or ())[:_MOST_RECORDS]]
+    more = len(records or ()) - len(shown)
+    return ", ".join([*shown, f"and {more} more"] if more else shown)
 
 
 def _name(claim: Guarantee) -> str:

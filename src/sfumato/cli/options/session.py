@@ -78,7 +78,7 @@ def _unit(words: UnitWords, source: Source, known: Registration | None) -> Priva
         return words.unit
     registered = None if known is None else known.rules["unit"]
     column = words.unit or (registered["name"] if isinstance(registered, dict) else source.unit)
-    if column in {None, "row"} or (column == "person" and words.unit is None):
+    if column in {None, "row"}:
         raise ParameterError(
             "--rows, --groups and --rows-per-group limit what counts of one person; name the "
             "column of the person with --unit COLUMN."

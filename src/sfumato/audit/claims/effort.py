@@ -1,0 +1,72 @@
+"""How much to run: what the time allows, and which measurement more runs would decide.
+
+Contract: an ``Effort`` turns the time that is left into numbers of runs. ``more_runs`` tells how
+many would probably refute a claim that a measurement came close to refuting. Both are guesses; how
+many runs a measurement gets is settled before it begins, which is all that its validity needs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sfumato.audit.claims.deadline import Deadline
+    from sfumato.audit.claims.measurement import Measurement
+    from sfumato.audit.claims.samples import Sampler
+
+_MOST_NUMBERS = 1 << 24
+"""So many numbers of explored outputs are held at once, for each data set."""
+
+_DECIDES = 3.8
+"""Standard errors over the claim at which a measurement usually refutes it."""
+
+_NEAR, _NEAR_WITH_DELTA = 1.0, 0.5
+_CLEAR = 1.5
+_SOME_MORE, _MOST_MORE = 4.0, 20.0
+
+
+@dataclass(eq=False)
+class Effort:
+    """The runs and the time of a search."""
+
+    sampler: Sampler
+    deadline: Deadline
+    samples: int
+    overhead: float = 0.0
+    """Seconds that exploring took for each run beside the run itself."""
+
+    def affordable(self, runs: int, *, pairs: int = 1, share: float, exploring: bool) -> int:
+        """Cut a number of runs on each data set to what a share of the time left allows."""
+        each = self.sampler.seconds_per_output + (self.overhead / 2 if exploring else 0.0)
+        return min(runs, int(share * self.deadline.left / (2 * pairs * each + 1e-12)))
+
+    @property
+    def most(self) -> int:
+        """How many runs on each data set exploring can use at most."""
+        held = _MOST_NUMBERS // max(1, self.sampler.width)
+        return max(1, min(self.samples // 8, held))
+
+    @property
+    def late(self) -> bool:
+        """Whether half of the time is over."""
+        return self.deadline.left < self.deadline.seconds / 2
+
+    def learn_cost(self, seconds: float, runs: int) -> None:
+        """Remember how long exploring so many runs took."""
+        if runs:
+            self.overhead = max(0.0, seconds / runs - self.sampler.seconds_per_output)
+
+
+def more_runs(found: Sequence[Measurement], runs: int) -> int:
+    """Tell how many runs on each data set would probably decide; 0 where no measurement is near."""
+    nearest = max(found, key=lambda one: one.excess)
+    near = _NEAR if nearest.masses is None else _NEAR_WITH_DELTA
+    if nearest.refutes or nearest.excess < near:
+        return 0
+    limit = _SOME_MORE if nearest.excess < _CLEAR else _MOST_MORE
+    factor = (_DECIDES / nearest.excess) ** 2
+    return math.ceil(runs * min(max(1.5, 1.3 * factor), limit))
