@@ -14,6 +14,7 @@ ORDER = (
     "local_recoding",
     "families",
     "noise",
+    "publish",
     "local",
     "attacks",
     "checking",

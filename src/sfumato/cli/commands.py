@@ -26,6 +26,8 @@ COMMANDS = (
     "audit",
     "ask",
     "histogram",
+    "kmeans",
+    "topk",
     "hierarchy",
     "explain",
     "example",

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+from sqlglot import exp
 
 from sfumato.ask.engines.collecting import collected
 from sfumato.ask.engines.describing import declared_kinds, described
@@ -33,10 +34,8 @@ from sfumato.data.tables.table import Table
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
-
-    from sqlglot import exp
 
     from sfumato.ask.language.language import Kind, TableFacts
     from sfumato.ask.language.request import Aggregates, Request
@@ -191,6 +190,11 @@ class DuckDBEngine:
             return None
         with nothing_quoted(_said):
             return aggregate_bounded(self._cursor(), request, self._facts)
+
+    def columns(self, table: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Read columns of a table, row by row, for what is published once; never shown."""
+        cells = [exp.column(name, quoted=True) for name in names]
+        return self._rows(exp.select(*cells).from_(exp.table_(table, db=SCHEMA, quoted=True)))
 
     def fingerprint(self) -> str:
         """Give a text that changes when a row of a table changes, of a public one too.

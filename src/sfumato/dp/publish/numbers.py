@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+ERRORS = "columns named ± are standard deviations of the noise"
+"""What is said of errors in a table."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberTable:
     """Figures in columns; everything in it is noisy or public.

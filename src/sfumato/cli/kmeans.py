@@ -1,0 +1,30 @@
+"""`sfumato kmeans`: centres and sizes of clusters, published once under a budget."""
+
+from __future__ import annotations
+
+from sfumato.cli.options.bridge import takes_request
+from sfumato.cli.options.session import open_session
+from sfumato.requests.publish import KMeansCommand
+
+
+@takes_request
+def kmeans(request: KMeansCommand) -> None:
+    """Publish the centres and sizes of clusters, with noise that hides every person.
+
+    Example: sfumato kmeans patients.csv age -k 3 --unit row -e 0.5
+
+    Example: sfumato kmeans visits.csv minutes cost -k 4 -s visits.yaml --groups 3
+    --rows-per-group 2 --bounds cost=0,500 -e 1 --picture clusters.svg -o clusters
+
+    Bounds are public: the schema's, or from knowledge; never from the data. The same request again
+    is given again for nothing. Whose label is which is not published.
+    """
+    from sfumato.cli.publication import hand_over, price_in  # noqa: PLC0415 - help stays quick
+
+    price = price_in(request.published)
+    with open_session(request.data, request.opening) as session:
+        release = session.kmeans(
+            list(request.columns), request.clusters, bounds=request.bounds or None,
+            algorithm=request.algorithm, **price,
+        )  # fmt: skip
+    hand_over(release, request.published)

@@ -1,0 +1,182 @@
+"""The default algorithm of k-means: a private summary of the rows, then clipped Lloyd steps.
+
+Promise: the whole purse, exactly. Up to two columns the summary is a grid of noisy counts, up to
+ten the leaves of a PrivTree; they give centres and radii, and one or two clipped steps follow
+(:mod:`~sfumato.dp.publish.kmeans.lloyd`). Beyond that the tree is grown in eight random
+directions, because it cannot halve so many sides. Every branch is chosen from the number of columns
+and from noisy numbers alone.
+
+Proof. Each ``purse`` entry is private for a row added or removed: the noisy number of rows and the
+cells of a grid, since a row is in one cell (Δ₁ = 1); the tree and its leaves (:mod:`.tree`); the
+steps. In many columns: labels come from projected rows, one by one; a row adds at most ½ to each of
+d coordinates of one sum, in units of 2⁻²⁰ at most d·2¹⁹ in L1 and √d·2¹⁹ in L2; distances are a
+histogram with a row in one bin. The projection is drawn without looking at the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.dp.publish.kmeans import kernels, lloyd
+from sfumato.dp.publish.kmeans.tree import Leaves, grow
+from sfumato.dp.publish.kmeans.weighted import cluster, uniforms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.dp.publish.kmeans.clusters import Clusters
+    from sfumato.dp.publish.purse import Purse
+
+FEW, MANY = 2, 10
+"""Up to so many columns a grid; above so many a projection."""
+
+_SIDE = 512
+_STANDS_OUT = 2.5
+_LEAST_RADIUS = 2.0**-16
+_DIRECTIONS = 8
+_REACH = 3 / math.sqrt(12)
+_RINGS = 33
+
+
+def best_clusters(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
+    """Release centres and sizes with the algorithm that suits the number of columns."""
+    width = rows.shape[1]
+    if width <= FEW:
+        return _on_grid(rows, count, purse)
+    return _on_tree(rows, count, purse) if width <= MANY else _projected(rows, count, purse)
+
+
+def total_of(rows: NDArray[np.float64], purse: Purse, share: Fraction) -> float:
+    """Release the number of rows, at least 1."""
+    noisy = purse.measure("number of rows", share, np.array([rows.shape[0]]))
+    return max(float(noisy.values[0]), 1.0)
+
+
+# -- one or two columns -----------------------------------------------------------------
+
+
+def _on_grid(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
+    width = rows.shape[1]
+    total = total_of(rows, purse, Fraction(2, 100))
+    per_side = cells_per_side(total, count, 0.5 * purse.price.epsilon, width)
+    places = np.minimum((rows * per_side).astype(np.int64), per_side - 1)
+    flat = places @ (per_side ** np.arange(width))
+    exact = np.bincount(flat, minlength=per_side**width)
+    noisy = purse.measure("cells", Fraction(50, 100), exact)
+    inside = np.indices((per_side,) * width)[::-1].reshape(width, -1).T
+    counts = noisy.values.astype(np.float64)
+    # Noise of empty cells would draw every centre to the middle of the box.
+    counts[counts < _STANDS_OUT * noisy.deviation] = 0.0
+    cells = Leaves((inside + 0.5) / per_side, np.full(inside.shape, 1 / per_side), counts)
+    centres = cluster(cells.centres, cells.counts, count)
+    share = Fraction(48, 100)
+    wider = reach(total / count, width, purse, share)
+    return lloyd.step(rows, centres, radii_of(cells, centres) * wider, purse, share)
+
+
+def cells_per_side(total: float, count: int, epsilon: float, width: int) -> int:
+    """Choose a grid in which a full cell stands out of the noise (Su et al., CODASPY 2016).
+
+    Where that is too coarse to tell the clusters apart, a finer one is taken.
+    """
+    power = 2 / (2 + width)
+    full, least = (max(epsilon * total / rows, 1.0) ** power for rows in (5.0, 1.5))
+    return int(min(max(math.ceil(max(full, min(3 * count ** (1 / width), least))), 2), _SIDE))
+
+
+# -- three to ten columns ---------------------------------------------------------------
+
+
+def _on_tree(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
+    total = total_of(rows, purse, Fraction(1, 100))
+    rest = Fraction(99, 100)
+    rounds, part = division(total, count, rows.shape[1], float(rest) * purse.price.epsilon)
+    leaves = grow(rows, purse, part * rest)
+    centres = cluster(leaves.centres, leaves.counts, count)
+    found = None
+    for _ in range(rounds):
+        share = (1 - part) * rest / rounds
+        wider = reach(total / count, rows.shape[1], purse, share)
+        found = lloyd.step(rows, centres, radii_of(leaves, centres) * wider, purse, share)
+        centres = found.centres
+    assert found is not None
+    return found
+
+
+def division(total: float, count: int, width: int, epsilon: float) -> tuple[int, Fraction]:
+    """Choose how many steps are taken, and the tree's part of the budget, from noisy numbers."""
+    noise = 8 * width**2 / (0.34 * epsilon * total / count) ** 2
+    return (2, Fraction(6, 10)) if noise < 1e-3 else (1, Fraction(4, 10))
+
+
+def reach(size: float, width: int, purse: Purse, share: Fraction) -> float:
+    """Choose how many radii a step may be long: 1 where noise is large, 3 where it hardly is.
+
+    Short steps let in less noise, long ones bend the means of lopsided clusters less.
+    """
+    epsilon = float(purse.epsilon(share * purse.price.amount))
+    noise = math.sqrt(2) * width / (0.85 * epsilon * size)
+    return min(max(0.03 / noise, 1.0), 3.0)
+
+
+def radii_of(leaves: Leaves, centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the root mean squared distance of each cluster, as the leaves tell it."""
+    count = centres.shape[0]
+    labels = kernels.nearest(leaves.centres, centres)
+    weights = np.maximum(leaves.counts, 0.0)
+    apart = kernels.distances(leaves.centres, centres, labels) ** 2 + leaves.spread
+    mass = np.bincount(labels, weights=weights, minlength=count)
+    squares = np.bincount(labels, weights=weights * apart, minlength=count)
+    overall = squares.sum() / max(mass.sum(), 1e-9) or 1.0
+    mean = np.where(mass > 0, squares / np.maximum(mass, 1e-9), overall)
+    return np.sqrt(np.maximum(mean, _LEAST_RADIUS**2))
+
+
+# -- more columns -----------------------------------------------------------------------
+
+
+def _projected(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
+    width = rows.shape[1]
+    axes = _directions(width)
+    shadow = np.clip((rows - 0.5) @ axes, -_REACH, _REACH) / (2 * _REACH) + 0.5
+    leaves = grow(shadow, purse, Fraction(35, 100))
+    labels = kernels.nearest(shadow, cluster(leaves.centres, leaves.counts, count))
+    centres = _means(rows, labels, count, purse)
+    labels = kernels.nearest(rows, centres)
+    radius = _radius(kernels.distances(rows, centres, labels), width, purse)
+    return lloyd.step(rows, centres, np.full(count, radius), purse, Fraction(30, 100))
+
+
+def _directions(width: int) -> NDArray[np.float64]:
+    """Draw orthonormal directions, evenly; that is a public choice and needs no exactness."""
+    first, second = uniforms(2 * width * _DIRECTIONS).reshape(2, width, _DIRECTIONS)
+    normal = np.sqrt(-2 * np.log1p(-first)) * np.cos(2 * np.pi * second)
+    return np.ascontiguousarray(np.linalg.qr(normal)[0])
+
+
+def _means(
+    rows: NDArray[np.float64], labels: NDArray[np.int64], count: int, purse: Purse
+) -> NDArray[np.float64]:
+    width, one = rows.shape[1], lloyd.ONE
+    exact = np.bincount(labels, minlength=count)
+    sizes = purse.measure("first sizes", Fraction(3, 100), exact)
+    exact = kernels.box_sums(rows, labels, count, one)
+    sums = purse.measure(
+        "first sums", Fraction(27, 100), exact, l1=width * one // 2, l2_squared=width * one**2 // 4
+    )
+    size = np.maximum(sizes.values.astype(np.float64), math.sqrt(2) * sizes.deviation)
+    means = 0.5 + sums.values.astype(np.float64) / one / size[:, None]
+    return np.ascontiguousarray(np.clip(means, 0.0, 1.0))
+
+
+def _radius(far: NDArray[np.float64], width: int, purse: Purse) -> float:
+    """Release a distance within which about nine tenths of the rows lie."""
+    ends = math.sqrt(width) * 2.0 ** (-np.arange(_RINGS)[::-1] / 4)
+    ring = np.minimum(np.searchsorted(ends, far), _RINGS - 1)
+    noisy = purse.measure("distances", Fraction(5, 100), np.bincount(ring, minlength=_RINGS))
+    rising = np.cumsum(np.maximum(noisy.values.astype(np.float64), 0.0))
+    return 1.1 * float(ends[int(np.searchsorted(rising, 0.9 * rising[-1]))])

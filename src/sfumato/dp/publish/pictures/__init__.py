@@ -1,0 +1,1 @@
+"""Pictures of what is published once: clusters, winners, ranges, maps."""

@@ -1,0 +1,1 @@
+"""Ordered and spatial histograms: ranges, distribution functions, quantiles and maps."""

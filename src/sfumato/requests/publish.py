@@ -1,0 +1,56 @@
+"""What can be published once from a dataset: `sfumato kmeans` and `sfumato topk`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from sfumato.requests.ask import Bounds
+from sfumato.requests.request import Amount, Request, argument, option, piece
+from sfumato.requests.session import DataPlace, Opening
+
+
+class Published(Request):
+    """What a release may cost, and where it goes."""
+
+    epsilon: Annotated[Amount | None, option("--epsilon", "-e", help="ε to spend.")] = None
+    delta: Annotated[Amount | None, option("--delta", help="δ to spend, where it is needed.")] = (
+        None
+    )
+    output: Annotated[
+        Path | None, option("--output", "-o", help="Folder to save the release in.")
+    ] = None
+    picture: Annotated[Path | None, option("--picture", help="SVG file to draw it into.")] = None
+
+
+class KMeansCommand(Request):
+    """`sfumato kmeans`: columns, how many clusters, and the dataset that is opened."""
+
+    data: DataPlace
+    columns: Annotated[
+        tuple[str, ...], argument(metavar="COLUMN…", help="The columns of numbers to cluster.")
+    ]
+    clusters: Annotated[int, option("--clusters", "-k", help="How many clusters.")] = 5
+    algorithm: Annotated[
+        str, option("--algorithm", help="'best', or 'lecture': rounds of sizes and sums.")
+    ] = "best"
+    bounds: Bounds = {}
+    published: Published = piece(Published)
+    opening: Opening = piece(Opening)
+
+
+class TopKCommand(Request):
+    """`sfumato topk`: a column, how many winners, and the dataset that is opened."""
+
+    data: DataPlace
+    column: Annotated[str, argument(metavar="COLUMN", help="Column whose values are ranked.")]
+    k: Annotated[int, option("--top", "-k", help="How many values.")] = 10
+    values: Annotated[
+        str | None,
+        option("--values", help="Public list of values, separated by commas; else the schema's."),
+    ] = None
+    counts: Annotated[bool, option("--counts", help="Pay for noisy counts beside the names.")] = (
+        False
+    )
+    published: Published = piece(Published)
+    opening: Opening = piece(Opening)
