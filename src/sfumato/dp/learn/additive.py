@@ -2,22 +2,18 @@
 
 f(row) = Σ_j f_j(bin of column j). Bins are public: equal widths between declared bounds, or the
 values of a declared domain, and one more for missing cells. The shape functions *are* the model:
-``shapes_`` lists them, and ``picture()`` draws them. As explainable boosting machines (Nori, Caruana,
-Bu, Shen and Kulkarni, ICML 2021), but all columns learn in every round.
+``shapes_`` lists them, and ``picture()`` draws them. As explainable boosting machines (Nori,
+Caruana, Bu, Shen and Kulkarni, ICML 2021), but all columns learn in every round.
 
 Promise: (ε, δ)-differential privacy for the rows of ``fit``.
 
-Proof. A fit makes T + 1 noisy sums. (1) The histogram of all columns: a row adds 1 to one bin of each
-of the m columns, so it moves the counts by √m in L2. (2) In each of T rounds a row adds its
+Proof. A fit makes T + 1 noisy sums. (1) The histogram of all columns: a row adds 1 to one bin of
+each of the m columns, so it moves the counts by √m in L2. (2) In each of T rounds a row adds its
 residual, clamped to ±c, to its m bins: √m·c. (K > 2 classes: a residual vector of norm at most
-√2·c, so √(2m)·c.) The residual is a whole number that depends on the row and on the values of
-the rounds before (:mod:`.residuals`), which are functions of noisy sums. The shares of μ² add up
-to 1 (:mod:`.budget`); everything else is post-processing. A row with a label that is not declared
-adds nothing.
-
-Probabilities. Clamping residuals moves the fixed point of learning: where a share q of the rows has
-label 1, the score p settles where (1 − q)·min(p, c) = q·min(1 − p, c). ``predict_proba`` returns the q
-that belongs to p, so that clamping does not make the model too sure of itself.
+√2·c, so √(2m)·c.) The residual is a whole number that depends on the row and on the values of the
+rounds before (:mod:`.residuals`), which are functions of noisy sums. The shares of μ² add up to 1
+(:mod:`.budget`); everything else is post-processing. A row with a label that is not declared adds
+nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +28,7 @@ from sfumato.dp.learn import residuals
 from sfumato.dp.learn.descent import COUNTS_SHARE, Descent, descend
 from sfumato.dp.learn.estimator import PrivateEstimator, read_interval, read_labels, read_target
 from sfumato.dp.learn.features import Number
+from sfumato.dp.learn.probabilities import probabilities
 from sfumato.dp.learn.shapes import Layout, Shape, lay_out, shapes_of
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED
@@ -110,8 +107,9 @@ class _Additive(PrivateEstimator):
 class AdditiveClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]  # untyped library
     """A classifier that is a sum of shape functions, (ε, δ)-private for its rows.
 
-    ``bounds`` is {column: (low, high)}, or (low, high) for all; ``domain`` is {column: values}. Every
-    column needs one of them. ``classes`` are the labels that may occur: 0 and 1 unless given.
+    ``bounds`` is {column: (low, high)}, or (low, high) for all; ``domain`` is {column: values}.
+    Every column needs one of them. ``classes`` are the labels that may occur: 0 and 1 unless
+    given.
     """
 
     def __init__(
@@ -165,14 +163,7 @@ class AdditiveClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]  # u
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Give the probability of each class."""
-        scores = self._scores(X)
-        if scores.ndim == 1:
-            likely = 1 / (1 + np.exp(-np.clip(scores, -50, 50)))
-            yes, no = np.minimum(likely, self.clip), np.minimum(1 - likely, self.clip)
-            return np.column_stack([no / (yes + no), yes / (yes + no)])
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        chances: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
-        return chances
+        return probabilities(self._scores(X), self.clip)
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
         """Give the likeliest class of each row."""
@@ -200,8 +191,8 @@ class AdditiveRegressor(RegressorMixin, _Additive):  # type: ignore[misc]  # unt
         bins: int = 32,
         rounds: int = 60,
         rate: float = 1.0,
-        damping: float = 30.0,
-        smoothing: float = 50.0,
+        damping: float = 1000.0,
+        smoothing: float = 500.0,
         clip: float = 0.5,
         momentum: float = 0.8,
         neighbours: Any = UNBOUNDED,

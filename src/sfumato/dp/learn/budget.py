@@ -1,8 +1,8 @@
 """What a fit may spend, and the noise that its parts get of it.
 
-Contract: a :class:`Budget` holds (ε, δ) and the neighbours. ``variance(l2², share)`` is the variance,
-rational and rounded up, of Gaussian noise for whole numbers that one row moves by at most √l2²,
-so that all parts whose shares add up to 1 keep (ε, δ) together.
+Contract: a :class:`Budget` holds (ε, δ) and the neighbours. ``variance(l2², share)`` is the
+variance, rational and rounded up, of Gaussian noise for whole numbers that one row moves by at
+most √l2², so that all parts whose shares add up to 1 keep (ε, δ) together.
 
 Proof. With σ₁ = σ(ε, δ) of the analytic Gaussian mechanism for sensitivity 1 (Balle and Wang 2018),
 μ = 1/σ₁ is the largest Gaussian trade-off that implies (ε, δ). A unit owns at most k rows, so it
@@ -22,8 +22,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sfumato.dp.guarantees import ApproxDP, Guarantee, PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
@@ -33,6 +31,7 @@ from sfumato.dp.normal import gaussian_sigma_up
 from sfumato.dp.rounding import Stated, float_up, stated_up
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -66,9 +65,7 @@ class Budget:
         """What the whole fit promises."""
         if not self.delta:
             return PureDP(stated_up(self.epsilon), neighbours=self.neighbours)
-        return ApproxDP(
-            stated_up(self.epsilon), stated_up(self.delta), neighbours=self.neighbours
-        )
+        return ApproxDP(stated_up(self.epsilon), stated_up(self.delta), neighbours=self.neighbours)
 
     @property
     def rows(self) -> int:
@@ -86,14 +83,16 @@ class Budget:
     ) -> NDArray[Any]:
         """Add rounded Gaussian noise to whole totals."""
         noise = rounded_gaussian(self.variance(l2_squared, share), totals.size)
-        return totals + noise.reshape(totals.shape)
+        noisy: NDArray[Any] = totals + noise.reshape(totals.shape)
+        return noisy
 
     def laplace(
         self, totals: NDArray[np.int64], l1: int, share: Fraction | int = 1
     ) -> NDArray[Any]:
         """Add discrete Laplace noise to whole totals."""
         noise = discrete_laplace(self.scale(l1, share), totals.size)
-        return totals + noise.reshape(totals.shape)
+        noisy: NDArray[Any] = totals + noise.reshape(totals.shape)
+        return noisy
 
     def scale(self, l1: int, share: Fraction | int = 1) -> Fraction:
         """Give the scale of Laplace noise for totals that a row moves by l1 at most."""

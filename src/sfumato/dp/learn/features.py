@@ -58,7 +58,7 @@ class Number:
         """Give the edges of the bins, for pictures."""
         if whole:
             return np.arange(bins + 1) + self.low - 0.5
-        return np.linspace(self.low, self.high, bins + 1)
+        return np.linspace(self.low, self.high, bins + 1).astype(np.float64)
 
     def steps(self, cells: NDArray[Any], bits: int) -> NDArray[np.int64]:
         """Give each cell as a whole number of steps between −2^bits and 2^bits."""

@@ -29,13 +29,15 @@ def logistic_table() -> Integers:
     """Tabulate 2¹⁴/(1 + e^−s) at the middles of 4096 cells of [−8, 8)."""
     cells = 1 << _TABLE_BITS
     scores = (np.arange(cells) + 0.5) * (2 * _REACH / cells) - _REACH
-    return np.rint((1 << RESIDUAL_BITS) / (1 + np.exp(-scores))).astype(np.int64)
+    table: Integers = np.rint((1 << RESIDUAL_BITS) / (1 + np.exp(-scores))).astype(np.int64)
+    return table
 
 
 def exponential_table() -> Integers:
     """Tabulate 2²⁰·e^−s for s in [0, 16), at steps of 2⁻⁸."""
     cells = 1 << _TABLE_BITS
-    return np.rint((1 << 20) * np.exp(-np.arange(cells) / 256)).astype(np.int64)
+    table: Integers = np.rint((1 << 20) * np.exp(-np.arange(cells) / 256)).astype(np.int64)
+    return table
 
 
 LOGISTIC = logistic_table()
@@ -51,7 +53,8 @@ def _clamp(value: int, limit: int) -> int:
 def _logistic(score: int, table: Integers) -> int:
     """Look 2¹⁴·σ(score) up: 2⁸ steps of a score share a cell."""
     place = (score + np.int64(8 << 16)) >> np.int64(8)
-    return table[min(max(place, np.int64(0)), np.int64(4095))]
+    value: int = table[min(max(place, np.int64(0)), np.int64(4095))]
+    return value
 
 
 @njit(cache=True)
@@ -71,7 +74,12 @@ def sum_binary(
 
 @njit(cache=True)
 def sum_numeric(
-    codes: Codes, target: Integers, values: Integers, table: Integers, clip: int, out: Integers  # noqa: ARG001 - one signature
+    codes: Codes,
+    target: Integers,
+    values: Integers,
+    table: Integers,  # noqa: ARG001 - one signature
+    clip: int,
+    out: Integers,
 ) -> None:
     """Add clip(score − y) to every bin of the row."""
     rows, columns = codes.shape
