@@ -38,8 +38,8 @@ def draw_shapes(model: Any, columns: Sequence[Any] = ()) -> str:
     down = -(-len(chosen) // _ACROSS)
     return str(
         Markup(
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" aria-label="{}" '
-            'font-family="sans-serif" font-size="11">{}</svg>'
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" '
+            'aria-label="{}" font-family="sans-serif" font-size="11">{}</svg>'
         ).format(
             across * _WIDTH,
             down * _HEIGHT,
@@ -88,12 +88,10 @@ def _frame(name: str, ends: tuple[float, float]) -> Markup:
             _LEFT, zero, right, zero
         ),
     ]
-    for value in (ends[0], 0.0, ends[1]):
-        marks.append(
-            Markup('<text x="{}" y="{:.1f}" text-anchor="end" fill="#555">{:.1f}</text>').format(
-                _LEFT - 4, _down(value, ends) + 4, value
-            )
-        )
+    tick = Markup('<text x="{}" y="{:.1f}" text-anchor="end" fill="#555">{:.1f}</text>')
+    marks += [
+        tick.format(_LEFT - 4, _down(value, ends) + 4, value) for value in (ends[0], 0.0, ends[1])
+    ]
     return Markup().join(marks)
 
 

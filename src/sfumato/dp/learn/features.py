@@ -57,7 +57,7 @@ class Number:
     def edges(self, bins: int, *, whole: bool) -> NDArray[np.float64]:
         """Give the edges of the bins, for pictures."""
         if whole:
-            return np.arange(bins + 1) + self.low - 0.5
+            return np.asarray(np.arange(bins + 1) + self.low - 0.5, dtype=np.float64)
         return np.linspace(self.low, self.high, bins + 1).astype(np.float64)
 
     def steps(self, cells: NDArray[Any], bits: int) -> NDArray[np.int64]:
