@@ -72,6 +72,7 @@ _HOME = {
     "Several": "queries.grouped",
     "Step": "accounting.steps",
     "Sum": "queries.tables",
+    "Training": "learn.sgd.training",
     "Transaction": "neighbours",
     "Tree": "neighbours",
     "TreeCount": "queries.nested",
@@ -110,6 +111,7 @@ _HOME = {
     "sensitivity": "queries.base",
     "top1": "mechanisms.releases",
     "trade_off_of": "tradeoff",
+    "train": "learn.sgd.training",
 }
 _ROOMS = ("accounting", "guarantees", "mechanisms", "neighbours", "noise", "queries", "rounding")
 

@@ -1,0 +1,281 @@
+"""From a layer's inputs and output gradients to the gradients of single examples.
+
+Contract: :func:`read_site` turns what the tape kept of a layer into one or several *parts*. A part
+knows the squared norm of each example's gradient for its parameters, and adds the clipped
+gradients up as whole numbers of steps of 2⁻²⁰·C, so that the order and grouping of examples change
+nothing. There are three kinds; g is an example's gradient, c its clipping factor, T the positions
+(words, pixels):
+
+* :class:`Whole` holds g itself. c·g is rounded step by step: off by at most √d·½ step.
+* :class:`Outer` holds a_t and b_t with g = Σ_t b_t·a_tᵀ, and never forms g. With A = max ‖a_t‖ it
+  rounds a_t/A to 2⁻¹⁶ and c·A·b_t to 2⁻²⁰·C; products are whole numbers, and their sum over all
+  examples, whose size is below 2⁵³, is exact in doubles in any order. Its rounding to steps is the
+  last. Off by at most κ·√I·2⁻¹⁷ + T·√O·2⁻²¹·(1 + √I·2⁻¹⁷) for the factors and √(I·O) steps for the
+  sum (half a step on each of two neighbouring sums), where I and O are the lengths of a_t and
+  b_t, and c is kept so small that c·A·Σ‖b_t‖ ≤ κ·C; κ = 1 for T = 1, where that is the norm
+  itself, else 16.
+* :class:`Lookup` holds the rows b_t of an embedding and their words: T·√E·½ step.
+
+``slack`` is that bound divided by C: what rounding adds to the sensitivity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.dp.learn.sgd.tape import Site
+
+STEP_BITS = 20
+_A_BITS = 16
+_REACH = 16.0  # κ
+MOST_ROWS = 1 << 12  # 2^(16 + 20 + 4 + 12) is below 2⁵³
+_ULP = 2.0**-52
+
+
+class Part(Protocol):
+    """Gradients of some parameters, example by example."""
+
+    def norms(self) -> Any:
+        """Give the squared norm of each example's gradient, in doubles."""
+
+    def reach(self) -> Any:
+        """Give what c must not exceed κ·C divided by, or None where nothing limits it."""
+
+    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+        """Add clipped gradients up, in whole steps, for each parameter."""
+
+    @property
+    def slack(self) -> float:
+        """What rounding adds to the sensitivity, divided by the clip."""
+
+
+@dataclass(eq=False)
+class Whole:
+    """Gradients that are there themselves."""
+
+    parameter: Any
+    gradients: Any  # one for each example, float
+
+    def norms(self) -> Any:
+        """Give the squared norm of each example's gradient."""
+        return torch.linalg.vector_norm(self.gradients.flatten(1), dim=1, dtype=torch.float64) ** 2
+
+    def reach(self) -> Any:
+        """Nothing limits the factors."""
+        return None
+
+    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+        """Round each clipped gradient to steps and add them up."""
+        scale = (factors * (2.0**STEP_BITS / clip)).to(self.gradients.dtype)
+        shape = (-1,) + (1,) * (self.gradients.dim() - 1)
+        steps = (self.gradients * scale.view(shape)).round_()
+        return [(self.parameter, steps.sum(dim=0, dtype=torch.float64))]
+
+    @property
+    def slack(self) -> float:
+        """Half a step an entry, and the rounding of the products in single precision."""
+        size = self.gradients[0].numel()
+        return math.sqrt(size) * 2.0 ** -(STEP_BITS + 1) + 2.0**-21
+
+
+@dataclass(eq=False)
+class Outer:
+    """Gradients Σ_t b_t·a_tᵀ of a weight that are never formed."""
+
+    parameter: Any
+    a: Any  # examples × positions × inputs
+    b: Any  # examples × positions × outputs
+
+    def __post_init__(self) -> None:
+        self.long_a = torch.linalg.vector_norm(self.a, dim=2, dtype=torch.float64)
+        self.long_b = torch.linalg.vector_norm(self.b, dim=2, dtype=torch.float64)
+        self.single = self.a.shape[1] == 1
+
+    def norms(self) -> Any:
+        """Give ‖a‖²·‖b‖² for one position, Σ_{t,s} ⟨a_t, a_s⟩⟨b_t, b_s⟩ for several, rounded up."""
+        if self.single:
+            return (self.long_a * self.long_b).squeeze(1) ** 2
+        a, b = self.a.double(), self.b.double()
+        products = (a @ a.transpose(1, 2)) * (b @ b.transpose(1, 2))
+        terms = a.shape[2] + b.shape[2] + a.shape[1] ** 2
+        most = (self.long_a * self.long_b).sum(dim=1) ** 2
+        return products.sum(dim=(1, 2)).clamp_min(0.0) + terms * _ULP * most
+
+    def reach(self) -> Any:
+        """Give A·Σ‖b_t‖ / κ."""
+        if self.single:
+            return None
+        return self.long_a.amax(dim=1) * self.long_b.sum(dim=1) / _REACH
+
+    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+        """Round both factors, multiply and add exactly, and round the sum to steps."""
+        most = self.long_a.amax(dim=1)
+        safe = torch.where(most > 0, most, torch.ones_like(most))
+        left = (self.a.double() * (2.0**_A_BITS / safe).view(-1, 1, 1)).round_().flatten(0, 1)
+        scale = (factors * safe * (2.0**STEP_BITS / clip)).view(-1, 1, 1)
+        right = (self.b.double() * scale).round_().flatten(0, 1)
+        return [(self.parameter, ((right.T @ left) * 2.0**-_A_BITS).round_())]
+
+    @property
+    def slack(self) -> float:
+        """The bound of the module's docstring, divided by the clip."""
+        positions, inputs, outputs = self.a.shape[1], self.a.shape[2], self.b.shape[2]
+        first = math.sqrt(inputs) * 2.0 ** -(_A_BITS + 1)
+        second = positions * math.sqrt(outputs) * 2.0 ** -(STEP_BITS + 1)
+        reach = 1.0 if self.single else _REACH
+        last = math.sqrt(inputs * outputs) * 2.0**-STEP_BITS
+        return float(reach * first + second * (1 + first) + last)
+
+
+@dataclass(eq=False)
+class Lookup:
+    """Gradients of an embedding: b_t belongs to the row of word t."""
+
+    parameter: Any
+    words: Any  # examples × positions
+    b: Any  # examples × positions × width, 0 at padding
+
+    def norms(self) -> Any:
+        """Give Σ ⟨b_t, b_s⟩ over positions t, s of the same word, rounded up."""
+        b = self.b.double()
+        same = self.words[:, :, None] == self.words[:, None, :]
+        most = torch.linalg.vector_norm(b, dim=2).sum(dim=1) ** 2
+        total = ((b @ b.transpose(1, 2)) * same).sum(dim=(1, 2)).clamp_min(0.0)
+        return total + (b.shape[2] + b.shape[1] ** 2) * _ULP * most
+
+    def reach(self) -> Any:
+        """Nothing limits the factors."""
+        return None
+
+    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+        """Round each clipped row to steps and add it where its word is."""
+        steps = (self.b.double() * (factors * (2.0**STEP_BITS / clip)).view(-1, 1, 1)).round_()
+        total = torch.zeros(self.parameter.shape, dtype=torch.float64)
+        total.index_add_(0, self.words.flatten(), steps.flatten(0, 1))
+        return [(self.parameter, total)]
+
+    @property
+    def slack(self) -> float:
+        """Half a step an entry, at every position."""
+        return float(self.b.shape[1] * math.sqrt(self.b.shape[2]) * 2.0 ** -(STEP_BITS + 1))
+
+
+def read_site(site: Site, trainable: set[int]) -> list[Part]:
+    """Turn what the tape kept of a layer into parts, for parameters that are to be trained."""
+    if any(call.b is None for call in site.calls):
+        site.calls = [call for call in site.calls if call.b is not None]
+    if not site.calls:  # the losses do not depend on it
+        return []
+    parts = _RULES[site.rule](site)
+    return [part for part in parts if id(part.parameter) in trainable]
+
+
+def _linear(site: Site) -> list[Any]:
+    a = _joined([call.a for call in site.calls])
+    b = _joined([call.b for call in site.calls])
+    parts: list[Any] = [_weight(site.weight, a, b)]
+    if site.bias is not None:
+        parts.append(Whole(site.bias, b.sum(dim=1) if b.shape[1] > 1 else b.squeeze(1)))
+    return parts
+
+
+def _joined(tensors: list[Any]) -> Any:
+    """Lay all positions of all calls side by side: examples × positions × width."""
+    flat = [x.reshape(x.shape[0], -1, x.shape[-1]) for x in tensors]
+    return flat[0] if len(flat) == 1 else torch.cat(flat, dim=1)
+
+
+def _weight(weight: Any, a: Any, b: Any) -> Any:
+    """Choose the cheaper form: factors, or gradients themselves."""
+    positions, inputs, outputs = a.shape[1], a.shape[2], b.shape[2]
+    if positions > 1 and inputs * outputs <= positions * (inputs + outputs):
+        gradients = b.transpose(1, 2) @ a
+        return Whole(weight, gradients.view(-1, *weight.shape))
+    return Outer(weight, a, b)
+
+
+def _convolution(site: Site) -> list[Any]:
+    """See a convolution as a linear map of patches, by ``unfold``."""
+    module = site.module
+    parts: list[Any] = []
+    whole, bias = None, None
+    for call in site.calls:
+        patches, b = _patches(module, call.a), call.b.flatten(2)
+        gradients = b @ patches.transpose(1, 2)  # examples × outputs × patch
+        gradients = gradients.view(-1, *site.weight.shape)
+        whole = gradients if whole is None else whole + gradients
+        bias = b.sum(dim=2) if bias is None else bias + b.sum(dim=2)
+    parts.append(Whole(site.weight, whole))
+    if site.bias is not None:
+        parts.append(Whole(site.bias, bias))
+    return parts
+
+
+def _patches(module: Any, a: Any) -> Any:
+    """Give the patches a kernel meets: examples × patch × positions."""
+    flat = () if a.dim() == 4 else (1,)  # a signal is an image of height 1
+    edge = () if a.dim() == 4 else (0,)
+    image = a if a.dim() == 4 else a.unsqueeze(2)
+    return functional.unfold(
+        image,
+        (*flat, *module.kernel_size),
+        dilation=(*flat, *module.dilation),
+        padding=(*edge, *module.padding),
+        stride=(*flat, *module.stride),
+    )
+
+
+def _embedding(site: Site) -> list[Any]:
+    words = torch.cat([call.a.reshape(call.a.shape[0], -1) for call in site.calls], dim=1)
+    b = _joined([call.b for call in site.calls])
+    if site.module.padding_idx is not None:
+        b = b * (words != site.module.padding_idx).unsqueeze(2)
+    return [Lookup(site.weight, words, b)]
+
+
+def _normalization(site: Site) -> list[Any]:
+    weight, bias = 0.0, 0.0
+    for call in site.calls:
+        normal = _NORMAL[type(site.module)](site.module, call.a)
+        weight = weight + _gathered(site.module, normal * call.b)
+        bias = bias + _gathered(site.module, call.b)
+    parts = [Whole(site.weight, weight)] if site.weight is not None else []
+    return parts + ([Whole(site.bias, bias)] if site.bias is not None else [])
+
+
+def _gathered(module: Any, product: Any) -> Any:
+    """Add up over all positions that share a parameter."""
+    shape = getattr(module, "normalized_shape", None)
+    if shape is None:  # one parameter a channel, the second dimension
+        return product.reshape(*product.shape[:2], -1).sum(dim=2)
+    return product.reshape(product.shape[0], -1, *shape).sum(dim=1)
+
+
+def _root_mean_square(module: Any, a: Any) -> Any:
+    dims = tuple(range(-len(module.normalized_shape), 0))
+    eps = module.eps if module.eps is not None else torch.finfo(a.dtype).eps
+    return a * torch.rsqrt((a * a).mean(dim=dims, keepdim=True) + eps)
+
+
+_NORMAL: dict[Any, Callable[[Any, Any], Any]] = {
+    torch.nn.LayerNorm: lambda m, a: functional.layer_norm(a, m.normalized_shape, eps=m.eps),
+    torch.nn.GroupNorm: lambda m, a: functional.group_norm(a, m.num_groups, eps=m.eps),
+    torch.nn.InstanceNorm1d: lambda m, a: functional.instance_norm(a, eps=m.eps),
+    torch.nn.InstanceNorm2d: lambda m, a: functional.instance_norm(a, eps=m.eps),
+    torch.nn.RMSNorm: _root_mean_square,
+}
+
+_RULES: dict[str, Callable[[Site], list[Any]]] = {
+    "linear": _linear,
+    "convolution": _convolution,
+    "embedding": _embedding,
+    "normalization": _normalization,
+}
