@@ -5,11 +5,11 @@ numbers of steps of 2⁻²⁰·C; ``sensitivity`` bounds, in steps, what one mor
 
 Proof. Let g_i be the gradient that follows exactly from example i's stored inputs and output
 gradients (or the stored gradient itself). c_i = min(1, C′/‖g_i‖, κ·C′/reach_i) with C′ = C·(1 −
-2⁻²⁰), where the norms are doubles off by far less than one part in 2²⁰: ‖c_i·g_i‖ ≤ C. What is
-added for i differs from c_i·g_i by at most slack·C in each part (:mod:`.layers`), so its norm is
-at most C·(1 + √Σ slack²), by the triangle inequality over all parts together. All sums are of
-whole numbers, exact whatever the order and the micro-batches. An example whose norm is not a
-number adds nothing, as do those that fill up a batch.
+2⁻²⁰), where the norms are off by less than one part in 2¹⁰ (:func:`.layers.lengths`): ‖c_i·g_i‖ ≤
+C. What is added for i differs from c_i·g_i by at most slack·C in each part (:mod:`.layers`), so
+its norm is at most C·(1 + √Σ slack²), by the triangle inequality over all parts together. All sums
+are of whole numbers, exact whatever the order and the micro-batches. An example whose norm is not
+a number adds nothing, as do those that fill up a batch.
 
 Assumption: the stored values of one example do not depend on which others are in the batch. Of
 layers that is the reading's business (:mod:`.reading`); of floating-point kernels it holds bit by
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.func import functional_call, grad, vmap
 
-from sfumato.dp.learn.sgd.layers import MOST_ROWS, STEP_BITS, Whole, read_site
+from sfumato.dp.learn.sgd.layers import INSIDE, MOST_ROWS, STEP_BITS, Whole, read_site
 from sfumato.dp.learn.sgd.reading import read_module
 from sfumato.dp.learn.sgd.tape import Tape
 from sfumato.errors import ParameterError
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FILL = 64
-_INSIDE = 1 - 2.0**-20
 
 
 class Clipper:
@@ -90,15 +89,13 @@ class Clipper:
 
     def _factors(self, parts: list[Any], rows: int, filled: int) -> Any:
         squares = sum(part.norms() for part in parts)
-        bound = self.clip * _INSIDE
+        bound = self.clip * INSIDE
         factors = (bound / torch.sqrt(squares).clamp_min(2.0**-500)).clamp_max(1.0)
         for part in parts:
             reach = part.reach()
             if reach is not None:
                 factors = torch.minimum(factors, bound / reach.clamp_min(2.0**-500))
         alive = torch.isfinite(squares)
-        if not bool(alive.all()):
-            _silence(parts, alive)
         factors = torch.where(alive, factors, torch.zeros_like(factors))
         if filled > rows:
             factors[rows:] = 0.0
@@ -139,16 +136,6 @@ def fill_up(x: Any) -> Any:
     """Fill a batch up to a multiple of 64 rows with zeros, so that kernels see the same shapes."""
     missing = -len(x) % _FILL
     return x if not missing else torch.cat([x, x.new_zeros((missing, *x.shape[1:]))])
-
-
-def _silence(parts: list[Any], alive: Any) -> None:
-    """Put zeros where an example's gradient is not finite: 0 times infinity would be no number."""
-    for part in parts:
-        for name in ("gradients", "a", "b", "long_a", "long_b"):
-            x = getattr(part, name, None)
-            if x is not None:
-                keep = alive.view((-1,) + (1,) * (x.dim() - 1))
-                setattr(part, name, torch.where(keep, x, torch.zeros_like(x)))
 
 
 def per_example(loss: Callable[..., Any]) -> Callable[..., Any]:

@@ -87,8 +87,8 @@ def train(
 
     ``data`` is (inputs, targets), or a data set of such pairs; ``loss(output, target)`` is any
     loss. Each of ``steps`` steps reads a random lot of about ``lot`` examples, whose gradients
-    are clipped to norm ``clip``. ``rows`` is the number of rows where it is public; otherwise 1 % of
-    ε buys a noisy one. ``optimizer`` is "sgd", "adam" or a function from parameters to an
+    are clipped to norm ``clip``. ``rows`` is the number of rows where it is public; otherwise 1 %
+    of ε buys a noisy one. ``optimizer`` is "sgd", "adam" or a function from parameters to an
     optimiser. ``microbatch`` bounds the memory: so many examples are read at a time. With
     ``checkpoint`` the state is kept in a file every so many steps, and training goes on from there
     if it was interrupted, on what is left of the same account.
@@ -142,9 +142,10 @@ def add_noise(total: dict[str, Any], multiplier: float, sensitivity: float) -> N
     """Add rounded Gaussian noise to sums in whole steps, in place."""
     variance = (Fraction(multiplier) * Fraction(sensitivity)) ** 2
     short = Fraction(math.nextafter(float(variance), math.inf))
-    for name, steps in total.items():
-        noise = rounded_gaussian(short, steps.numel())
-        total[name] = steps + torch.from_numpy(noise.astype("int64", copy=False)).view(steps.shape)
+    size = sum(steps.numel() for steps in total.values())
+    noise = torch.from_numpy(rounded_gaussian(short, size).astype("int64", copy=False))
+    for name, part in zip(total, noise.split([x.numel() for x in total.values()]), strict=True):
+        total[name] = total[name] + part.view(total[name].shape)
 
 
 def _optimizer(chosen: Any, clipper: Clipper, rate: float, momentum: float) -> Any:
