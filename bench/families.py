@@ -19,8 +19,8 @@ import numpy as np
 
 import adult
 import rivals
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.anonymize.definitions.diversity import DistinctLDiversity, EntropyLDiversity
 from sfumato.anonymize.tables.algorithms.bottom_up.clustering import cluster
 from sfumato.anonymize.tables.algorithms.cell_suppression import suppress_cells

@@ -13,8 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import adult
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.anonymize.definitions.diversity import DistinctLDiversity
 from sfumato.anonymize.tables.algorithms.local.local import recode
 

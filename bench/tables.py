@@ -22,7 +22,7 @@ import numpy as np
 import adult
 import rivals
 import sfumato
-from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.tables.algorithms.full_domain import lattice
 
 RUNS = 10

@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato import govern as govern
     from sfumato import local as local
     from sfumato import testing as testing
+    from sfumato.anonymize.definitions.anonymity import KAnonymity as KAnonymity
     from sfumato.anonymize.definitions.closeness import TCloseness as TCloseness
     from sfumato.anonymize.definitions.definition import Definition as Definition
-    from sfumato.anonymize.definitions.definition import KAnonymity as KAnonymity
     from sfumato.anonymize.definitions.diversity import DistinctLDiversity as DistinctLDiversity
     from sfumato.anonymize.definitions.diversity import EntropyLDiversity as EntropyLDiversity
     from sfumato.anonymize.definitions.diversity import RecursiveLDiversity as RecursiveLDiversity
@@ -44,8 +44,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.audit.overlap import overlap as overlap
     from sfumato.audit.verification.verify import verify as verify
     from sfumato.data.hierarchies.hierarchy import Hierarchy as Hierarchy
+    from sfumato.data.read import read as read
     from sfumato.data.schema import Schema as Schema
-    from sfumato.data.tables.sources import read as read
     from sfumato.data.tables.suggestions import inspect as inspect
     from sfumato.data.tables.table import Table as Table
     from sfumato.dp.guarantees import GDP as GDP
@@ -60,6 +60,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.govern.ledger.ledger import Ledger as Ledger
     from sfumato.govern.limits import Limits as Limits
     from sfumato.release import Release as Release
+    from sfumato.shape import Shape as Shape
+    from sfumato.shape import register_shape as register_shape
 
 __version__ = "0.1.0"
 
@@ -78,7 +80,7 @@ _HOME = {
     "GDP": "dp.guarantees",
     "Hierarchy": "data.hierarchies.hierarchy",
     "inspect": "data.tables.suggestions",
-    "KAnonymity": "anonymize.definitions.definition",
+    "KAnonymity": "anonymize.definitions.anonymity",
     "KMap": "anonymize.definitions.presence",
     "Ledger": "govern.ledger.ledger",
     "Limits": "govern.limits",
@@ -91,7 +93,9 @@ _HOME = {
     "PureDP": "dp.guarantees",
     "query_error": "anonymize.loss.utility",
     "RDP": "dp.guarantees",
-    "read": "data.tables.sources",
+    "read": "data.read",
+    "register_shape": "shape",
+    "Shape": "shape",
     "RecursiveLDiversity": "anonymize.definitions.diversity",
     "Release": "release",
     "Schema": "data.schema",

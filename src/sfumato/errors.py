@@ -7,6 +7,7 @@ it may name files, attributes, line numbers and values the user typed as paramet
     SfumatoError
     ├── InputError            the user's files or parameters are at fault (exit code 2)
     │   ├── DataError         a data file or frame cannot be used as it is
+    │   │   └── WorkFailed    what was paid for could not be done; the charge stays
     │   ├── SchemaError       a schema names what does not exist or contradicts itself
     │   ├── HierarchyError    a hierarchy is not a tree over the values it must cover
     │   ├── ParameterError    a parameter is outside what is allowed
@@ -16,7 +17,8 @@ it may name files, attributes, line numbers and values the user typed as paramet
     ├── BudgetExceeded        a privacy budget does not cover the request (exit code 1)
     ├── GovernanceError       the owner's rules, or the ledger that keeps them, refuse (exit code 1)
     │   ├── PurposeRefused    the dataset does not name this purpose
-    │   └── PositionMoved     another question came first; plan this one again
+    │   ├── PositionMoved     another question came first; plan this one again
+    │   └── AlreadyUnderWay   the same question is being answered elsewhere
     └── MissingExtra          an optional library is needed (exit code 2)
 """
 
@@ -25,6 +27,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.dp.guarantees import Guarantee
 
 
@@ -44,6 +48,19 @@ class DataError(InputError):
     """A data file or frame cannot be used as it is."""
 
 
+class WorkFailed(DataError):  # noqa: N818 - says what became of the work
+    """What was paid for could not be done; its charge stays.
+
+    ``charge`` is the number of the ledger's entry and ``code`` what the ledger says of it
+    ("engine-failed", "internal"); nothing of the cause is told, because it may quote a cell.
+    """
+
+    def __init__(self, message: str, *, charge: int, code: str) -> None:
+        super().__init__(message)
+        self.charge = charge
+        self.code = code
+
+
 class SchemaError(InputError):
     """A schema names what does not exist or contradicts itself."""
 
@@ -59,21 +76,32 @@ class ParameterError(InputError):
 class Refused(InputError):  # noqa: N818 - a verdict on the question, not a fault of the program
     """A question cannot be answered privately; nothing was charged.
 
-    ``code`` is one of :data:`sfumato.ask.language.refusals.REASONS`; ``nearest`` is the SQL text of
-    the nearest question that can be answered, or None.
+    ``code`` is one of :data:`sfumato.ask.language.refusals.REASONS` and ``slots`` are what its
+    sentence is about, by name; ``nearest`` is the SQL text of the nearest question that can be
+    answered, or None.
     """
 
-    def __init__(self, message: str, *, code: str, nearest: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        nearest: str | None = None,
+        slots: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.nearest = nearest
+        self.slots = dict(slots or {})
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _refused, (str(self), self.code, self.nearest)
+        return _refused, (str(self), self.code, self.nearest, self.slots)
 
 
-def _refused(message: str, code: str, nearest: str | None) -> Refused:
-    return Refused(message, code=code, nearest=nearest)
+def _refused(
+    message: str, code: str, nearest: str | None, slots: Mapping[str, str] | None = None
+) -> Refused:
+    return Refused(message, code=code, nearest=nearest, slots=slots)
 
 
 class Unsatisfiable(SfumatoError):  # noqa: N818 - a verdict on the request, not a fault of the program
@@ -117,6 +145,10 @@ class PurposeRefused(GovernanceError):  # noqa: N818 - says what was refused
 
 class PositionMoved(GovernanceError):  # noqa: N818 - says what happened meanwhile
     """Another question was charged since this one was planned; plan it again."""
+
+
+class AlreadyUnderWay(GovernanceError):  # noqa: N818 - says what is happening
+    """The same analyst is just being answered the same question elsewhere; nothing was charged."""
 
 
 class MissingExtra(SfumatoError, ImportError):  # noqa: N818 - says what is missing

@@ -1,30 +1,62 @@
-"""Promises as JSON, so that a release can carry what it was made to keep.
+"""What is promised about a release, whichever way: on paper, in words, and read back.
 
-`to_json` turns a definition into a list of plain mappings, one per part:
-`[{"definition": "KAnonymity", "k": 5}, …]`; `from_json` turns it back. A user's own
-definition is written by name and in words; it cannot be rebuilt from a file, so whoever
-verifies hands it over.
+A `Definition` promises something about the output, a `Guarantee` something about the process
+that made it. Both are a `Promise`: made of parts that must all hold, each with a name
+(`str`), a sentence (`in_words`) and plain JSON (`to_json`). A release carries the list of its
+parts, `[{"definition": "KAnonymity", "k": 5}, …]` or `[{"kind": "PureDP", "epsilon": "1.0", …}]`.
+
+`BUILT_IN` names the definitions that can be read back from a file: a new one is its class and
+one line there. A user's own definition is written by name and in words; it cannot be rebuilt
+from a file, so whoever verifies hands it over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from operator import and_
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from sfumato.anonymize.definitions.definition import Conjunction, Definition
-from sfumato.audit.verification.checks import CHECKS
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-BUILT_IN: tuple[type[Definition], ...] = tuple(CHECKS)
-"""Definitions that can be read from a file are those `verify` can check by itself."""
-
-_BY_NAME = {kind.__name__: kind for kind in BUILT_IN}
+    from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.dp.guarantees import Guarantee
 
 Entry: TypeAlias = dict[str, Any]
+
+_HOME = "sfumato.anonymize.definitions"
+BUILT_IN: Mapping[str, str] = {
+    "KAnonymity": f"{_HOME}.anonymity",
+    "DistinctLDiversity": f"{_HOME}.diversity",
+    "EntropyLDiversity": f"{_HOME}.diversity",
+    "RecursiveLDiversity": f"{_HOME}.diversity",
+    "TCloseness": f"{_HOME}.closeness",
+    "BetaLikeness": f"{_HOME}.likeness",
+    "DeltaDisclosure": f"{_HOME}.likeness",
+    "KMap": f"{_HOME}.presence",
+    "DeltaPresence": f"{_HOME}.presence",
+}
+"""Definitions by name, with the module each is loaded from when it is needed; in the order in
+which their options are listed."""
+
+_LIST = "A promise must be a list of mappings with the key 'definition'."
+
+
+class Promise(Protocol):
+    """What a definition and a guarantee have in common."""
+
+    @property
+    def parts(self) -> Sequence[Promise]:
+        """What must all hold; a single promise is its own only part."""
+
+    def to_json(self) -> Entry:
+        """Return it as a plain mapping."""
+
+    def in_words(self, names: Sequence[str] = ()) -> str:
+        """Say what is promised; `names` are what others may know of a person."""
 
 
 @dataclass(frozen=True)
@@ -33,24 +65,27 @@ class StatedPromise:
 
     definition: Definition | None
     own: tuple[str, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
+
+    @property
+    def whole(self) -> Definition | Guarantee | None:
+        """The definition, else the guarantee, that is stated."""
+        return self.definition or next(iter(self.guarantees), None)
 
 
-def to_json(definition: Definition) -> list[Entry]:
-    """Return the parts of a definition as plain mappings."""
-    return [_entry(part) for part in definition.parts]
+def to_json(promise: Promise) -> list[Entry]:
+    """Return the parts of a promise as plain mappings."""
+    return [part.to_json() for part in promise.parts]
 
 
-def _entry(part: Definition) -> Entry:
-    kind = type(part)
-    if kind not in BUILT_IN:
-        return {"definition": f"{kind.__module__}:{kind.__qualname__}", "text": str(part)}
-    entry: Entry = {"definition": kind.__name__}
-    for item in fields(part):  # type: ignore[arg-type]  # every built-in is a dataclass
-        value = getattr(part, item.name)
-        if item.name == "on" and not value:
-            continue
-        entry[item.name] = list(value) if isinstance(value, tuple) else value
-    return entry
+def in_words(promise: Promise, names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return one sentence per part of a promise."""
+    return tuple(part.in_words(names) for part in promise.parts)
+
+
+def is_guarantee(promise: object) -> bool:
+    """Tell whether a promise is about the process and not about the output."""
+    return not hasattr(promise, "judge")
 
 
 def from_json(entries: Sequence[Mapping[str, Any]]) -> Definition:
@@ -67,38 +102,61 @@ def from_json(entries: Sequence[Mapping[str, Any]]) -> Definition:
 
 
 def read_promise(entries: Sequence[Mapping[str, Any]]) -> StatedPromise:
-    """Return the parts that can be rebuilt as a definition, and the others in words."""
+    """Return what can be rebuilt of a list of parts, and the others in words."""
     parts: list[Definition] = []
     own: list[str] = []
-    if isinstance(entries, str | Mapping) or not isinstance(entries, Sequence):
-        raise ParameterError("A promise must be a list of mappings with the key 'definition'.")
-    for entry in entries:
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("definition"), str):
-            raise ParameterError("A promise must be a list of mappings with the key 'definition'.")
-        kind = _BY_NAME.get(entry["definition"])
-        if kind is None:
-            own.append(str(entry.get("text", entry["definition"])))
+    guarantees: list[Guarantee] = []
+    for entry in _flat(entries):
+        if isinstance(entry.get("kind"), str):
+            guarantees.append(_guarantee(entry))
+        elif not isinstance(entry.get("definition"), str):
+            raise ParameterError(_LIST)
+        elif entry["definition"] in BUILT_IN:
+            parts.append(built_in(entry["definition"]).from_json(entry))
         else:
-            parts.append(_built(kind, entry))
-    if not parts:
-        return StatedPromise(None, tuple(own))
-    definition = parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
-    return StatedPromise(definition, tuple(own))
+            own.append(str(entry.get("text", entry["definition"])))
+    whole = reduce(and_, parts) if parts else None
+    return StatedPromise(whole, tuple(own), tuple(guarantees))
 
 
-def _built(kind: type[Definition], entry: Mapping[str, Any]) -> Definition:
-    known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
-    given = {key: value for key, value in entry.items() if key != "definition"}
-    strangers = sorted(set(given) - known)
-    if strangers:
-        raise ParameterError(
-            f"{kind.__name__} has no parameter {', '.join(strangers)}; it has "
-            f"{', '.join(sorted(known))}."
-        )
-    try:
-        return kind(**given)
-    except TypeError:
-        raise ParameterError(
-            f"{kind.__name__} needs {', '.join(sorted(known))}; given were "
-            f"{', '.join(sorted(given)) or 'none'}."
-        ) from None
+def _flat(entries: object) -> list[Mapping[str, Any]]:
+    """Return the parts of a list; a conjunction in one mapping gives its own."""
+    if isinstance(entries, str | Mapping) or not isinstance(entries, Sequence):
+        raise ParameterError(_LIST)
+    found: list[Mapping[str, Any]] = []
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            raise ParameterError(_LIST)
+        found += _flat(entry["all"]) if "all" in entry else [entry]
+    return found
+
+
+def _guarantee(entry: Mapping[str, Any]) -> Guarantee:
+    from sfumato.dp.guarantee_json import guarantee_from_json  # noqa: PLC0415 - loaded when used
+
+    return guarantee_from_json(entry)
+
+
+# -- the built-in definitions ---------------------------------------------------------
+
+
+def built_in(name: str) -> type[Definition]:
+    """Load a built-in definition by its name."""
+    kind: type[Definition] = getattr(import_module(BUILT_IN[name]), name)
+    return kind
+
+
+def is_built_in(kind: type) -> bool:
+    """Tell whether a class is a built-in definition itself, not one derived from it."""
+    return BUILT_IN.get(kind.__qualname__) == kind.__module__
+
+
+def home_of(kind: type) -> str:
+    """Return where a class is found, as `module:Class`."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def fitting(shape: str) -> list[str]:
+    """Return the names of the built-in definitions that make sense for a shape of data."""
+    found = {name: built_in(name).shapes for name in BUILT_IN}
+    return [name for name, shapes in found.items() if shapes is None or shape in shapes]

@@ -1,7 +1,9 @@
 """Release: what leaves the building, with the promise, the evidence and the price.
 
-Everything Sfumato does ends in this noun. It can be handed on as a table in the kind it
-came in, verified from its own content, written as a folder, and turned into a page.
+Everything Sfumato does ends in this noun, whatever the shape of the data and whether the promise is
+a definition (about the output) or a guarantee (about the process). It can be handed on in the kind
+the data came in, verified from its own content, written as a folder, turned into a page and
+recorded.
 """
 
 from __future__ import annotations
@@ -14,70 +16,99 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.anonymize.definitions.definition import Definition
-    from sfumato.anonymize.tables.problem import Problem
-    from sfumato.anonymize.tables.recoding import Recoding
+    from sfumato.artefact import Artefact
     from sfumato.audit.verification.verify import Verification
-    from sfumato.data.schema import Schema
-    from sfumato.data.tables.rows import Rows
-    from sfumato.data.tables.table import Kind
+    from sfumato.decision import SearchRecord
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Decision:
-    """What was asked and what was decided; the report explains a release from this."""
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """Where a release comes from, as far as a receiver may know.
 
-    problem: Problem
-    recoding: Recoding
+    ``records`` counts the units that came in, ``suppressed`` those left out, ``untruthful`` names
+    the operations after which single units are no longer facts, ``settings`` is what was asked for.
+    """
+
+    record: SearchRecord
+    records: int | None = None
+    suppressed: int = 0
+    untruthful: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """An anonymised table with its promise.
+    """An artefact with its promise, what it cost and where it comes from.
 
-    `loss` holds every measure normalised to [0, 1]; `records` counts what came in,
-    `suppressed` what was left out. `left_out` names columns that were not released,
-    `pseudonyms` identifiers released under keyed pseudonyms, `untruthful` the operations
-    after which single records are no longer facts.
+    ``loss`` holds every measure normalised to [0, 1], the one that was minimised first.
+    ``decision`` stays inside: the report explains a release from it, and nothing of it is written.
+    What the artefact of a shape has beside that (such as ``rows`` or ``levels`` of a table) can be
+    asked of the release.
+
+    >>> import sfumato as sf
+    >>> people = sf.read({"age": [30, 30, 41, 41]}, schema=sf.Schema(quasi=["age"]))
+    >>> release = sf.anonymize(people, sf.KAnonymity(2))
+    >>> release.verify().holds
+    True
     """
 
     name: str
-    rows: Rows
-    promise: Definition
-    schema: Schema
-    decision: Decision
-    loss: Mapping[str, float]
-    records: int
-    suppressed: int
-    kind: Kind
-    delimiter: str = ","
-    left_out: tuple[str, ...] = ()
-    pseudonyms: tuple[str, ...] = ()
-    untruthful: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    shape: str
+    artefact: Artefact
+    promise: Any
+    provenance: Provenance
+    loss: Mapping[str, float] = field(default_factory=dict)
+    schema: Any = None
+    decision: Any = None
 
     def __repr__(self) -> str:
         """Say what it is without showing a cell: a representation ends up in logs."""
+        came = "" if self.records is None else f" of {self.records:,}"
+        lost = "".join(f", {name} {value:.4f}" for name, value in list(self.loss.items())[:1])
         return (
-            f"<Release of {self.name}: {self.promise}, {len(self.rows):,} of {self.records:,} "
-            f"records, LM {self.loss['LM']:.4f}>"
+            f"<Release of {self.name}: {self.promise}, {len(self.artefact):,}{came} records{lost}>"
         )
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "artefact":
+            raise AttributeError(name)
+        return getattr(self.artefact, name)
+
     @cached_property
-    def table(self) -> Any:
-        """The released rows, in the kind the data came in (a file comes as a frame)."""
-        return self.rows.frame(self.kind)
+    def data(self) -> Any:
+        """The content, in the kind the data came in: rows, sets, traces, trees, a graph."""
+        return self.artefact.data
+
+    @property
+    def records(self) -> int | None:
+        """How many units came in; None where that is not to be told."""
+        return self.provenance.records
+
+    @property
+    def suppressed(self) -> int:
+        """How many units were left out."""
+        return self.provenance.suppressed
+
+    @property
+    def untruthful(self) -> tuple[str, ...]:
+        """The operations after which single units are no longer facts."""
+        return self.provenance.untruthful
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What was asked for."""
+        return self.provenance.settings
 
     @property
     def is_truthful(self) -> bool:
-        """Whether every released record still states facts about one person."""
-        return not self.untruthful
+        """Whether every released unit still states facts."""
+        return not self.provenance.untruthful
 
     def verify(self) -> Verification:
-        """Check the promise from the released rows and the schema alone."""
-        from sfumato.release_folder import verify_rows  # noqa: PLC0415 - the audit room loads when used
+        """Check the promise from the released content and the schema alone."""
+        from sfumato.release_folder import verify_release  # noqa: PLC0415 - loads the audit when used
 
-        return verify_rows(self)
+        return verify_release(self)
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write the one-page report; returns its path."""
@@ -87,46 +118,32 @@ class Release:
 
     def manifest(self) -> dict[str, Any]:
         """Return what `release.json` says: everything a receiver may know."""
-        from sfumato import __version__  # noqa: PLC0415 - avoids a cycle
+        from sfumato import __version__  # noqa: PLC0415 - the package is complete only when used
         from sfumato.promise import to_json  # noqa: PLC0415 - loaded when used
 
-        record = self.decision.recoding.record
+        record = self.provenance.record
         return {
             "sfumato": __version__,
             "name": self.name,
+            "shape": self.shape,
             "promise": to_json(self.promise),
             "promise_in_words": str(self.promise),
-            "records_released": len(self.rows),
+            "records_released": len(self.artefact),
             "records_suppressed": self.suppressed,
-            "columns": list(self.rows.columns),
-            "columns_left_out": list(self.left_out),
-            "roles": {
-                "quasi": [n for n in self.schema.quasi_names if n in self.rows.columns],
-                "sensitive": [n for n in self.schema.sensitive_names if n in self.rows.columns],
-            },
-            "pseudonyms": list(self.pseudonyms),
+            **self.artefact.manifest(),
             "truthful": self.is_truthful,
             "untruthful_operations": list(self.untruthful),
             "algorithm": record.algorithm,
             "label": record.label,
             "proven_optimal": record.proven_optimal,
-            "levels": self.levels,
             "loss": {name: round(value, 6) for name, value in self.loss.items()},
             "settings": dict(self.settings),
         }
 
-    @property
-    def levels(self) -> dict[str, int] | None:
-        """Level per quasi-identifier, where all records are treated alike."""
-        levels = getattr(self.decision.recoding, "levels", None)
-        if levels is None:
-            return None
-        return dict(zip(self.schema.quasi_names, (int(v) for v in levels), strict=True))
-
     def save(self, folder: str | Path, **options: Any) -> Path:
         """Write the release as a folder that appears whole or not at all; returns the data file.
 
-        Options: `file_format` ("csv" or "parquet"), `report` (False for no page), `replace`
+        Options: `file_format` (such as "csv" or "parquet"), `report` (False for no page), `replace`
         (True to write over an earlier release), `sweep` (points for the trade-off curve),
         `ledger` (a Ledger or its place, where the release is recorded before it appears), `purpose`
         (one that the schema names; others are refused) and `by` (who releases).

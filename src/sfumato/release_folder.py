@@ -2,10 +2,10 @@
 
 The folder holds
 
-* `release.csv` or `release.parquet`: the data, the only file meant to be given away together
-  with `release.json`;
-* `release.json`: the promise, what was done, and what it cost;
-* `policy.yaml`: the decision, to be applied to the next batch (full-domain releases);
+* the data file, such as `release.csv`: the only file meant to be given away together with
+  `release.json`;
+* `release.json`: the promise, what was done, what it cost, and the digest of the data file;
+* what the shape writes beside it for the house, such as a table's `policy.yaml`;
 * `report.html`: the page for the data steward. It compares with the original data, so it
   stays in the house.
 
@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.audit.verification.verify import verify
+from sfumato.audit.verification.verify import digest, verify
 from sfumato.errors import DataError
 from sfumato.govern.purposes import check_purpose
+from sfumato.shape import find_shape
 from sfumato.staging import staged
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sfumato.audit.verification.verify import Verification
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.release import Release
+    from sfumato.shape import Shape
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,10 @@ class Saved:
     verification: Verification
 
 
-def verify_rows(release: Release) -> Verification:
+def verify_release(release: Release) -> Verification:
     """Verify a release that has not been saved, from a temporary file."""
     with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-        return _verified(release, _write_data(release, Path(folder), "csv"))
+        return _verify(release, _write(release, Path(folder), None))
 
 
 def save_release(
@@ -63,19 +65,16 @@ def save_release(
     **report_options: Any,
 ) -> Saved:
     """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise."""
-    form = _chosen_format(release, file_format)
-    _check_target(target, replace)
+    form = find_shape(release.shape)
+    _check_target(target, replace, form)
     if ledger is None and purpose is not None:
-        check_purpose(release.name, release.schema.purposes, purpose)
+        check_purpose(release.name, getattr(release.schema, "purposes", ()), purpose)
     try:
         with staged(target) as staging:
-            data = _write_data(release, staging, form)
-            checked = _verified(release, data, called=str(target / data.name))
+            data = _write(release, staging, file_format)
+            checked = _verify(release, data, called=str(target / data.name))
             checked.raise_if_broken()
-            if release.levels is not None:
-                from sfumato.anonymize.tables.policy import Policy  # noqa: PLC0415 - loaded when used
-
-                Policy.of(release).write(staging / "policy.yaml")
+            form.write_extras(release, staging)
             if report:
                 release.report(staging / "report.html", verification=checked, **report_options)
             if ledger is not None:
@@ -83,7 +82,7 @@ def save_release(
 
                 called = str((target / data.name).absolute())
                 record_release(release, data, ledger, called=called, purpose=purpose, by=by)
-            _put_in_place(staging, target, replace)
+            _put_in_place(staging, target, replace, form)
     except OSError as error:
         raise DataError(
             f"{target} cannot be written ({error.strerror}); choose a folder that may be "
@@ -92,40 +91,27 @@ def save_release(
     return Saved(target / data.name, checked)
 
 
-def _chosen_format(release: Release, wanted: str | None) -> str:
-    form = wanted or ("parquet" if release.kind == "parquet" else "csv")
-    if form not in {"csv", "parquet"}:
-        raise DataError(f"A release is written as 'csv' or 'parquet', not '{form}'.")
-    return form
-
-
-def _write_data(release: Release, folder: Path, form: str) -> Path:
+def _write(release: Release, folder: Path, file_format: str | None) -> Path:
     """Write the data and what is said about it; return the data file."""
-    path = folder / f"release.{form}"
-    if form == "csv":
-        release.rows.write_csv(path, release.delimiter)
-    else:
-        release.rows.write_parquet(path)
-    text = json.dumps(release.manifest(), indent=2, ensure_ascii=False)
+    path = release.artefact.write(folder, file_format)
+    facts = release.manifest() | {"file": path.name, "sha256": digest(path)}
+    text = json.dumps(facts, indent=2, ensure_ascii=False)
     (folder / "release.json").write_text(text + "\n", encoding="utf-8")
     return path
 
 
-def _verified(release: Release, path: Path, called: str = "the release") -> Verification:
+def _verify(release: Release, path: Path, called: str = "the release") -> Verification:
+    options = find_shape(release.shape).evidence_options(release)
     return verify(
-        path,
-        release.schema,
-        release.promise,
-        population=release.decision.problem.population_source,
-        delimiter=release.delimiter if path.suffix == ".csv" else None,
-        called=called,
+        path, release.schema, release.promise, shape=release.shape, called=called, **options
     )
 
 
-OURS = frozenset({"release.csv", "release.parquet", "release.json", "policy.yaml", "report.html"})
+SHARED_FILES = frozenset({"release.json", "report.html"})
+"""Files that a folder may hold whatever the shape of the release."""
 
 
-def _check_target(target: Path, replace: bool) -> None:
+def _check_target(target: Path, replace: bool, form: Shape) -> None:
     """Refuse a target that holds anything but an earlier release that may be replaced."""
     if not target.exists():
         return
@@ -136,19 +122,19 @@ def _check_target(target: Path, replace: bool) -> None:
         raise DataError(
             f"{target} exists and is not empty; choose another folder, or ask to replace it."
         )
-    if there - OURS:
+    if there - SHARED_FILES - {*form.files, *form.extras}:
         raise DataError(
             f"{target} holds files that are not of a release, so it is not replaced; choose "
             "another folder."
         )
 
 
-def _put_in_place(staging: Path, target: Path, replace: bool) -> None:
+def _put_in_place(staging: Path, target: Path, replace: bool, form: Shape) -> None:
     """Rename the finished folder into place; an earlier release is swapped out whole.
 
     A folder that appeared meanwhile is another run's: without `replace` that is an error.
     """
-    _check_target(target, replace)
+    _check_target(target, replace, form)
     if target.exists() and any(target.iterdir()):
         aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
         target.rename(aside / "release")
@@ -160,5 +146,5 @@ def _put_in_place(staging: Path, target: Path, replace: bool) -> None:
     try:
         staging.rename(target)
     except OSError:
-        _check_target(target, replace)
+        _check_target(target, replace, form)
         raise

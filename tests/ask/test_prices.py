@@ -10,6 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.govern.limits import Limits
 from sfumato.govern.policies import EqualShares, Fixed, Geometric
+from sfumato.govern.spending import Plan
 
 FRAME = pd.DataFrame({
     "person": [i % 500 for i in range(2000)],
@@ -200,10 +201,10 @@ def test_a_policy_that_is_amended_meanwhile_is_obeyed():
         one.ledger.amend("t", policy=Geometric())
 
         def plan(now):
-            ready = one.desk.prepared(one._posed(MEN), now, epsilon=None if used else 1)
+            ready = one.desk.prepare(one._submit(MEN), now, epsilon=None if used else 1)
             used.append(ready.strategy.cost.epsilon)
-            return None, {"cost": ready.strategy.cost, "guarantee": "as priced"}
+            return Plan(ready.strategy.cost, one.budget)
 
         used = []
-        one.desk.charged(now, plan, blocks=("main",), question="q")
+        one.spending.charge(plan, what=["q"], now=now)
         assert used == [1, Fraction(1, 2)]

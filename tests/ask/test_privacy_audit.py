@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.ask.answers.composition import composed
+from sfumato.ask.answers.composition import compose_answer
 from sfumato.ask.answers.measurement import numbers
 
 RUNS = int(os.environ.get("SFUMATO_AUDIT_RUNS", "1000"))
@@ -81,10 +81,10 @@ def asked(rows, name):
     )  # fmt: skip
     one.sql(text, epsilon=1)
     assert one.spent.epsilon <= 1.01
-    prepared = one.desk.prepared(one._posed(text), one.desk.now(), epsilon=1)
+    prepared = one.desk.prepare(one._submit(text), one.desk.now(), epsilon=1)
     # the salt differs from session to session; a guarantee holds for every one of them
     engine = Remembering(one.desk.opened.engine)
-    return lambda: composed(numbers(prepared, engine, b"the same salt 16"))["rows"]
+    return lambda: compose_answer(numbers(prepared, engine, b"the same salt 16"))["rows"]
 
 
 REALS = (0.0, -0.0, 0.5, 3.0, 4.0, -1e9, 1e300, float("inf"), float("nan"), None)

@@ -280,7 +280,7 @@ def test_the_accuracy_of_a_mean_is_reached_nearly_always():
 def test_the_accuracy_of_a_count_is_reached_in_95_of_100():
     with session(visits(400, 1), budget=sf.PureDP(10**4)) as one:
         epsilon = one.sql(COUNT, accuracy=20).guarantee.epsilon
-        prepared = one.desk.prepared(one._posed(COUNT), one.desk.now(), epsilon=epsilon)
+        prepared = one.desk.prepare(one._submit(COUNT), one.desk.now(), epsilon=epsilon)
     noise = prepared.strategy.noise(-1)
     draws = noise.draw(20_000)
     missed = float(np.mean(np.abs(draws.astype(float)) > 20))

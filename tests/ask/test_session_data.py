@@ -14,7 +14,7 @@ import pytest
 from small_tables import COUNT, session, visits
 
 import sfumato as sf
-from sfumato.ask.answers.tables import dumped, loaded
+from sfumato.ask.answers.tables import dump_answer, load_answer
 from sfumato.errors import DataError, ParameterError, SfumatoError
 
 ALL = (
@@ -144,8 +144,8 @@ def test_a_stored_answer_reads_back_as_it_was():
             "SELECT day, ok, COUNT(*) AS c, AVG(x) AS a, STDDEV(x) AS d, MEDIAN(x) AS m, "
             "COUNT(*) * 2 AS twice FROM visits GROUP BY day, ok ORDER BY c DESC", epsilon=5,
         )  # fmt: skip
-        text = dumped(answer)
-        read = loaded(text, standing=answer.standing, kind=answer.kind)
+        text = dump_answer(answer)
+        read = load_answer(text, standing=answer.standing, kind=answer.kind)
     assert read.rows == answer.rows
     assert [type(cell) for cell in read.rows[0]] == [type(cell) for cell in answer.rows[0]]
     assert read.intervals(0.9) == answer.intervals(0.9)
@@ -170,7 +170,7 @@ def test_wrong_uses_of_an_answer_are_refused():
 def test_intervals_hold_as_often_as_they_say(budget):
     """Every column of 2,000 answers, each with noise of its own, at three confidences."""
     from sfumato.ask.answers.composition import noisy_columns
-    from sfumato.ask.answers.measurement import numbers
+    from sfumato.ask.answers.measurement import measure
 
     table = pd.DataFrame({"x": np.arange(500) % 10})
     x = table.x.to_numpy(dtype=float)
@@ -179,7 +179,7 @@ def test_intervals_hold_as_often_as_they_say(budget):
     price = {"epsilon": 2, "rho": None} if budget.kind.startswith("pure") else {
         "rho": "0.5", "epsilon": None}  # fmt: skip
     with session(table, bare=True, bounds={"x": (0, 10)}, budget=budget) as one:
-        ready = one.desk.prepared(one._posed(question), one.desk.now(), **price)
+        ready = one.desk.prepare(one._submit(question), one.desk.now(), **price)
         engine = one.desk.opened.engine_of(("main",))
         cached = {}
 
@@ -191,7 +191,7 @@ def test_intervals_hold_as_often_as_they_say(budget):
                     cached[request] = engine.aggregate(request)
                 return cached[request]
 
-        runs = [noisy_columns(numbers(ready, Once(), one.desk.opened.salt)) for _ in range(2000)]
+        runs = [noisy_columns(measure(ready, Once(), one.desk.opened.salt)) for _ in range(2000)]
     for confidence in (0.5, 0.9, 0.99):
         for name, value in truth.items():
             inside = 0

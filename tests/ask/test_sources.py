@@ -12,8 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.ask.session.sources import source_of
-from sfumato.errors import DataError
-from sfumato.govern.places import default_place
+from sfumato.errors import DataError, GovernanceError, ParameterError
 
 COUNT = "SELECT COUNT(*) FROM data"
 
@@ -87,10 +86,11 @@ def test_a_table_of_postgres_has_one_budget_for_all_sessions(postgres_url, tmp_p
     with psycopg.connect(postgres_url) as connection:
         connection.execute("CREATE TABLE kept AS SELECT i FROM generate_series(1, 9) AS i")
     source = f"{postgres_url}?table=kept"
-    with sf.Session(source, unit="row", budget=sf.PureDP(1)) as first:
+    with pytest.raises(ParameterError, match="one that they share"):
+        sf.Session(source, unit="row", budget=sf.PureDP(1))
+    with sf.Session(source, unit="row", budget=sf.PureDP(1), ledger=postgres_url) as first:
         first.sql("SELECT COUNT(*) FROM kept", epsilon=1)
-        assert first.ledger.place == default_place(source)
-        assert first.ledger.place.startswith(f"{tmp_path}/sfumato/kept-")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "of another user"))
     with sf.Session(source) as second:
         assert second.remaining == sf.PureDP(0)
         with pytest.raises(sf.BudgetExceeded):
@@ -105,5 +105,39 @@ def test_a_table_of_spark_outlives_the_process_and_a_frame_does_not(monkeypatch)
     monkeypatch.setitem(sys.modules, "pyspark", types.ModuleType("pyspark"))
     assert source_of(DataFrame(), name="t").outlives
     assert not source_of({"x": [1]}, name="t").outlives
+    monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
+    with pytest.raises(ParameterError, match="a table of Spark"):
+        sf.Session(DataFrame(), name="t", unit="row", budget=sf.PureDP(1))
     with sf.Session({"x": [1]}, name="t", unit="row", budget=sf.PureDP(1)) as one:
         assert one.ledger.place == "memory"
+
+
+def test_a_link_to_a_spent_file_is_spent(tmp_path, monkeypatch):
+    monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
+    data, more = tmp_path / "data.csv", {"unit": "row", "budget": sf.PureDP(1)}
+    data.write_text("x\n" + "1\n" * 50)
+    with sf.Session(data, **more) as one:
+        one.sql(COUNT, epsilon=1)
+    folder = tmp_path / "links"
+    folder.mkdir()
+    same, other, hard = folder / "data.csv", folder / "fresh.csv", folder / "hard.csv"
+    same.symlink_to(data)
+    other.symlink_to(data)
+    hard.hardlink_to(data)
+    with sf.Session(same, **more) as one:
+        assert one.remaining == sf.PureDP(0)
+    with pytest.raises(GovernanceError, match="those of the dataset 'data'"):
+        sf.Session(other, **more)
+    with pytest.raises(ParameterError, match="several names"):
+        sf.Session(hard, **more)
+    with sf.Session(other, name="data", **more) as one:
+        assert one.remaining == sf.PureDP(0)
+
+
+def test_a_copy_under_another_name_has_no_second_budget_in_one_ledger(tmp_path):
+    ledger = sf.Ledger(None)
+    rows, more = {"x": [1, 2, 3]}, {"unit": "row", "ledger": ledger}
+    sf.Session(rows, name="one", budget=sf.PureDP(1), **more)
+    with pytest.raises(GovernanceError, match="those of the dataset 'one'"):
+        sf.Session({"x": [3, 1, 2]}, name="two", budget=sf.PureDP(1), **more)
+    sf.Session({"x": [1, 2, 4]}, name="three", budget=sf.PureDP(1), **more)

@@ -8,10 +8,12 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli import run
+from sfumato.dp.accounting.costs import Cost
 from sfumato.errors import GovernanceError
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.ledger.registrations import Registration
 from sfumato.govern.ledger.tentative import TentativeLedger
+from sfumato.govern.spending import Plan
 
 COUNT = "SELECT COUNT(*) FROM d"
 LEDGER = Path("d.csv.ledger.sqlite")
@@ -100,8 +102,11 @@ def test_a_folder_that_cannot_be_written_is_no_reason_for_a_budget_per_user(say,
 def test_nothing_is_answered_from_memory():
     ledger = TentativeLedger("new.sqlite")
     with sf.Session("d.csv", unit="row", budget=sf.PureDP(1), ledger=ledger) as session:
+        charge = session.spending.charge(
+            lambda now: Plan(Cost(1), sf.PureDP(1)), what=["to memory"]
+        )
         with pytest.raises(GovernanceError, match="before the dataset is registered"):
-            session.sql(COUNT, epsilon=1)
+            ledger.settle(charge.receipt, "1")
         assert not Path("new.sqlite").exists()
         ledger.keep()
         session.sql(COUNT, epsilon=1)

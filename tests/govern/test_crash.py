@@ -17,7 +17,8 @@ import pytest
 from sfumato import PureDP
 from sfumato.dp.accounting.costs import Cost
 from sfumato.errors import BudgetExceeded
-from sfumato.govern import Ledger, Limits, Registration, faults
+from sfumato.govern import Ledger, Limits, Registration
+from sfumato.govern.ledger import faults
 
 STEPS = ("begun", "checked", "appended", "counted", "committed")
 
@@ -130,7 +131,9 @@ def test_what_was_granted_before_a_kill_at_any_time_is_there(place, charge, in_c
 
 
 def test_the_environment_arms_a_point_and_nothing_else_does(tmp_path):
-    code = "from sfumato.govern import faults; faults.reached('charge-begun'); print('alive')"
+    code = (
+        "from sfumato.govern.ledger import faults; faults.reached('charge-begun'); print('alive')"
+    )
     for value, ended in (("charge-begun", -signal.SIGKILL), ("settle-begun", 0)):
         done = subprocess.run(
             [sys.executable, "-c", code],

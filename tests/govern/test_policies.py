@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 
 from sfumato import GDP, ZCDP, ApproxDP, PureDP, dp
+from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
 from sfumato.govern import EqualShares, Fixed, Free, Geometric, Limits, Registration, places
-from sfumato.govern.ledger.guarantee_json import guarantee_from_json, guarantee_to_json
+from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.policies import policy_from_json
 
 BUDGETS = [PureDP(1.2), ApproxDP(1.2, 1e-6), ZCDP(1.2)]
@@ -91,22 +92,59 @@ def test_limits_that_cannot_be_kept_are_refused():
         Registration("x", Limits(PureDP(1)), rules={"a": float("nan")})
 
 
-def test_tables_of_one_name_in_two_databases_have_ledgers_of_their_own(tmp_path, monkeypatch):
+def test_a_table_that_several_reach_has_the_ledger_of_its_database_or_none(
+    fresh_postgres_url, tmp_path, monkeypatch
+):
     monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    one = places.default_place("postgresql://ann:secret@Host/clinic?table=visits")
-    assert one.startswith(f"{tmp_path}/sfumato/visits-")
+    table = f"{fresh_postgres_url}?table=public.visits&application_name=x"
+    with pytest.raises(ParameterError, match="one that they share") as told:
+        places.default_place(table)
+    assert "sfumato" not in str(told.value.__context__)  # no message of the database
+    Ledger(fresh_postgres_url).close()
+    found = places.default_place(table)
+    assert "table=" not in found
+    with Ledger(found, create=False) as ledger:
+        assert ledger.count() == 0
+    before = tmp_path / "sfumato" / f"{places._key_of(table)}{places.SUFFIX}"
+    before.parent.mkdir()
+    before.touch()
+    with pytest.raises(ParameterError, match="for you alone"):
+        places.default_place(table)
+    with pytest.raises(ParameterError, match="a table of Spark"):
+        places.default_place(None, shared=True)
+    monkeypatch.setenv("SFUMATO_LEDGER", "postgresql://host/ledger")
+    assert places.default_place(None, shared=True) == "postgresql://host/ledger"
+
+
+def test_addresses_of_one_table_are_one():
+    one = places._key_of("postgresql://ann:secret@Host/clinic?table=visits")
     assert "secret" not in one
     same = ("postgres://bob@host:5432/clinic?table=public.visits",
             "postgresql:///clinic?host=host&table=visits&application_name=x")  # fmt: skip
-    assert {places.default_place(address) for address in same} == {one}
+    assert {places._key_of(address) for address in same} == {one}
     others = {
-        places.default_place(f"postgresql://{address}")
+        places._key_of(f"postgresql://{address}")
         for address in ("host/other?table=visits", "host:5433/clinic?table=visits",
                         "else/clinic?table=visits", "host/clinic?table=old.visits",
                         "host/clinic?table=patients")
     }  # fmt: skip
     assert len(others | {one}) == 6
+
+
+def test_links_lead_to_the_ledger_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
+    data, link = tmp_path / "people.csv", tmp_path / "elsewhere" / "others.csv"
+    link.parent.mkdir()
+    data.write_text("x\n1\n")
+    link.symlink_to(data)
+    assert places.default_place(link) == places.default_place(data)
+    hard = link.with_name("hard.csv")
+    hard.hardlink_to(data)
+    with pytest.raises(ParameterError, match="several names"):
+        places.default_place(hard)
+    Ledger(f"{data}{places.SUFFIX}").close()
+    assert places.default_place(data) == f"{data}{places.SUFFIX}"  # which has its ledger
 
 
 def test_where_a_ledger_is_kept(tmp_path, monkeypatch):

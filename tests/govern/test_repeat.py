@@ -10,7 +10,8 @@ import pytest
 import sfumato as sf
 from sfumato.dp.accounting.costs import Cost
 from sfumato.errors import GovernanceError, ParameterError
-from sfumato.govern import Ledger, faults
+from sfumato.govern import Ledger
+from sfumato.govern.ledger import faults
 
 SAME = ("patients", "ann", "f" * 64, "SELECT COUNT(*)")
 KINDS = ["registered", "charged", "answered", "repeated"]

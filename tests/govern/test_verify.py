@@ -10,7 +10,8 @@ from sqlalchemy import create_engine, text
 
 from sfumato import PureDP
 from sfumato.dp.accounting.costs import Cost, Spent
-from sfumato.govern import Ledger, Limits, Registration, chain
+from sfumato.govern import Ledger, Limits, Registration
+from sfumato.govern.ledger import chain
 from sfumato.govern.ledger.charges import spent_text
 
 COUNT = 9

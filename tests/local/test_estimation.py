@@ -11,8 +11,9 @@ from scipy.stats import binom
 
 import sfumato as sf
 from sfumato.errors import ParameterError
-from sfumato.local import consistency, hadamard, hashing
+from sfumato.local import consistency
 from sfumato.local.binomial import tail_limit
+from sfumato.local.protocols import hadamard, hashing
 from sfumato.local.reports import Aggregate
 
 Z = 5.0

@@ -15,7 +15,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.dp.rounding import stated
-from sfumato.local import coins, hashing
+from sfumato.local.protocols import coins, hashing
 
 EPSILONS = ["0.01", "0.5", "1", "3.3", "12"]
 SEEDS = [

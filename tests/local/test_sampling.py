@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.local import bit_kernels, bits, coins, hashing
+from sfumato.local.protocols import bit_kernels, bits, coins, hashing
 from sfumato.testing.blackbox import epsilon_lower_bound
 from sfumato.testing.mechanisms import chi_square
 

@@ -14,9 +14,9 @@ from sfumato.ask.answers.answer import Answer, NoisyColumn
 from sfumato.ask.binned.bin_labels import real_labels, whole_labels
 from sfumato.ask.price.measures import Recipe
 from sfumato.ask.price.noise import Noise
-from sfumato.ask.price.standing import Standing
 from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.errors import ParameterError
+from sfumato.govern.standing import Standing
 from sfumato.report.answers.marks import figure, fitted, plain, text_width, wrapped
 from sfumato.report.answers.picture import MOST_BARS, heat_map, notebook, picture
 

@@ -13,16 +13,16 @@ import sfumato as sf
 from sfumato.anonymize.run import anonymize
 from sfumato.anonymize.tables.apply.cells import released_cells
 from sfumato.audit.risk import reidentification_risk
-from sfumato.report.attribute_changes import (
+from sfumato.promise import in_words
+from sfumato.report.tables.attribute_changes import (
     MOST_BARS,
     attribute_changes,
     distribution,
     estimated_leaves,
     has_order,
 )
-from sfumato.report.class_sizes import original_sizes, size_bins
-from sfumato.report.promise_words import name_of, promise_in_words
-from sfumato.report.risk_change import risk_rows
+from sfumato.report.tables.class_sizes import original_sizes, size_bins
+from sfumato.report.tables.risk_change import risk_rows
 
 sizes_of_classes = st.lists(st.integers(1, 30_000), min_size=1, max_size=60)
 
@@ -164,7 +164,7 @@ def test_each_promise_has_a_sentence_of_its_own():
         & sf.TCloseness(0.2, "illness") & sf.BetaLikeness(1.5, "illness")
         & sf.DeltaDisclosure(0.7, "illness") & sf.KMap(4) & sf.DeltaPresence(0.1, 0.8)
     )  # fmt: skip
-    sentences = promise_in_words(promise, ["age", "zip", "sex"])
+    sentences = in_words(promise, ["age", "zip", "sex"])
     assert len(set(sentences)) == len(promise.parts)
     assert sentences[0] == (
         "Every released record looks like at least 4 others on age, zip and sex."
@@ -186,6 +186,6 @@ def test_an_own_definition_is_described_by_its_docstring():
         def judge(self, classes):
             return classes.sizes % 2 == 0
 
-    assert promise_in_words(Even(), []) == ("Every class has an even number of records.",)
-    assert name_of(Even()) == "Even"
-    assert name_of(sf.KAnonymity(2) & sf.KMap(3)) == "2-anonymity and 3-map"
+    assert in_words(Even(), []) == ("Every class has an even number of records.",)
+    assert str(Even()) == "Even"
+    assert str(sf.KAnonymity(2) & sf.KMap(3)) == "2-anonymity and 3-map"

@@ -15,9 +15,9 @@ import sfumato as sf
 from sfumato.anonymize.run import anonymize
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.recoding import FullDomain, Local, SearchRecord
-from sfumato.report.lattice_view import lattice_view
-from sfumato.report.local_reasons import LocalClasses, class_examples, local_reasons
-from sfumato.report.reasons import node_loss, steps_down
+from sfumato.report.tables.lattice_view import lattice_view
+from sfumato.report.tables.local_reasons import LocalClasses, class_examples, local_reasons
+from sfumato.report.tables.reasons import node_loss, steps_down
 
 TREES = {
     "city": [("Pisa", "north", "*"), ("Pavia", "north", "*"), ("Bari", "south", "*"),

@@ -176,7 +176,10 @@ def test_a_serious_finding_spoils_a_kept_promise(by_classes, tmp_path):
 
 
 def test_operations_that_hurt_the_truth_are_named(by_levels, verifications):
-    mixed = replace(by_levels, untruthful=("swapping of zip", "noise on age"))
+    mixed = replace(
+        by_levels,
+        provenance=replace(by_levels.provenance, untruthful=("swapping of zip", "noise on age")),
+    )
     text = Reader(render(mixed, verification=verifications[by_levels])).text
     assert "Not truthful." in text
     assert "swapping of zip, noise on age" in text

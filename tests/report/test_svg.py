@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from sfumato.report.figures import count, decimal, figure, label, percent, some, span
+from sfumato.data.wording import some
+from sfumato.report.figures import count, decimal, figure, label, percent, span
 from sfumato.report.svg import Dot, Point, Series, bar, curve, histogram, lattice
 
 BAD = '<script>alert("x")</script>&'

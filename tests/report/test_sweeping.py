@@ -8,7 +8,7 @@ import sfumato as sf
 from sfumato.anonymize.run import anonymize
 from sfumato.anonymize.tables.sweep import SweepPoint, sweep, sweep_release, with_k
 from sfumato.errors import ParameterError
-from sfumato.report.trade_off import trade_off
+from sfumato.report.tables.trade_off import trade_off
 
 KS = (2, 5, 12)
 

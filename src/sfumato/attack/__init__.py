@@ -12,10 +12,14 @@ from __future__ import annotations
 from sfumato.lazy import lazy_names
 
 _HOME = {
+    "Attack": "attack",
     "Condition": "queries.differencing",
     "Finding": "finding",
+    "Knowledge": "attack",
     "Linkage": "releases.linkage",
+    "NamedAttack": "attack",
     "Outcome": "finding",
+    "Precheck": "prechecks",
     "Reconstruction": "queries.reconstruction",
     "attribute_from_answers": "queries.answers",
     "attribute_inference": "releases.attribute_inference",
@@ -28,6 +32,7 @@ _HOME = {
     "membership": "releases.membership",
     "membership_from_answers": "queries.answers",
     "minimality": "releases.minimality",
+    "precheck": "prechecks",
     "probabilistic_inference": "releases.probabilistic_inference",
     "reconstruct": "queries.reconstruction",
     "reconstruction": "queries.reconstruction",

@@ -9,9 +9,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.options.session import Format
 from sfumato.cli.terminal import note, out, show_table
 from sfumato.cli.wording import in_options
+from sfumato.requests.session import Format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,23 +19,18 @@ if TYPE_CHECKING:
 
     from sfumato.ask.answers.answer import Answer, Estimate
     from sfumato.dp.guarantees import Guarantee
+    from sfumato.requests.session import Delivery
 
 CONFIDENCE = 0.95
 _SHOWN = 200
 
 
-def deliver(
-    answer: Answer,
-    *,
-    asked: Mapping[str, Any],
-    form: Format,
-    output: Path | None = None,
-    picture: Path | None = None,
-) -> None:
+def deliver(answer: Answer, asked: Mapping[str, Any], delivery: Delivery) -> None:
     """Show an answer, or write it to a file, and draw it where wanted.
 
     ``asked`` says who asked what of which dataset, for the form that is read by programs.
     """
+    form, output, picture = delivery.format, delivery.output, delivery.picture
     if picture is not None:
         _write(picture, _picture(answer, picture))
     text = _csv(answer) if form is Format.csv else None
@@ -174,7 +169,7 @@ def _json(answer: Answer, asked: Mapping[str, Any]) -> str:
     numbers = {"epsilon": cost.epsilon, "mu": cost.mu, "rho": cost.rho, "delta": cost.delta}
     whole = {
         **asked,
-        "question": asked.get("question") or in_words(answer.question)[0].question,
+        "question": asked.get("question") or in_words(answer.question, [answer.tree])[0].question,
         "columns": answer.columns,
         "rows": answer.rows,
         "intervals": _intervals(answer),

@@ -2,54 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from sfumato.cli.options.common import DelimiterOption, EncodingOption
-from sfumato.cli.options.owner import (
-    BudgetDeltaOption,
-    BudgetOption,
-    BudgetRhoOption,
-    LimitAnalystOption,
-    LimitPurposeOption,
-    OwnerWords,
-    PolicyOption,
-)
-from sfumato.cli.options.session import (
-    AccuracyOption,
-    AnalystOption,
-    BlockOption,
-    BlocksOption,
-    BoundsOption,
-    DataArgument,
-    DeltaOption,
-    EpsilonOption,
-    EstimateOption,
-    ForceOption,
-    Format,
-    FormatOption,
-    GroupsOption,
-    LedgerOption,
-    Opening,
-    OutputOption,
-    PictureOption,
-    PrivateOption,
-    PublicOption,
-    PurposeOption,
-    RhoOption,
-    RowsOption,
-    RowsPerGroupOption,
-    SchemaOption,
-    UnitOption,
-    blocks_of,
-    bounds_of,
-    check_files,
-    price_of,
-    who_asks,
-)
-from sfumato.cli.options.texts import pairs_of
+from sfumato.cli.options.bridge import takes_request
+from sfumato.cli.options.session import block_names, check_files, open_session, who_asks
 from sfumato.cli.terminal import note
+from sfumato.requests.ask import AskCommand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,48 +15,8 @@ if TYPE_CHECKING:
     from sfumato.ask.session.session import Session
 
 
-def ask(
-    data: DataArgument,
-    question: Annotated[str, typer.Argument(metavar="SQL", help="The question, one SELECT.")],
-    schema: SchemaOption = None,
-    epsilon: EpsilonOption = None,
-    delta: DeltaOption = None,
-    rho: RhoOption = None,
-    accuracy: AccuracyOption = None,
-    estimate: EstimateOption = False,
-    bounds: BoundsOption = None,
-    keys: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keys",
-            metavar="COLUMN=A,B,C",
-            help="Public values of a GROUP BY, so that all are answered; may be repeated.",
-        ),
-    ] = None,
-    public: PublicOption = None,
-    private: PrivateOption = None,
-    unit: UnitOption = None,
-    rows: RowsOption = None,
-    groups: GroupsOption = None,
-    rows_per_group: RowsPerGroupOption = None,
-    budget: BudgetOption = None,
-    budget_delta: BudgetDeltaOption = None,
-    budget_rho: BudgetRhoOption = None,
-    limit_analyst: LimitAnalystOption = None,
-    limit_purpose: LimitPurposeOption = None,
-    policy: PolicyOption = None,
-    block: BlockOption = None,
-    blocks: BlocksOption = None,
-    analyst: AnalystOption = None,
-    purpose: PurposeOption = None,
-    ledger: LedgerOption = None,
-    delimiter: DelimiterOption = None,
-    encoding: EncodingOption = None,
-    format: FormatOption = Format.table,  # noqa: A002 - the word for it
-    output: OutputOption = None,
-    picture: PictureOption = None,
-    force: ForceOption = False,
-) -> None:
+@takes_request
+def ask(request: AskCommand) -> None:
     """Answer a question with noise that hides every person, and charge the dataset's budget.
 
     Example: sfumato ask patients.csv -s patients.yaml "SELECT COUNT(*) FROM patients" -e 0.1
@@ -123,40 +41,31 @@ def ask(
     question or an option is at fault.
     """
     from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.first_question import register_for  # noqa: PLC0415 - the same
     from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
     from sfumato.errors import Refused  # noqa: PLC0415 - the same
 
-    check_files(force=force, output=output, picture=picture)
-    limits = bounds_of(bounds)
-    values = pairs_of("--keys", keys, "COLUMN=A,B,C, as in --keys sex=female,male")
-    chosen = blocks_of(blocks)
-    owner = OwnerWords(budget, budget_delta, budget_rho, limit_analyst, limit_purpose, policy)
-    opening = Opening(
-        data, schema, owner, unit, rows, groups, rows_per_group, analyst, purpose, ledger,
-        public, private, block, delimiter, encoding,
-    )  # fmt: skip
-    price = price_of(epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
+    check_files(request.delivery)
+    asked = request.asked
+    price = asked.price.given()
     try:
-        with Waiting("asking"), opening.session() as session:
+        with Waiting("asking"), open_session(request.data, request.opening) as session:
             asking = who_asks(session)
             facts: dict[str, Any] = {
-                "bounds": limits, "keys": _values(session, values), "blocks": chosen,
+                "bounds": asked.bounds, "keys": _values(session, asked.keys),
+                "blocks": block_names(asked.blocks),
             }  # fmt: skip
-            if estimate:
-                found = session.estimate(question, **price, **facts)
+            if asked.estimate:
+                found = session.estimate(asked.question, **price, **facts)
             else:
-                register_for(session, question, price, facts)
-                answer = session.sql(question, **price, **facts)
+                answer = session.sql(asked.question, **price, **facts)
     except Refused as refused:
         if refused.nearest:
             note(f"this can be answered: {refused.nearest}")
         raise
-    if estimate:
+    if asked.estimate:
         show_estimate(found)
     else:
-        asked = {**asking, "question": question}
-        deliver(answer, asked=asked, form=format, output=output, picture=picture)
+        deliver(answer, {**asking, "question": asked.question}, request.delivery)
 
 
 def kinds_of(session: Session) -> dict[str, str]:
@@ -165,12 +74,14 @@ def kinds_of(session: Session) -> dict[str, str]:
     return {column.name.lower(): column.kind for table in tables for column in table.columns}
 
 
-def _values(session: Session, given: Mapping[str, str]) -> dict[str, list[Any]]:
+def _values(session: Session, given: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """Read the values of keys as what their columns hold."""
     kinds = kinds_of(session)
     return {
-        name: typed([one.strip() for one in texts.split(",")], kinds.get(name.lower()))
-        for name, texts in given.items()
+        name: typed(values, kinds.get(name.lower()))
+        if all(isinstance(value, str) for value in values)
+        else list(values)
+        for name, values in given.items()
     }
 
 

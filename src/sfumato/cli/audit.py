@@ -2,73 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.cli.options.common import QuietOption
+from sfumato.cli.options.bridge import takes_request
+from sfumato.cli.options.objects import import_object
 from sfumato.cli.terminal import SearchProgress, note, out, show_table
-from sfumato.errors import ParameterError
+from sfumato.requests.audit import AuditCommand
 
 if TYPE_CHECKING:
     from sfumato.audit.claims.verdict import Verdict
+    from sfumato.dp.guarantees import Guarantee
 
 
-def audit(
-    function: Annotated[str, typer.Argument(help="The function, as module:name.")],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="ε of the claim.")],
-    delta: Annotated[str | None, typer.Option("--delta", help="δ of the claim.")] = None,
-    neighbours: Annotated[
-        str,
-        typer.Option(
-            "--neighbours", help="unbounded (one record more or less) or bounded (replaced)."
-        ),
-    ] = "unbounded",
-    records: Annotated[
-        str | None,
-        typer.Option(
-            "--records", metavar="JSON", help="Records to make data sets of, as a JSON list."
-        ),
-    ] = None,
-    answers: Annotated[
-        int | None,
-        typer.Option("--answers", help="The function takes so many query answers, no records."),
-    ] = None,
-    batched: Annotated[
-        bool, typer.Option("--batched", help="The function takes (dataset, n) and gives n outputs.")
-    ] = False,
-    arithmetic: Annotated[
-        str | None,
-        typer.Option(
-            "--arithmetic",
-            help="float: rounding errors of outputs count; real: they are ignored; if absent, they "
-            "count with --batched, and are only reported without.",
-        ),
-    ] = None,
-    timing: Annotated[
-        bool, typer.Option("--timing", help="Let events depend on how long a call takes.")
-    ] = False,
-    samples: Annotated[
-        int | None, typer.Option("--samples", help="Measuring runs on each data set.")
-    ] = None,
-    seconds: Annotated[float, typer.Option("--seconds", help="Time limit.")] = 120.0,
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Confidence of the verdict.")
-    ] = 0.99,
-    processes: Annotated[
-        int | None,
-        typer.Option("--processes", help="Processes to run in; chosen by speed if absent."),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", help="The same seed makes the same choices; Python's and numpy's too."
-        ),
-    ] = None,
-    quiet: QuietOption = False,
-) -> None:
+@takes_request
+def audit(request: AuditCommand) -> None:
     """Look for a proof that a function is less private than it claims; exit code 1 if found.
 
     Example: sfumato audit my_statistics:noisy_count --epsilon 1
@@ -77,48 +27,40 @@ def audit(
     are searched for whose probabilities the claim forbids, and measured on fresh runs.
     """
     from sfumato.audit.claims.check import check  # noqa: PLC0415 - heavy
-    from sfumato.cli.options.promises import imported  # noqa: PLC0415 - the same
-    from sfumato.dp.guarantees import ApproxDP, PureDP  # noqa: PLC0415 - the same
-    from sfumato.dp.neighbours import Neighbours  # noqa: PLC0415 - the same
 
-    relation = Neighbours.of(neighbours)
-    claim = (
-        PureDP(epsilon, neighbours=relation)  # type: ignore[arg-type]  # decimals as typed
-        if delta is None
-        else ApproxDP(epsilon, delta, neighbours=relation)  # type: ignore[arg-type]  # the same
-    )
-    with SearchProgress("checking", enabled=not quiet) as progress:
+    arithmetic: Any = request.arithmetic  # checked there
+    with SearchProgress("checking", enabled=not request.quiet) as progress:
         verdict = check(
-            imported("sfumato audit", function),
-            claim,
-            records=_records(records),
-            inputs="records" if answers is None else "answers",
-            size=answers or 10,
-            batched=batched or None,
-            samples=samples,
-            seconds=seconds,
-            confidence=confidence,
-            arithmetic=arithmetic,  # type: ignore[arg-type]  # checked there
-            timing=timing,
-            processes=processes,
-            seed=seed,
+            import_object("sfumato audit", request.function),
+            _claim(request),
+            records=request.records,
+            inputs="records" if request.answers is None else "answers",
+            size=request.answers or 10,
+            batched=request.batched or None,
+            samples=request.samples,
+            seconds=request.seconds,
+            confidence=request.confidence,
+            arithmetic=arithmetic,
+            timing=request.timing,
+            processes=request.processes,
+            seed=request.seed,
             progress=lambda share, words: progress(share, math.inf, words),
         )
-    if not quiet:
-        _show(function, verdict)
+    if not request.quiet:
+        _show(request.function, verdict)
     raise typer.Exit(1 if verdict.refuted else 0)
 
 
-def _records(text: str | None) -> list[Any] | None:
-    if text is None:
-        return None
-    try:
-        records = json.loads(text)
-    except json.JSONDecodeError:
-        records = None
-    if not isinstance(records, list):
-        raise ParameterError("--records wants a JSON list, as in --records '[0, 1, 5]'.")
-    return records
+def _claim(request: AuditCommand) -> Guarantee:
+    from sfumato.dp.guarantees import ApproxDP, PureDP  # noqa: PLC0415 - heavy
+    from sfumato.dp.neighbours import Neighbours  # noqa: PLC0415 - the same
+
+    relation = Neighbours.of(request.neighbours)
+    epsilon: Any = request.epsilon  # decimals as typed
+    delta: Any = request.delta
+    if delta is None:
+        return PureDP(epsilon, neighbours=relation)
+    return ApproxDP(epsilon, delta, neighbours=relation)
 
 
 def _show(function: str, verdict: Verdict) -> None:

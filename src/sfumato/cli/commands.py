@@ -34,6 +34,9 @@ COMMANDS = (
 )
 """In the order of the help; each is a function, or a group `app`, in the module of its name."""
 
+SHAPED = ("anonymize", "verify", "attack")
+"""Commands that data of any shape have, with options of that shape."""
+
 
 def application(arguments: Sequence[str] = ()) -> typer.Typer:
     """Return the application for a command line: with its command alone if it begins with one."""
@@ -49,13 +52,27 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_root)
     first = arguments[0] if arguments else ""
+    shape = _shape_in(arguments)
     for name in (first,) if first in COMMANDS else COMMANDS:
         module = import_module(f"sfumato.cli.{name}")
         if hasattr(module, "app"):
             app.add_typer(module.app)
+        elif shape is not None and name in SHAPED:
+            app.command(name)(import_module("sfumato.cli.shaped").for_shape(name, shape))
         else:
             app.command()(getattr(module, name))
     return app
+
+
+def _shape_in(arguments: Sequence[str]) -> str | None:
+    """Return the shape that a command line names; None for a table, whose options are the usual."""
+    named = [*arguments, ""]
+    for place, word in enumerate(arguments):
+        flag, mark, value = word.partition("=")
+        if flag == "--shape":
+            chosen = value if mark else named[place + 1]
+            return None if chosen in {"", "table"} else chosen
+    return None
 
 
 def _version(wanted: bool) -> None:

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.terminal import note, out, show_table
+from sfumato.requests.audit import ExplainCommand
 
-_NOISE_HELP = "laplace (real numbers), geometric (whole numbers) or gaussian (with --delta)."
 
-
-def explain(
-    noise: Annotated[str, typer.Argument(help=_NOISE_HELP)],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="ε, the privacy loss allowed.")],
-    sensitivity: Annotated[
-        str, typer.Option("--sensitivity", help="How far one unit moves the answer.")
-    ] = "1",
-    delta: Annotated[str | None, typer.Option("--delta", help="δ, for gaussian noise.")] = None,
-    neighbours: Annotated[
-        str,
-        typer.Option(
-            "--neighbours", help="unbounded (one unit more or less) or bounded (replaced)."
-        ),
-    ] = "unbounded",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The page; explain-NOISE.html if absent.")
-    ] = None,
-) -> None:
+@takes_request
+def explain(request: ExplainCommand) -> None:
     """Explain a mechanism: its promise in plain words, its error, and two pictures.
 
     Example: sfumato explain laplace --epsilon 1 --sensitivity 1
@@ -39,7 +21,11 @@ def explain(
     from sfumato.report.explain import page  # noqa: PLC0415 - the same
 
     found = study(
-        noise, epsilon=epsilon, sensitivity=sensitivity, delta=delta, neighbours=neighbours
+        request.noise,
+        epsilon=request.epsilon,
+        sensitivity=request.sensitivity,
+        delta=request.delta,
+        neighbours=request.neighbours,
     )
     out.print(str(found.guarantee), style="bold", markup=False)
     for sentence in found.promise:
@@ -48,6 +34,6 @@ def explain(
     for sentence in found.limits:
         out.print(f"  • {sentence}", markup=False)
     show_table("Error", ("what", "value"), found.error)
-    target = output or Path(f"explain-{noise}.html")
+    target = request.output or Path(f"explain-{request.noise}.html")
     target.write_text(page(found), encoding="utf-8")
     note(f"wrote {target}")

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from sfumato.cli.ledger_entries import plain, show_entries, show_entry
-from sfumato.cli.options.common import QuietOption
-from sfumato.cli.options.owner import (
-    NONE,
-    LimitAnalystOption,
-    LimitPurposeOption,
-    OwnerWords,
-    PolicyOption,
-)
+from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.terminal import note, out, show_table
 from sfumato.errors import ParameterError
+from sfumato.requests.ledger import (
+    AmendCommand,
+    ExportCommand,
+    Format,
+    NewRules,
+    Place,
+    ShowCommand,
+    VerifyLedgerCommand,
+)
+from sfumato.requests.owner import NONE
 
 if TYPE_CHECKING:
     from sfumato.govern.ledger.ledger import Ledger
@@ -33,43 +34,10 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-LedgerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        "-L",
-        metavar="PLACE",
-        help="File of the ledger, or postgresql://…; else $SFUMATO_LEDGER, or that of --data.",
-    ),
-]
-DataOption = Annotated[
-    str | None,
-    typer.Option("--data", "-d", help="Data whose ledger is meant, as DATA of `sfumato ask`."),
-]
-DatasetOption = Annotated[
-    str | None, typer.Option("--dataset", help="Only entries of this dataset.")
-]
-
-
-class Format(StrEnum):
-    """What an export is written as."""
-
-    json = "json"
-    csv = "csv"
-
 
 @app.command()
-def show(
-    number: Annotated[
-        int | None, typer.Argument(metavar="[NUMBER]", help="One entry, told whole.")
-    ] = None,
-    ledger: LedgerOption = None,
-    data: DataOption = None,
-    dataset: DatasetOption = None,
-    last: Annotated[
-        int, typer.Option("--last", "-n", min=0, help="How many entries; 0 for all.")
-    ] = 20,
-) -> None:
+@takes_request
+def show(request: ShowCommand) -> None:
     """Show the latest entries, what was spent and what is left; never an answer.
 
     Example: sfumato ledger show --data patients.csv
@@ -80,49 +48,23 @@ def show(
     The last line is the head: note it elsewhere, and `sfumato ledger verify --head` will find
     out if entries are ever cut off or replaced.
     """
-    with _opened(ledger, data) as opened:
-        if number is not None:
-            show_entry(opened, number)
+    with _opened(request.place) as opened:
+        if request.number is not None:
+            show_entry(opened, request.number)
             return
-        entries = opened.entries(dataset, last=last or None)
-        count, head = opened.count(dataset), opened.head()
+        entries = opened.entries(request.dataset, last=request.last or None)
+        count, head = opened.count(request.dataset), opened.head()
         shown = f", the last {len(entries):,}" if len(entries) < count else ""
         title = f"{opened.place}: {count:,} {'entry' if count == 1 else 'entries'}{shown}"
         out.print(title, markup=False, style="bold", soft_wrap=True)
         show_entries(opened, entries)
-        _show_accounts(opened.accounts(dataset))
+        _show_accounts(opened.accounts(request.dataset))
         out.print(f"head: {head.hash}", markup=False, soft_wrap=True)
 
 
 @app.command()
-def amend(
-    dataset: Annotated[str, typer.Argument(help="Name of the dataset, as the ledger shows it.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why; the ledger keeps it.")],
-    ledger: LedgerOption = None,
-    data: DataOption = None,
-    budget: Annotated[str | None, typer.Option("--budget", help="Total ε from now on.")] = None,
-    budget_delta: Annotated[
-        str | None, typer.Option("--budget-delta", help="Total δ from now on; 0 for a pure budget.")
-    ] = None,
-    budget_rho: Annotated[
-        str | None, typer.Option("--budget-rho", help="Total ρ from now on, instead.")
-    ] = None,
-    limit_analyst: LimitAnalystOption = None,
-    limit_purpose: LimitPurposeOption = None,
-    purposes: Annotated[
-        str | None,
-        typer.Option(
-            "--purposes",
-            metavar="A,B",
-            help="All purposes the data may serve; none for no purpose.",
-        ),
-    ] = None,
-    policy: PolicyOption = None,
-    public: Annotated[
-        list[str] | None,
-        typer.Option("--public", metavar="NAME", help="Public table that is new or has changed."),
-    ] = None,
-) -> None:
+@takes_request
+def amend(request: AmendCommand) -> None:
     """Change what an owner may change: limits, purposes, policy, public tables.
 
     Example: sfumato ledger amend patients --data patients.csv --limit-analyst 0.5
@@ -135,13 +77,13 @@ def amend(
     and keys never change, because what was answered rests on them; nor is anything spent given
     back. The amendment is an entry of the ledger.
     """
-    owner = OwnerWords(budget, budget_delta, budget_rho, limit_analyst, limit_purpose, policy)
-    if owner == OwnerWords() and purposes is None and not public:
+    owner, dataset = request.owner, request.dataset
+    if owner == NewRules() and request.purposes is None and not request.public:
         raise ParameterError(
             "Say what changes: --budget, --limit-analyst, --limit-purpose, --purposes, --policy or "
             "--public."
         )
-    with _opened(ledger, data) as opened:
+    with _opened(request.place) as opened:
         known = opened.registration(dataset)
         if known is None:
             raise ParameterError(
@@ -150,10 +92,10 @@ def amend(
         now = opened.amend(
             dataset,
             limits=owner.limits(known.limits),
-            purposes=_purposes(purposes),
+            purposes=_purposes(request.purposes),
             policy=owner.chosen_policy(),
-            public=public,
-            reason=reason,
+            public=request.public or None,
+            reason=request.reason,
         )
     rows = [
         ("limits", str(known.limits), str(now.limits)),
@@ -169,23 +111,16 @@ def amend(
 
 
 @app.command()
-def verify(
-    ledger: LedgerOption = None,
-    data: DataOption = None,
-    head: Annotated[
-        str | None,
-        typer.Option("--head", help="A head noted earlier, which must still be part of it."),
-    ] = None,
-    quiet: QuietOption = False,
-) -> None:
+@takes_request
+def verify(request: VerifyLedgerCommand) -> None:
     """Recompute every hash, every total and every decision; exit code 1 when something is wrong.
 
     Example: sfumato ledger verify --data patients.csv
     """
-    with _opened(ledger, data) as opened:
-        found = opened.verify(head)
+    with _opened(request.place) as opened:
+        found = opened.verify(request.head)
         place = opened.place
-    if not quiet:
+    if not request.quiet:
         if found.ok:
             out.print(f"{place}: {found.count:,} entries, all sound", markup=False)
             out.print(f"head: {found.head}", markup=False, soft_wrap=True)
@@ -196,41 +131,34 @@ def verify(
 
 
 @app.command()
-def export(
-    target: Annotated[Path, typer.Argument(help="File to write.")],
-    ledger: LedgerOption = None,
-    data: DataOption = None,
-    format: Annotated[  # noqa: A002 - the word for it
-        Format | None,
-        typer.Option("--format", help="json or csv; by the ending of the file if absent."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
-) -> None:
+@takes_request
+def export(request: ExportCommand) -> None:
     """Write all entries to a JSON or CSV file; answers are left out.
 
     Example: sfumato ledger export entries.csv --data patients.csv
     """
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
 
-    endings = {f".{one.value}": one for one in Format}
-    kind = format or endings.get(target.suffix.lower())
+    target = request.target
+    endings = {f".{kind.value}": kind for kind in Format}
+    kind = request.format or endings.get(target.suffix.lower())
     if kind is None:
         raise ParameterError(
             f"An export is written to a file that ends in .json or .csv, and {target} was named; "
             "or say which with --format."
         )
-    if not force:
+    if not request.force:
         refuse_existing(target, "--force")
-    with _opened(ledger, data) as opened:
+    with _opened(request.place) as opened:
         opened.export(target, kind.value)
         note(f"{opened.head().number:,} entries in {target}")
 
 
-def _opened(ledger: str | None, data: str | None) -> Ledger:
+def _opened(meant: Place) -> Ledger:
     from sfumato.govern.ledger.ledger import Ledger  # noqa: PLC0415 - loads the database library
     from sfumato.govern.places import default_place  # noqa: PLC0415 - the same
 
-    return Ledger(ledger or default_place(data), create=False)
+    return Ledger(meant.ledger or default_place(meant.data), create=False)
 
 
 def _purposes(given: str | None) -> tuple[str, ...] | None:
@@ -255,13 +183,14 @@ def _account_row(account: Account, *, several: bool) -> tuple[object, ...]:
     from sfumato.dp.accounting.costs import Cost  # noqa: PLC0415 - needed here only
     from sfumato.govern.limits import in_short  # noqa: PLC0415 - the same
 
-    spent = account.spent
-    left = account.left
+    spent, left = account.spent, account.left
+    failures = min(spent.delta, Fraction(1))
+    cost = Cost(spent.epsilon, spent.mu_squared, failures, concentrated=spent.concentrated)
     return (
         plain(account.dataset),
         *((plain(account.block),) if several else ()),
         f"{account.scope} {plain(account.name)}".strip(),
         "none" if account.limit is None else in_short(account.limit),
-        str(Cost(spent.epsilon, spent.mu_squared, min(spent.delta, Fraction(1)))),
+        str(cost),
         "" if left is None else in_short(left),
     )

@@ -93,10 +93,10 @@ def _told(ledger: Ledger, entry: Entry, *, whole: bool = False) -> Iterable[str]
     if entry.kind in {"registered", "amended"}:
         yield from _rules(entry)
     elif entry.kind == "repeated":
-        yield from _questions(ledger.entry(entry.refers or 0).question, entry.details.get("part"))
+        yield from _questions(ledger.entry(entry.refers or 0), entry.details.get("part"))
         yield "the answer was given again, for nothing"
     else:
-        yield from _questions(entry.question, cost=_cost(entry))
+        yield from _questions(entry, cost=_cost(entry))
     if entry.blocks and entry.blocks != ("main",):
         yield f"blocks: {', '.join(map(plain, entry.blocks))}"
     guarantee = plain(entry.guarantee if whole else (entry.guarantee or "").partition(": ")[0])
@@ -109,20 +109,20 @@ def _told(ledger: Ledger, entry: Entry, *, whole: bool = False) -> Iterable[str]
         yield from _released(entry.details)
 
 
-def _questions(text: str | None, part: Any = None, cost: str | None = None) -> Iterable[str]:
+def _questions(entry: Entry, part: Any = None, cost: str | None = None) -> Iterable[str]:
     """Tell the questions of a charge; and their price, where it is another than the cost."""
     from sfumato.ask.language.question_words import in_words  # noqa: PLC0415 - help stays quick
 
-    if text is None:
+    if entry.question is None:
         return
-    asked = in_words(text)
+    asked = in_words(entry.question, entry.details.get("asked"))
     if part is not None and len(asked) > 1:
         asked = asked[part : part + 1]
     for one in asked:
         yield plain(one.question)
     price = asked[0].price
     if cost is not None and price not in {"", cost}:
-        yield f"asked {price if price.startswith('within') else f'at {price}'}" + (
+        yield f"asked {price if asked[0].by_accuracy else f'at {price}'}" + (
             " each" if len(asked) > 1 else ""
         )
 

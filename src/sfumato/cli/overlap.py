@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from sfumato.cli.options.common import SchemaOption
+from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.terminal import out, show_table
+from sfumato.requests.verify import OverlapCommand
 
 
-def overlap(
-    first: Annotated[Path, typer.Argument(help="A released file.")],
-    second: Annotated[Path, typer.Argument(help="Another release with people of the first.")],
-    schema: SchemaOption,
-    k: Annotated[int, typer.Option("-k", help="Smallest class allowed in the intersection.")] = 2,
-) -> None:
+@takes_request
+def overlap(request: OverlapCommand) -> None:
     """Warn when two releases of overlapping data break the promise together; exit code 1 then.
 
     Example: sfumato overlap january/release.csv february/release.csv -s patients.yaml -k 5
@@ -26,7 +20,7 @@ def overlap(
     """
     from sfumato.audit.overlap import overlap as check  # noqa: PLC0415 - heavy
 
-    found = check(first, second, schema, k=k)
+    found = check(request.first, request.second, request.schema_file, k=request.k)
     show_table("Together", ("what", "value"), found.table)
     out.print("no class is broken by the other release" if found.holds else found.warning)
     raise typer.Exit(0 if found.holds else 1)

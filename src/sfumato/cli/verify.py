@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.cli.options.common import (
-    DelimiterOption,
-    EncodingOption,
-    PopulationOption,
-    QuietOption,
-    SchemaOption,
-)
-from sfumato.cli.options.promise import takes_promise
+from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.terminal import out, show_table
 from sfumato.errors import ParameterError
+from sfumato.requests.verify import VerifyCommand
 
 if TYPE_CHECKING:
     from sfumato.audit.verification.verify import Verification
+    from sfumato.requests.shapes import ShapedVerify
 
 
-@takes_promise
-def verify(
-    release: Annotated[Path, typer.Argument(help="Released CSV or Parquet file.")],
-    schema: SchemaOption,
-    promise: Any,
-    population: PopulationOption = None,
-    measure: Annotated[
-        bool, typer.Option("--measure", help="Only measure; exit with 0 whatever is found.")
-    ] = False,
-    delimiter: DelimiterOption = None,
-    encoding: EncodingOption = None,
-    quiet: QuietOption = False,
-) -> None:
+@takes_request
+def verify(request: VerifyCommand) -> None:
     """Check a released file against its promise; exit code 1 when it is broken.
 
     Example: sfumato verify out/release.csv -s patients.yaml -k 5
@@ -45,20 +28,30 @@ def verify(
     from sfumato.audit.verification.verify import verify as check  # noqa: PLC0415 - heavy
 
     found = check(
-        release, schema, promise, population=population, delimiter=delimiter, encoding=encoding
+        request.release,
+        request.schema_file,
+        request.promise,
+        population=request.population,
+        delimiter=request.csv.delimiter,
+        encoding=request.csv.encoding,
     )
-    if not quiet:
+    end(found, request)
+
+
+def end(found: Verification, request: VerifyCommand | ShapedVerify) -> None:
+    """Show what was found, and end with the exit code that says it."""
+    if not request.quiet:
         _show(found)
-    if not found.promises and not found.unchecked and not measure:
+    if not found.promises and not found.unchecked and not request.measure:
         raise ParameterError(
-            f"Nothing is promised about {release}, so nothing was checked; say for instance -k 5, "
-            "or --measure if figures are all you want."
+            f"Nothing is promised about {request.release}, so nothing was checked; say for "
+            "instance -k 5, or --measure if figures are all you want."
         )
-    raise typer.Exit(0 if found.holds or measure else 1)
+    raise typer.Exit(0 if found.holds or request.measure else 1)
 
 
 def _show(found: Verification) -> None:
-    title = f"{found.source}: {found.records:,} records in {found.classes:,} classes"
+    title = f"{found.source}: {found.records:,} {found.unit}s in {found.classes:,} classes"
     rows = [
         (row.promised, _figure(row.found), "yes" if row.holds else "NO") for row in found.promises
     ]
@@ -69,8 +62,9 @@ def _show(found: Verification) -> None:
             out.print(f"{row.name}: decided by the class {row.bottleneck}", markup=False)
     rest = [(row.name, _figure(row.found)) for row in found.table if not row.promised]
     show_table("What else it has" if rows else title, ("measure", "found"), rest)
-    risks = [(name, _figure(value)) for name, value in found.risk.rows()]
-    show_table("Risk of re-identification", ("measure", "value"), risks)
+    risks = [(name, _figure(value)) for name, value in found.rows()]
+    if risks:
+        show_table("Risk of re-identification", ("measure", "value"), risks)
     for finding in found.findings:
         out.print(f"• {finding}", markup=False)
     for text in found.unchecked:

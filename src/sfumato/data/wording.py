@@ -28,6 +28,17 @@ def listed(names: Iterable[str]) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
+def enumerated(names: Iterable[str]) -> str:
+    """Return all names as a sentence lists them: `a, b and c`."""
+    every = list(names)
+    return " and ".join(filter(None, [", ".join(every[:-1]), *every[-1:]]))
+
+
+def some(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: `1 class`, `2,000 classes`."""
+    return f"{round(number):,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?` where one allowed name is close, else nothing."""
     by_folded = {option.casefold(): option for option in allowed}
@@ -35,13 +46,20 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     return f" Did you mean '{by_folded[close[0]]}'?" if close else ""
 
 
-def explained(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return what pydantic found, in our words."""
-    return " ".join(_one(found, model) for found in error.errors(include_url=False))
+def explained(
+    error: ValidationError, model: type[BaseModel], called: Mapping[str, str] | None = None
+) -> str:
+    """Return what pydantic found, in our words; `called` gives the names the reader knows."""
+    return " ".join(_one(found, model, called) for found in error.errors(include_url=False))
 
 
-def _one(found: Mapping[str, Any], model: type[BaseModel]) -> str:
-    place = ".".join(str(part) for part in found["loc"] if not str(part).startswith("function"))
+def _one(
+    found: Mapping[str, Any], model: type[BaseModel], called: Mapping[str, str] | None = None
+) -> str:
+    parts = [str(part) for part in found["loc"] if not str(part).startswith("function")]
+    place = ".".join(parts)
+    if called is not None:
+        place = next((called[part] for part in reversed(parts) if part in called), place)
     context = found.get("ctx", {})
     kind = found["type"]
     if kind == "extra_forbidden":

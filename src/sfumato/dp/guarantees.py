@@ -30,7 +30,7 @@ from sfumato.dp.rounding import Stated, float_up, stated, stated_up
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
 G = TypeVar("G", bound="Guarantee")
@@ -51,6 +51,22 @@ class Guarantee:
     def unit(self) -> PrivacyUnit:
         """Whose data is protected."""
         return self.neighbours.unit
+
+    @property
+    def parts(self) -> tuple[Guarantee, ...]:
+        """Itself: guarantees are composed by adding them up, not listed side by side."""
+        return (self,)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as plain JSON, exactly; `guarantee_json` reads it back."""
+        from sfumato.dp.guarantee_json import guarantee_to_json  # noqa: PLC0415 - loaded when used
+
+        return guarantee_to_json(self)
+
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - as all promises are asked
+        """Say in one sentence what is promised, and for whom."""
+        told = str(self)
+        return f"{told[:1].upper()}{told[1:]}."
 
     def compose(self, *others: Guarantee) -> Guarantee:
         """Give the guarantee of releasing all of them, each chosen after seeing the others."""

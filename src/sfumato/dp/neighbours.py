@@ -9,8 +9,8 @@ unit, ``bounded`` ones by replacing the data of one unit by other data of the sa
 Units nest, and the coarser one is a set of finer ones: a transaction is its items, a customer
 her transactions, a tree its vertices, a person her rows. A unit without parts is no unit: an
 empty transaction is the absence of a transaction. Limits that the user declares and the system
-enforces by truncation (``rows``, ``items``, ``transactions``, ``vertices``, ``degree``) are
-part of the unit, because sensitivities follow from them; ``None`` means no limit.
+enforces by truncation (``rows``, ``items``, ``transactions``, ``vertices``, ``points``,
+``degree``) are part of the unit, because sensitivities follow from them; ``None`` means no limit.
 
 How a guarantee carries over from one relation or unit to another is in
 :mod:`sfumato.dp.accounting.restating`.
@@ -160,6 +160,33 @@ class Tree(PrivacyUnit):
 
 
 @dataclass(frozen=True)
+class Subtree(PrivacyUnit):
+    """One vertex of a tree-shaped record with all below it: at most ``vertices`` vertices.
+
+    Bounded neighbours have the same tree but for what hangs below one vertex.
+    """
+
+    vertices: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_limits(self, ("vertices",))
+
+
+@dataclass(frozen=True)
+class Trip(PrivacyUnit):
+    """One trip: the points of one trajectory, at most ``points`` of them.
+
+    Somebody who makes several trips is protected in each of them alone; ``Unit("person",
+    rows=…)`` protects all her trips together.
+    """
+
+    points: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_limits(self, ("points",))
+
+
+@dataclass(frozen=True)
 class Edge(PrivacyUnit):
     """One edge of a graph whose vertices are public: at most ``vertices`` of them.
 
@@ -236,6 +263,11 @@ class Group(PrivacyUnit):
         return None if self.unit.parts is None else self.unit.parts * self.size
 
 
+ALL: tuple[type[PrivacyUnit], ...] = (
+    Row, Unit, Item, Transaction, Customer, Vertex, Subtree, Tree, Edge, Node, Trip, Person,
+)  # fmt: skip
+"""Every unit that is no group."""
+
 _NAMED: Mapping[str, PrivacyUnit] = {
     "row": Row(),
     "item": Item(),
@@ -243,6 +275,8 @@ _NAMED: Mapping[str, PrivacyUnit] = {
     "customer": Customer(),
     "vertex": Vertex(),
     "tree": Tree(),
+    "subtree": Subtree(),
+    "trip": Trip(),
     "edge": Edge(),
     "node": Node(),
     "person": Person(),

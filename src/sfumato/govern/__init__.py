@@ -16,10 +16,13 @@ _HOME = {
     "Geometric": "policies",
     "Ledger": "ledger.ledger",
     "Limits": "limits",
+    "Plan": "spending",
     "Policy": "policies",
+    "Purchase": "spending",
     "Receipt": "ledger.charges",
     "Registration": "ledger.registrations",
     "Remaining": "ledger.remainder",
+    "Spending": "spending",
     "Verification": "ledger.integrity",
     "default_place": "places",
 }

@@ -9,14 +9,15 @@ requested, what remains and the difference side by side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.accounting.filters import fits, left, total
+from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from sfumato.dp.neighbours import Row
 from sfumato.dp.rounding import stated, stated_up
-from sfumato.errors import BudgetExceeded, ParameterError
-from sfumato.govern.ledger.guarantee_json import guarantee_from_json, guarantee_to_json
+from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
 from sfumato.govern.policies import amount_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from sfumato.dp.accounting.costs import Spent
+    from sfumato.dp.neighbours import Neighbours
 
 SCOPES = ("dataset", "analyst", "purpose")
 
@@ -58,6 +60,23 @@ class Limits:
             yield self.analyst
         yield from self.analysts.values()
         yield from self.purposes.values()
+
+    def check_unit(self, neighbours: Neighbours) -> None:
+        """Refuse limits about another unit than that of the dataset.
+
+        A limit that names no unit (it is then about rows, as guarantees are by themselves) is about
+        the dataset's. One that names a unit is kept if answers that promise as much about the
+        dataset's unit keep it; else it would be relabelled in silence.
+        """
+        for limit in self._all():
+            if limit.unit == Row() or limit.neighbours == neighbours:
+                continue
+            if not replace(limit, neighbours=neighbours).implies(limit):
+                raise GovernanceError(
+                    f"A limit is stated about {limit.neighbours}, and the session hides "
+                    f"{neighbours}, from which that does not follow. State both about the same "
+                    "unit, or the limit without one: it is about the unit of the session then."
+                )
 
     def of(self, scope: str, name: str) -> Guarantee | None:
         """Give the limit of a scope, if there is one."""
@@ -112,7 +131,8 @@ def check(
         raise BudgetExceeded(
             _no_place(which, limit, "a δ"), limit=scope, remaining=left(limit, spent)
         )
-    if after.mu_squared > spent.mu_squared and isinstance(limit, PureDP):
+    unsure = after.mu_squared > spent.mu_squared or after.concentrated > spent.concentrated
+    if unsure and isinstance(limit, PureDP):
         raise BudgetExceeded(
             _no_place(which, limit, "Gaussian noise"), limit=scope, remaining=left(limit, spent)
         )

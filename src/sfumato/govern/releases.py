@@ -1,4 +1,4 @@
-"""A release of records as an entry of the ledger: who released what, for what, with what promise.
+"""A release as an entry of the ledger: who released what, for what, with what promise.
 
 Contract: the entry is on disk before the release is in its place, so that there is no release
 without an entry; a crash in between leaves an entry about a release that never appeared. The
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.purposes import purpose_for
+from sfumato.promise import to_json
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +41,8 @@ def record_release(
     with ExitStack() as stack:
         place = ledger if isinstance(ledger, Ledger) else stack.enter_context(Ledger(ledger))
         known = place.registration(release.name)
-        named = release.schema.purposes if known is None else known.purposes
+        stated = getattr(release.schema, "purposes", ())
+        named = stated if known is None else known.purposes
         return place.record(
             RELEASED,
             {
@@ -49,10 +51,12 @@ def record_release(
                 "purpose": purpose_for(release.name, named, purpose),
                 "fingerprint": _digest(file),
                 "guarantee": str(release.promise),
+                "promise": to_json(release.promise),
+                "shape": release.shape,
                 "file": called,
-                "records": len(release.rows),
+                "records": len(release.artefact),
                 "suppressed": release.suppressed,
-                "algorithm": release.decision.recoding.record.algorithm,
+                "algorithm": release.provenance.record.algorithm,
                 "truthful": release.is_truthful,
                 "loss": {name: round(value, 6) for name, value in release.loss.items()},
             },

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.errors import ParameterError
 from sfumato.local.binomial import tail_limit
 from sfumato.local.consistency import BIAS, Consistency, repair
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sfumato.dp.guarantees import LocalDP
+    from sfumato.release import Release
 
     Floats = npt.NDArray[np.float64]
 
@@ -104,6 +106,19 @@ class Estimate:
             variance = variance + inside * (1 - inside) / self.n
         width = NormalDist().inv_cdf(1 - miss / 2) * np.sqrt(variance)
         return np.stack([self.unbiased - width, self.unbiased + width], axis=1)
+
+    def release(self, name: str = "estimate", *, level: float = 0.95) -> Release:
+        """Hand the estimate over as a release: a row per value, with its interval."""
+        ends = self.interval(level)
+        rows = [
+            (value, float(share), float(low), float(high))
+            for value, share, (low, high) in zip(
+                self.values, self.frequencies, ends.tolist(), strict=True
+            )
+        ]
+        facts = {"people": self.n, "level": level, "bias": self.bias}
+        table = NumberTable(("value", "frequency", "low", "high"), rows, self, facts)
+        return release_numbers(table, self.guarantee, name=name, mechanism="local protocol")
 
     def consistent(self, how: Consistency, *, alpha: float = 0.05) -> Estimate:
         """Repair the estimates so that they look like a distribution; this biases them."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
 from sfumato.data.tables.sources import read
 from sfumato.errors import SchemaError
 
@@ -59,6 +60,13 @@ class Spread:
         shares: NDArray[np.float64] = self.total / self.total.sum()
         return shares[self.value]
 
+    def dense(self, chosen: slice) -> SensitiveHistogram:
+        """Return the histograms of some classes, zeros included."""
+        counts = np.zeros((chosen.stop - chosen.start, len(self.values)), dtype=np.int64)
+        inside = (self.class_ >= chosen.start) & (self.class_ < chosen.stop)
+        counts[self.class_[inside] - chosen.start, self.value[inside]] = self.count[inside]
+        return SensitiveHistogram(counts, self.total, self.values, self.hierarchy)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
@@ -88,6 +96,12 @@ class Evidence:
     def cells(self, c: int) -> dict[str, str]:
         """Return the generalised tuple of a class."""
         return {name: self.labels[a][int(self.codes[c, a])] for a, name in enumerate(self.quasi)}
+
+    def classes_for(self, names: Iterable[str], chosen: slice | None = None) -> Classes:
+        """Return some classes with dense histograms of some attributes, as a judge wants them."""
+        part = slice(0, self.classes) if chosen is None else chosen
+        views = {name: self.sensitive[name].dense(part) for name in names}
+        return Classes(self.sizes[part], views)
 
     def sizes_on(self, names: Sequence[str]) -> NDArray[np.int64]:
         """Return for each class how many records agree with it on some of the attributes."""

@@ -1,141 +1,99 @@
-"""What the adversary has before the eyes: the classes of a release, and its schema.
+"""What a stranger sees of a release, whatever its shape: groups of units that look alike.
 
-A release comes as a `Release`, as the folder or file it was saved to, or as a frame with a
-schema. Of a `Release` only the released rows, the schema and the stated promise are looked
-at. Where no schema is given, the roles in `release.json` beside the file serve; labels are
-then read as they are written, and a label nobody can read may stand for any value.
+A `View` is made from the released file alone. Verification, risk and attacks see nothing else. A
+release comes as a `Release`, as the folder or file it was saved to, or in the kind its shape reads;
+of a `Release` only what would be written is looked at, through a file, so that everything has
+the form everybody else will see.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.data.schema import Schema
-from sfumato.data.tables.sources import read
-from sfumato.errors import DataError, ParameterError, SchemaError
-from sfumato.promise import read_promise
+from sfumato.errors import DataError
 from sfumato.release import Release
-from sfumato.released.evidence import gather
+from sfumato.released.manifest import Manifest, read_manifest
+from sfumato.shape import find_shape
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.definitions.definition import Definition
-    from sfumato.released.evidence import Evidence, Spread
+    from sfumato.shape import Shape
 
 
-@dataclass(frozen=True, eq=False)
-class AdversaryView:
-    """The classes of a release, the meaning of its columns, and what it says it keeps.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class View(ABC):
+    """A released file as a stranger sees it.
 
-    `blind` says that the roles are known but not the hierarchies; `untruthful` lists
-    operations after which single records are no longer facts.
+    `promise` is what it says it keeps, `suppressed` how many units it says were left out;
+    `untruthful` lists operations after which single units are no longer facts.
     """
 
-    evidence: Evidence
-    schema: Schema
-    promise: Definition | None = None
+    shape: ClassVar[str]
+    unit: ClassVar[str] = "record"
+
+    source: str = "the release"
+    promise: Any = None
     suppressed: int = 0
-    blind: bool = False
     untruthful: tuple[str, ...] = ()
 
     @property
+    @abstractmethod
     def records(self) -> int:
-        """Number of released records."""
-        return self.evidence.records
+        """Number of released units."""
 
-    def attribute(self, name: str | None) -> str:
-        """Return the sensitive attribute to attack; the only one if none is named."""
-        known = self.evidence.sensitive
-        if name is None and len(known) == 1:
-            return next(iter(known))
-        if name is None:
-            raise ParameterError(
-                f"The release has {len(known)} sensitive attributes "
-                f"({', '.join(known) or 'none'}); say which to attack with attribute=."
-            )
-        if name not in known:
-            raise SchemaError(
-                f"'{name}' is no sensitive attribute of the release; it has "
-                f"{', '.join(known) or 'none'}."
-            )
-        return name
+    @abstractmethod
+    def groups(self, definition: Definition | None = None) -> Classes:
+        """Return the groups that a definition judges; without one, units that look alike."""
 
-    def spread(self, name: str) -> Spread:
-        """Return how a sensitive attribute is spread over the classes."""
-        return self.evidence.sensitive[name]
+    @abstractmethod
+    def describe(self, group: int) -> Mapping[str, str]:
+        """Say what a group shows of itself; nothing sensitive."""
 
 
-def see(release: Any, schema: str | Path | Schema | None = None) -> AdversaryView:
-    """Look at a release as an adversary would."""
-    if isinstance(release, AdversaryView):
+def see(release: Any, schema: Any = None, *, shape: str | None = None, **options: Any) -> Any:
+    """Look at a release as a stranger would; returns the `View` of its shape."""
+    if isinstance(release, View):
         return release
     if isinstance(release, Release):
-        return _of_release(release, schema)
-    if isinstance(release, str | Path):
-        return _of_path(Path(release), schema)
-    if schema is None:
-        raise ParameterError("A table says nothing about roles; give its schema with schema=.")
-    evidence, _ = gather(release, _schema(schema))
-    return AdversaryView(evidence, _schema(schema))
-
-
-def _of_release(release: Release, schema: str | Path | Schema | None) -> AdversaryView:
-    rules = release.schema if schema is None else _schema(schema)
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-        # Through a file, so that cells have the text everybody else will see.
-        path = Path(folder) / "release.csv"
-        release.rows.write_csv(path, release.delimiter)
-        evidence, _ = gather(read(path, delimiter=release.delimiter), rules)
-    named = replace(evidence, source=f"the release of {release.name}")
-    return AdversaryView(
-        named, rules, release.promise, release.suppressed, untruthful=release.untruthful
+        return _see_release(release, schema, options)
+    manifest = read_manifest(release)
+    form = find_shape(shape or manifest.shape or "table")
+    view = form.view(locate(release, form), schema=schema, manifest=manifest, **options)
+    return replace(
+        view,
+        promise=manifest.promise.whole if view.promise is None else view.promise,
+        suppressed=manifest.suppressed,
+        untruthful=manifest.untruthful,
     )
 
 
-def _of_path(path: Path, schema: str | Path | Schema | None) -> AdversaryView:
-    file = _data_file(path)
-    facts = _facts(file.with_name("release.json"))
-    rules = _roles(facts, file) if schema is None else _schema(schema)
-    stated = read_promise(facts["promise"]).definition if facts.get("promise") else None
-    evidence, _ = gather(file, rules)
-    suppressed = int(facts.get("records_suppressed") or 0)
-    changed = tuple(str(text) for text in facts.get("untruthful_operations") or ())
-    return AdversaryView(evidence, rules, stated, suppressed, schema is None, changed)
+def _see_release(release: Release, schema: Any, options: dict[str, Any]) -> Any:
+    form = find_shape(release.shape)
+    rules = release.schema if schema is None else schema
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+        path = release.artefact.write(Path(folder))
+        options.setdefault("called", f"the release of {release.name}")
+        view = form.view(path, schema=rules, manifest=Manifest(release.manifest()), **options)
+    return replace(
+        view,
+        promise=release.promise,
+        suppressed=release.suppressed,
+        untruthful=release.untruthful,
+    )
 
 
-def _data_file(path: Path) -> Path:
-    if not path.is_dir():
-        return path
-    for name in ("release.csv", "release.parquet"):
-        if (path / name).is_file():
-            return path / name
-    raise DataError(f"{path} holds no release.csv or release.parquet; give the released file.")
-
-
-def _facts(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        facts = None
-    if not isinstance(facts, dict):
-        raise DataError(f"{path} is not a JSON mapping; mend it, or move it away.")
-    return facts
-
-
-def _roles(facts: dict[str, Any], file: Path) -> Schema:
-    roles = facts.get("roles")
-    if not isinstance(roles, dict):
-        raise SchemaError(
-            f"No schema was given, and {file.with_name('release.json')} states no roles; give "
-            "the schema of the release."
-        )
-    return Schema(quasi=roles.get("quasi", ()), sensitive=roles.get("sensitive", ()))
-
-
-def _schema(schema: str | Path | Schema) -> Schema:
-    return schema if isinstance(schema, Schema) else Schema.read(schema)
+def locate(source: Any, form: Shape) -> Any:
+    """Return the data file of a release given as its folder; anything else as it is."""
+    if not isinstance(source, str | Path) or not Path(source).is_dir():
+        return source
+    for name in form.files:
+        if (Path(source) / name).is_file():
+            return Path(source) / name
+    raise DataError(f"{source} holds no {' or '.join(form.files)}; give the released file.")

@@ -15,7 +15,8 @@ from sfumato import __version__
 from sfumato.attack.finding import chance
 from sfumato.attack.prechecks import exposure
 from sfumato.data.atomic import write_text_atomically
-from sfumato.report.figures import EN_DASH, some
+from sfumato.data.wording import some
+from sfumato.report.figures import EN_DASH
 from sfumato.report.svg import bar
 
 if TYPE_CHECKING:

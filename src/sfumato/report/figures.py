@@ -19,11 +19,6 @@ def count(number: float) -> str:
     return f"{round(number):,}"
 
 
-def some(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: `1 class`, `2,000 classes`."""
-    return f"{count(number)} {noun if number == 1 else plural or noun + 's'}"
-
-
 def percent(share: float) -> str:
     """Return a share as a percentage of three digits at most, small but not zero as such."""
     hundredths = 100 * share

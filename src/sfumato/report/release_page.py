@@ -1,10 +1,8 @@
-"""The page of a release: gather everything it says, then fill the template.
+"""The page of a release: gather everything it says, section by section.
 
-`write_report` checks the release as anybody could, from its rows and schema; everything else
-comes from counts of distinct tuples, so a page costs the same for a thousand people and for
-ten million in as many combinations. The page compares with the original data: it is for
-the data steward, and it says so. Sensitive attributes appear by name and measure only,
-never with their values.
+`write_report` checks the release as anybody could, from its file and schema. Which sections there
+are is the shape's business; evidence, attacks and details are the same for all. The page may
+compare with the original data: it is for the data steward, and it says so.
 """
 
 from __future__ import annotations
@@ -13,180 +11,167 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from sfumato import __version__
-from sfumato.anonymize.loss.measures import raw_values
-from sfumato.anonymize.tables.recoding import FullDomain
-from sfumato.audit.risk import reidentification_risk
 from sfumato.data.atomic import write_text_atomically
+from sfumato.data.wording import some
+from sfumato.promise import in_words, is_guarantee
 from sfumato.report import figures
-from sfumato.report.attribute_changes import attribute_changes
-from sfumato.report.class_sizes import original_sizes, size_bins
-from sfumato.report.lattice_view import lattice_view
-from sfumato.report.local_reasons import LocalClasses, class_examples, local_reasons
 from sfumato.report.page_templates import page_template
-from sfumato.report.promise_words import name_of, promise_in_words
-from sfumato.report.reasons import steps_down
-from sfumato.report.risk_change import risk_chart, risk_rows
-from sfumato.report.svg import Series, bar, histogram
-from sfumato.report.trade_off import trade_off
+from sfumato.report.section import Fact, Page, TemplateSection
+from sfumato.report.settings import settings_rows
+from sfumato.shape import find_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from markupsafe import Markup
-
     from sfumato.attack.prechecks import Precheck
     from sfumato.audit.verification.verify import Verification
     from sfumato.release import Release
-
-MEASURES = {
-    "LM": "loss metric: how many of an attribute's values each released label could stand for",
-    "MD": "distortion: generalisation steps taken, of those possible",
-    "NUE": "non-uniform entropy: how uncertain the original value is, given the released label",
-    "DM": "discernibility: how many others each record cannot be told from; a suppressed "
-    "record cannot be told from anybody",
-    "AECS": "average class size, as a share of all records",
-}
+    from sfumato.report.section import Section
 
 
 @dataclass(frozen=True)
-class HierarchyUse:
-    """Which hierarchy an attribute was generalised by, and how far."""
+class AttackSection:
+    """What an attacker sees, where that was tried."""
 
-    attribute: str
-    source: str
-    values: int
-    levels: int
-    released: str
-    weight: float
+    anchor: str = "attacks"
+    title: str = "Attacks"
+
+    def render(self, page: Page) -> Markup | None:
+        """Show the attacks."""
+        if page.precheck is None:
+            return None
+        from sfumato.report.attack_section import section  # noqa: PLC0415 - loads every attack
+
+        return section(page.precheck)
 
 
-def write_report(
-    release: Release,
-    path: str | Path,
-    *,
-    sweep: Iterable[tuple[int, float | None, int | None]] | None = None,
-    verification: Verification | None = None,
-    precheck: Precheck | None = None,
-) -> Path:
+@dataclass(frozen=True)
+class _Shown:
+    anchor: str
+    title: str
+    markup: Markup
+
+
+def write_report(release: Release, path: str | Path, **options: Any) -> Path:
     """Write the one-page report of a release; returns its path.
 
-    `sweep` gives points (k, loss, suppressed) for the trade-off curve, as `sweep_release`
-    returns them. `verification` is the check of the released file where it was done already;
-    `precheck` adds what an attacker sees.
+    `verification` is the check of the released file where it was done already; `precheck` adds what
+    an attacker sees. For tables, `sweep` gives points (k, loss, suppressed) for the trade-off
+    curve, as `sweep_release` returns them.
     """
     target = Path(path)
-    page = render(release, sweep=sweep, verification=verification, precheck=precheck)
-    write_text_atomically(target, page)
+    write_text_atomically(target, render(release, **options))
     return target
 
 
 def render(
     release: Release,
     *,
-    sweep: Iterable[tuple[int, float | None, int | None]] | None = None,
     verification: Verification | None = None,
     precheck: Precheck | None = None,
+    **options: Any,
 ) -> str:
     """Return the page as text."""
     checked = release.verify() if verification is None else verification
-    problem, recoding = release.decision.problem, release.decision.recoding
-    facts: dict[str, Any] = {
-        "release": release,
-        "problem": problem,
-        "record": recoding.record,
-        "checked": checked,
-        "version": __version__,
-        "promise": [name_of(part) for part in release.promise.parts],
-        "sentences": promise_in_words(release.promise, release.schema.quasi_names),
-        "measures": MEASURES,
-        "raw": raw_values(problem.table, problem.hierarchies, recoding),
-        "changes": attribute_changes(problem, recoding),
-        "hierarchies": _hierarchies(release),
-        "settings": _settings(release),
-        "untouched": _untouched(release),
-        "trade_off": None if sweep is None else trade_off(sweep, release),
-        "attacks": None if precheck is None else _attacks(precheck),
-        **_classes(release, checked),
-        **_reasons(release),
-    }
-    return page_template("release.html", bar=bar, some=figures.some).render(facts)
-
-
-def _attacks(precheck: Precheck) -> Markup:
-    from sfumato.report.attack_section import section  # noqa: PLC0415 - loads every attack
-
-    return section(precheck)
-
-
-def _classes(release: Release, checked: Verification) -> dict[str, Any]:
-    """Gather class sizes and risk: after from the released file, before from the counts."""
-    after, before = checked.evidence.sizes, original_sizes(release.decision.problem)
-    bins = size_bins(after, start=int(after.min()))
-    return {
-        "bins": bins,
-        "size_chart": _size_chart(bins),
-        "risks": risk_rows(reidentification_risk(before), checked.risk),
-        "risk_chart": risk_chart(before, after),
-        "largest_class": int(after.max(initial=0)),
-    }
-
-
-def _size_chart(bins: Any) -> Markup:
-    classes = Series(
-        "classes", "after", tuple(b.classes for b in bins), tuple(f"{b.classes:,}" for b in bins)
+    page = Page(release, checked, precheck, options)
+    sections = tuple(_sections(release))
+    shown = [
+        _Shown(section.anchor, section.title, markup)
+        for section in sections
+        if (markup := section.render(page)) is not None
+    ]
+    return page_template("release.html", some=some).render(
+        release=release,
+        checked=checked,
+        version=__version__,
+        sections=shown,
+        facts=[*_facts(page), *(f for s in sections for f in getattr(s, "facts", _none)(page))],
+        remarks=[
+            *_remarks(page),
+            *(r for s in sections for r in getattr(s, "remarks", _none)(page)),
+        ],
+        **_promise(page),
     )
-    told = "; ".join(
-        f"{b.label} records: {figures.some(b.classes, 'class', 'classes')}" for b in bins
-    )
-    return histogram([b.tick for b in bins], [classes], label=f"Classes by size. {told}.")
 
 
-def _reasons(release: Release) -> dict[str, Any]:
-    """Gather why the release is as coarse as it is: by level, or class by class."""
-    problem, recoding = release.decision.problem, release.decision.recoding
-    if isinstance(recoding, FullDomain):
+def _none(_: Page) -> list[Any]:
+    return []
+
+
+def _sections(release: Release) -> Iterable[Section]:
+    """Give evidence first, then the shape's own, attacks behind what is said of risk."""
+    own = find_shape(release.shape).sections()
+    after = next((i + 1 for i, section in enumerate(own) if section.anchor == "risk"), len(own))
+    yield TemplateSection("evidence", "Evidence", "evidence.html", _promise)
+    yield from own[:after]
+    yield AttackSection()
+    yield from own[after:]
+    if not any(section.anchor == "details" for section in own):
+        yield TemplateSection(
+            "details", "Details", "details.html",
+            lambda page: {"settings": settings_rows(page.release)},
+        )  # fmt: skip
+
+
+def _promise(page: Page) -> dict[str, Any]:
+    """Name the promise and say it in words."""
+    promise = page.release.promise
+    if is_guarantee(promise):
         return {
-            "steps": {step.attribute: step for step in steps_down(problem, recoding)},
-            "local": {},
-            "examples": (),
-            "lattice": lattice_view(problem, recoding),
+            "promise": [str(promise).partition(":")[0]],
+            "sentences": [f"{promise}."],
+            "checked_by": "The file is the one that was released under this guarantee; how it was "
+            "made is in the ledger.",
         }
-    classes = LocalClasses(problem, recoding)
+    quasi = getattr(page.release.artefact, "quasi", ())
     return {
-        "steps": {},
-        "local": {reason.attribute: reason for reason in local_reasons(classes)},
-        "examples": class_examples(classes),
-        "lattice": None,
+        "promise": [str(part) for part in promise.parts],
+        "sentences": in_words(promise, quasi),
+        "checked_by": "Checked from the released file and the schema alone, by code that shares "
+        "nothing with the algorithm.",
     }
 
 
-def _hierarchies(release: Release) -> tuple[HierarchyUse, ...]:
-    problem, recoding = release.decision.problem, release.decision.recoding
-    uses = []
-    for a, (name, h) in enumerate(zip(problem.table.quasi_names, problem.hierarchies, strict=True)):
-        released = (
-            f"level {recoding.levels[a]}" if isinstance(recoding, FullDomain) else "per class"
+def _facts(page: Page) -> list[Fact]:
+    """Say how much came in, left, and was lost."""
+    release, checked = page.release, page.checked
+    unit = find_shape(release.shape).unit
+    facts = []
+    if release.records is not None:
+        facts.append(Fact(f"{unit}s came in", figures.count(release.records)))
+    share = figures.percent(checked.records / release.records) if release.records else ""
+    facts.append(Fact("released", figures.count(checked.records), share))
+    if not is_guarantee(release.promise):
+        limit = release.settings.get("suppression")
+        most = "" if limit is None or release.records is None else _allowed(limit, release.records)
+        facts.append(Fact("suppressed", figures.count(release.suppressed), most))
+    name = str(release.settings.get("objective", next(iter(release.loss), "")))
+    if name in release.loss:
+        value = figures.decimal(release.loss[name])
+        facts.append(Fact(f"loss ({name})", value, "0 nothing lost, 1 everything"))
+    return facts
+
+
+def _allowed(share: float, records: int) -> str:
+    return f"at most {figures.count(int(share * records + 1e-9))} allowed"
+
+
+def _remarks(page: Page) -> list[Markup]:
+    """Say whether single units are facts, and how the search ended."""
+    release, record = page.release, page.release.provenance.record
+    unit = find_shape(release.shape).unit
+    if is_guarantee(release.promise):
+        return []
+    truth = (
+        Markup("<b>Truthful.</b> Every released {} states facts, only less exactly.").format(unit)
+        if release.is_truthful
+        else Markup("<b>Not truthful.</b> Single {}s are no longer facts, because of: {}.").format(
+            unit, ", ".join(release.untruthful)
         )
-        weight = release.schema.attribute(name).weight
-        uses.append(HierarchyUse(name, Path(h.source).name, h.size, h.height, released, weight))
-    return tuple(uses)
-
-
-def _untouched(release: Release) -> list[str]:
-    """Return the columns whose cells are released as they were."""
-    changed = {*release.schema.quasi_names, *release.pseudonyms}
-    return [column for column in release.rows.columns if column not in changed]
-
-
-def _settings(release: Release) -> tuple[tuple[str, str], ...]:
-    """Return what was asked for, then what the search reports of itself."""
-    facts = release.decision.recoding.record.facts
-    asked = [(name, _shown(value)) for name, value in release.settings.items()]
-    return (*asked, *((f"search: {name}", _shown(value)) for name, value in facts.items()))
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    )
+    proven = "Proven optimal." if record.proven_optimal else "Not proven optimal."
+    search = Markup("<b>{}</b> Algorithm “{}”; {}.").format(proven, record.algorithm, record.label)
+    return [truth, search]

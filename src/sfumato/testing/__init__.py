@@ -12,6 +12,7 @@ _HOME = {
     "DefinitionCheck": "definitions",
     "EngineCheck": "engines",
     "MechanismCheck": "mechanisms",
+    "allow_known_noise": "known_noise",
     "check_algorithm": "algorithms",
     "check_definition": "definitions",
     "check_engine": "engines",

@@ -15,20 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.anonymize.definitions.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     RecursiveLDiversity,
 )
 from sfumato.anonymize.definitions.likeness import BetaLikeness, DeltaDisclosure
-from sfumato.anonymize.run import assemble, prepare
+from sfumato.anonymize.run import assemble
 from sfumato.anonymize.tables.apply.rows import RowSettings
+from sfumato.anonymize.tables.release import prepare, settle_decision
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.schema import Schema
 from sfumato.data.tables.sources import read
 from sfumato.errors import PromiseBroken, Unsatisfiable
+from sfumato.shape import find_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -82,13 +84,16 @@ def _check(
         assert not everyone.all(), f"{case}: gave up although one class of everybody holds"
         return
     try:
-        release = assemble(prepared, recoding, settings, {})
+        decision = settle_decision(prepared, recoding, settings, {})
+        release = assemble(find_shape("table"), people, promise, decision, algorithm="own")
     except PromiseBroken as error:
         raise AssertionError(f"{case}: {error}") from None
     checked = release.verify()
     assert checked.holds, f"{case}: {checked}"
-    assert release.suppressed <= share * release.records + 1e-9, f"{case}: suppressed too many"
-    assert len(release.rows) == release.records - release.suppressed, f"{case}: records lost"
+    assert release.suppressed <= share * prepared.problem.rows + 1e-9, (
+        f"{case}: suppressed too many"
+    )
+    assert len(release.rows) == prepared.problem.rows - release.suppressed, f"{case}: records lost"
 
 
 def random_people(seed: int) -> Table:

@@ -7,6 +7,7 @@
   twice, and judges each class for itself: alone, in company and in any order;
 * `shortfall` is finite, never negative, and 0 exactly where the class holds;
 * no class below `minimum_size` holds;
+* it has a name, a sentence, and a JSON form that can be written;
 * where `monotone` is claimed, a class that holds still holds when records join it, and
   where `union_closed` is claimed, the union of two classes that hold, holds.
 
@@ -15,13 +16,14 @@ A claim that survives is not proven; a claim that fails is refuted.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -57,8 +59,7 @@ def check_definition(
     `values` and `hierarchies` give the domain of a sensitive attribute where the definition
     cares about it; otherwise there are a few values under a small tree.
     """
-    if not str(definition):
-        raise AssertionError("str(definition) is empty, and reports need a name for the promise.")
+    _check_words(definition)
     rng = np.random.default_rng(seed)
     domains = {
         name: _Domain.of((values or {}).get(name), (hierarchies or {}).get(name), rng)
@@ -79,6 +80,17 @@ def check_definition(
 
 
 # -- the rules ------------------------------------------------------------------------
+
+
+def _check_words(definition: Definition) -> None:
+    if not str(definition):
+        raise AssertionError("str(definition) is empty, and reports need a name for the promise.")
+    if not definition.in_words(("age", "zip")):
+        raise AssertionError("in_words() is empty, and reports need a sentence about the promise.")
+    try:
+        json.dumps(definition.to_json())
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"to_json() cannot be written as JSON: {error}") from error
 
 
 def _check_verdict(definition: Definition, classes: Classes) -> NDArray[np.bool_]:

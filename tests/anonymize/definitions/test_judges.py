@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import HierarchyError, ParameterError
 

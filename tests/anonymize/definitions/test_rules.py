@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
-from sfumato.anonymize.definitions.definition import Definition, KAnonymity, SensitiveDefinition
+from sfumato.anonymize.definitions.definition import Definition, SensitiveDefinition
 from sfumato.errors import ParameterError
 from sfumato.testing import check_definition
 

@@ -321,7 +321,7 @@ def test_adult_optimum_without_suppression_costs_what_is_known():
     spec.loader.exec_module(adult)
     if not adult.FOLDER.exists():
         pytest.skip(f"no Adult data in {adult.FOLDER}")
-    from sfumato.anonymize.definitions.definition import KAnonymity
+    from sfumato.anonymize.definitions.anonymity import KAnonymity
 
     problem = adult.problem(KAnonymity(5))
     nothing = np.zeros(problem.table.distinct, dtype=np.bool_)

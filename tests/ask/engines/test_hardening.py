@@ -32,6 +32,7 @@ from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.dp.accounting.filters import fits, total
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import DataError, Refused, SfumatoError
+from sfumato.govern.spending import Plan
 
 SALT = b"sixteen bytes of"
 SCHEMA = {
@@ -297,13 +298,13 @@ def _keyed(place):
 
 def _charge(one, text):
     """Charge a question without answering it."""
-    posed = one._posed(text)
+    posed = one._submit(text)
 
     def plan(now):
-        prepared = one.desk.prepared(posed, now, epsilon=1, delta="0.001")
-        return None, {"cost": prepared.strategy.cost, "guarantee": "as priced"}
+        prepared = one.desk.prepare(posed, now, epsilon=1, delta="0.001")
+        return Plan(prepared.strategy.cost, one.budget)
 
-    one.desk.charged(one.desk.now(), plan, blocks=posed.blocks, question=text)
+    one.spending.charge(plan, what=[text], blocks=posed.blocks)
 
 
 VOLATILE = re.compile(

@@ -11,8 +11,10 @@ from clinic import FACTS
 from random_sql import likely
 from test_golden import blocks
 
-from sfumato.ask.language.canonical import canonical
-from sfumato.ask.language.question_words import in_words, readable
+from sfumato.ask.language.canonical import canonical, write
+from sfumato.ask.language.canonical_reader import read_back
+from sfumato.ask.language.question_tree import tree_from_json, tree_to_json
+from sfumato.ask.language.question_words import in_words, readable, shown
 from sfumato.ask.sql.parse import parse
 from sfumato.errors import Refused
 
@@ -147,3 +149,43 @@ def test_no_broken_text_makes_words_fail():
         cut = rng.randrange(len(outer))
         for whole in (outer, outer[:cut], f"[{json.dumps(outer)}, {json.dumps(outer[:cut])}]"):
             assert all(isinstance(str(one), str) for one in in_words(whole))
+
+
+def test_the_tree_that_is_kept_is_what_the_text_says():
+    """The writer's tree, by way of JSON, against the reader of texts, which shares nothing."""
+    questions = [parse(sql, FACTS) for sql in _asked()]
+    assert len(questions) > 150
+    for question in questions:
+        text, tree = write(question)
+        assert text == canonical(question)
+        kept = tree_from_json(json.loads(json.dumps(tree_to_json(tree))))
+        assert kept == tree == read_back(text)
+        assert shown(tree_to_json(tree)) == readable(text)
+
+
+def _asked():
+    for seed in range(600):
+        sql = likely(random.Random(seed))
+        try:
+            parse(sql, FACTS)
+        except Refused:
+            continue
+        yield sql
+    for param in blocks():
+        try:
+            parse(param.values[0], FACTS)
+        except Refused:
+            continue
+        yield param.values[0]
+
+
+def test_what_is_no_tree_is_not_shown():
+    for broken in (None, {}, [], {"from": ["call"]}, {"from": ["value", 3]}, "SELECT"):
+        assert shown(broken) is None
+    assert in_words("anything", [None])[0].question == "anything"
+
+
+def test_entries_that_kept_no_tree_are_still_told():
+    text = canonical(parse("SELECT COUNT(*) FROM visits WHERE age > 5", FACTS))
+    kept = json.dumps({"question": text, "price": {"epsilon": "1/10"}, "blocks": ["main"]})
+    assert in_words(kept)[0].question == "SELECT COUNT(*) FROM visits WHERE age > 5"

@@ -8,9 +8,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymize.definitions.definition import Definition
+from sfumato.audit.verification.checks import CHECKS
 from sfumato.errors import ParameterError
-from sfumato.promise import BUILT_IN, from_json, read_promise, to_json
-from sfumato.report.promise_words import WORDS
+from sfumato.promise import BUILT_IN, built_in, from_json, in_words, read_promise, to_json
 
 EVERY = (
     sf.KAnonymity(5)
@@ -35,7 +35,8 @@ class Own(Definition):
 
 
 def test_every_built_in_survives():
-    assert {type(part) for part in EVERY.parts} == set(BUILT_IN) == set(WORDS)
+    assert {type(part) for part in EVERY.parts} == {built_in(name) for name in BUILT_IN}
+    assert set(CHECKS) == {built_in(name) for name in BUILT_IN}
     back = from_json(json.loads(json.dumps(to_json(EVERY))))
     assert back.parts == EVERY.parts
     for part in EVERY.parts:
@@ -47,6 +48,30 @@ def test_plain_form():
     assert to_json(sf.TCloseness(0.2, "d")) == [
         {"definition": "TCloseness", "t": 0.2, "attribute": "d", "distance": "equal"}
     ]
+
+
+def test_a_conjunction_in_one_mapping_gives_its_parts():
+    assert from_json([EVERY.to_json()]).parts == EVERY.parts
+    assert EVERY.in_words(["age"]) == " ".join(in_words(EVERY, ["age"]))
+
+
+def test_guarantees_are_promises_too():
+    promise = sf.PureDP(0.5)
+    entries = json.loads(json.dumps(to_json(promise)))
+    assert read_promise(entries).guarantees == (promise,)
+    assert read_promise(entries).definition is None
+    [sentence] = in_words(promise)
+    assert sentence.startswith("Pure differential privacy with ε = 0.5")
+    assert sentence.endswith(".")
+
+
+def test_a_class_derived_from_a_built_in_is_not_taken_for_it():
+    class KAnonymity(sf.KAnonymity):
+        pass
+
+    [entry] = to_json(KAnonymity(5))
+    assert "k" not in entry
+    assert read_promise([entry]).own == ("5-anonymity",)
 
 
 def test_own_definitions_are_told_in_words():

@@ -7,7 +7,8 @@ from sfumato.lazy import lazy_names
 _HOME = {
     "Conjunction": "definition",
     "Definition": "definition",
-    "KAnonymity": "definition",
+    "KAnonymity": "anonymity",
+    "Option": "option",
     "SensitiveDefinition": "definition",
 }
 

@@ -21,23 +21,38 @@ of one value that join a class move it away from the table.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from sfumato.anonymize.definitions.definition import TOLERANCE, SensitiveDefinition, number_between
 from sfumato.anonymize.definitions.diversity import attribute_name, finite_number
-from sfumato.errors import HierarchyError, ParameterError
+from sfumato.anonymize.definitions.option import Option, number, number_and_attribute
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.errors import HierarchyError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
+    from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.data.schema import Schema
 
 Distance = Literal["equal", "kl", "ordered", "hierarchical"]
 
 _SYNONYMS = {"variational": "equal"}
 _NEVER_SEEN = 1e-300  # share of a value the table does not have: far away, yet finite
+
+
+def _read(text: str) -> Definition:
+    t, attribute = number_and_attribute("-t", text)
+    head, _, kind = attribute.rpartition(":")
+    if head and kind in get_args(Distance):
+        distance: Any = kind
+        return TCloseness(number("-t", t), head, distance)
+    return TCloseness(number("-t", t), attribute)
 
 
 @dataclass(frozen=True)
@@ -48,6 +63,14 @@ class TCloseness(SensitiveDefinition):
     attribute: str
     distance: Distance = "equal"
     union_closed: ClassVar[bool] = True
+    option: ClassVar[Option | None] = Option(
+        "closeness",
+        ("-t", "--t"),
+        "T:ATTR",
+        "t-closeness of a sensitive attribute, as T:ATTRIBUTE or T:ATTRIBUTE:DISTANCE with "
+        "distance equal, kl, ordered or hierarchical; may be repeated.",
+        _read,
+    )
 
     def __post_init__(self) -> None:
         attribute_name(self.attribute, "TCloseness")
@@ -72,6 +95,18 @@ class TCloseness(SensitiveDefinition):
             return ordered_earth_mover(view)
         return hierarchical_earth_mover(view, self.attribute)
 
+    def check_schema(self, schema: Schema) -> None:
+        """Refuse trees that change with the values: a reader of the release would see another."""
+        super().check_schema(schema)
+        declared = schema.attribute(self.attribute).hierarchy
+        if self.distance != "hierarchical" or declared is None or isinstance(declared, Hierarchy):
+            return
+        raise SchemaError(
+            f"{self} measures along the hierarchy of '{self.attribute}', which {schema.source} "
+            "gives as a rule; a rule's tree changes with the values that are released, so give a "
+            "tree or a hierarchy file."
+        )
+
     def judge(self, classes: Classes) -> NDArray[np.bool_]:
         """Hold where the distance is at most t."""
         return self.distances(classes) <= self.t + TOLERANCE
@@ -80,6 +115,13 @@ class TCloseness(SensitiveDefinition):
         """Distance beyond t."""
         gap = self.distances(classes) - self.t
         return np.where(gap <= TOLERANCE, 0.0, gap)
+
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
+        """Say how far the values of people who look alike may be from those of all."""
+        return (
+            f"Among people who look alike, {self.attribute} is spread as in the whole release, up "
+            f"to a distance of {self.t:g} ({self.distance})."
+        )
 
     def __str__(self) -> str:
         return f"{self.t:g}-closeness of {self.attribute} ({self.distance} distance)"

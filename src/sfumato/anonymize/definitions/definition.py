@@ -2,7 +2,9 @@
 
 A `Definition` judges classes: sizes and sensitive histograms in, one verdict per class
 out. Definitions are combined with `&`. A user's own subclass needs one method, `judge`,
-and then works with every algorithm, with verification and in reports.
+and then works with every algorithm, with verification and in reports; the rest of the class
+says it better than the defaults do: its name (`__str__`), a sentence about it (`in_words`), the
+shapes of data it makes sense for, what it asks of a schema, and its option on the command line.
 
 Two properties let algorithms prune; both default to the safe answer, no:
 
@@ -16,17 +18,24 @@ Two properties let algorithms prune; both default to the safe answer, no:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, fields, is_dataclass
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.errors import ParameterError
+from sfumato.data.wording import did_you_mean, listed
+from sfumato.errors import ParameterError, SchemaError
+from sfumato.promise import Entry, fitting, home_of, is_built_in
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
+    from sfumato.anonymize.definitions.option import Option
+    from sfumato.data.schema import Schema
 
 LARGEST = 2**53
 
@@ -38,9 +47,12 @@ broken by the last bit of a sum of fractions."""
 class Definition(ABC):
     """A promise about every equivalence class of a release."""
 
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"table"})
+    """The shapes of data it makes sense for; None for every shape."""
     monotone: ClassVar[bool] = False
     union_closed: ClassVar[bool] = False
     needs_population: ClassVar[bool] = False
+    option: ClassVar[Option | None] = None
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -51,6 +63,24 @@ class Definition(ABC):
     def minimum_size(self) -> int:
         """No class smaller than this can hold; algorithms use it as a cheap first test."""
         return 1
+
+    @property
+    def combination(self) -> tuple[str, ...]:
+        """Quasi-identifiers by which its groups are formed; empty where it is all of them.
+
+        Groups by some of them span equivalence classes, and `judge` sees their sizes alone.
+        """
+        return ()
+
+    @property
+    def per_class(self) -> bool:
+        """Whether an equivalence class can be judged by its own records alone."""
+        return not self.combination and not self.needs_population
+
+    @property
+    def allows_suppression(self) -> bool:
+        """Whether records may be left out without breaking it."""
+        return True
 
     @abstractmethod
     def judge(self, classes: Classes) -> NDArray[np.bool_]:
@@ -67,6 +97,72 @@ class Definition(ABC):
     def parts(self) -> tuple[Definition, ...]:
         """The definitions that must all hold; a single one is its own only part."""
         return (self,)
+
+    def check_shape(self, shape: str) -> None:
+        """Refuse data of a shape for which the definition says nothing."""
+        for part in self.parts:
+            if part.shapes is not None and shape not in part.shapes:
+                raise ParameterError(
+                    f"{part} says nothing about data of the shape '{shape}'; it is about "
+                    f"{listed(sorted(part.shapes))}. For '{shape}' there are "
+                    f"{listed(fitting(shape))}."
+                )
+
+    def check_schema(self, schema: Schema) -> None:
+        """Refuse a schema under which the promise could not be kept, or would not mean much."""
+        for name in self.sensitive:
+            role = schema.attribute(name).role
+            if role in {"quasi", "identifier"}:
+                raise SchemaError(
+                    f"{self} protects '{name}', but {schema.source} says it is "
+                    f"{'a quasi-identifier' if role == 'quasi' else 'an identifier'}; give it the "
+                    "role 'sensitive'."
+                )
+        for name in self.combination:
+            if name not in schema.quasi_names:
+                raise SchemaError(
+                    f"{self} is about '{name}', which is not a quasi-identifier; those are "
+                    f"{listed(schema.quasi_names)}.{did_you_mean(name, schema.quasi_names)}"
+                )
+
+    def to_json(self) -> Entry:
+        """Return its name and parameters; a definition of your own is written in words."""
+        if not is_built_in(type(self)):
+            return {"definition": home_of(type(self)), "text": str(self)}
+        entry: Entry = {"definition": type(self).__name__}
+        for item in fields(self):  # type: ignore[arg-type]  # every built-in is a dataclass
+            value = getattr(self, item.name)
+            entry[item.name] = list(value) if isinstance(value, tuple) else value
+        return entry
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Self:
+        """Return the instance that `to_json` wrote."""
+        known = sorted(item.name for item in fields(cls))  # type: ignore[arg-type]  # as above
+        given = {key: value for key, value in entry.items() if key != "definition"}
+        strangers = sorted(set(given) - set(known))
+        if strangers:
+            raise ParameterError(
+                f"{cls.__name__} has no parameter {', '.join(strangers)}; it has "
+                f"{', '.join(known)}."
+            )
+        try:
+            return cls(**given)
+        except TypeError:
+            raise ParameterError(
+                f"{cls.__name__} needs {', '.join(known)}; given were "
+                f"{', '.join(sorted(given)) or 'none'}."
+            ) from None
+
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - for those who list them
+        """Say in one sentence what is promised; `names` are the quasi-identifiers.
+
+        Unless you say it better, that is the first line of the class's docstring.
+        """
+        written = cleandoc(type(self).__doc__ or "")
+        if not written or written.startswith(f"{type(self).__name__}("):  # as dataclasses write it
+            return f"{self} holds in every class."
+        return written.splitlines()[0]
 
     def __str__(self) -> str:
         """Name it in messages and reports; a definition of your own may say it better."""
@@ -102,6 +198,40 @@ class Conjunction(Definition):
         return any(part.needs_population for part in self.members)
 
     @property
+    def shapes(self) -> frozenset[str] | None:  # type: ignore[override]
+        """Shapes for which every part makes sense."""
+        narrow = [part.shapes for part in self.members if part.shapes is not None]
+        return frozenset.intersection(*narrow) if narrow else None
+
+    @property
+    def per_class(self) -> bool:
+        """True when every part can be judged class by class."""
+        return all(part.per_class for part in self.members)
+
+    @property
+    def allows_suppression(self) -> bool:
+        """True when every part allows it."""
+        return all(part.allows_suppression for part in self.members)
+
+    def check_shape(self, shape: str) -> None:
+        """Refuse what a part refuses."""
+        for part in self.members:
+            part.check_shape(shape)
+
+    def check_schema(self, schema: Schema) -> None:
+        """Refuse what a part refuses."""
+        for part in self.members:
+            part.check_schema(schema)
+
+    def to_json(self) -> Entry:
+        """Return the parts in one mapping; a release lists them itself (`promise.to_json`)."""
+        return {"all": [part.to_json() for part in self.members]}
+
+    def in_words(self, names: Sequence[str] = ()) -> str:
+        """Say one sentence per part."""
+        return " ".join(part.in_words(names) for part in self.members)
+
+    @property
     def sensitive(self) -> tuple[str, ...]:
         """Sensitive attributes of all parts, each once."""
         return tuple(dict.fromkeys(name for part in self.members for name in part.sensitive))
@@ -132,44 +262,6 @@ class Conjunction(Definition):
 
     def __str__(self) -> str:
         return " and ".join(str(part) for part in self.members)
-
-
-@dataclass(frozen=True)
-class KAnonymity(Definition):
-    """Every record looks like at least k − 1 others on the quasi-identifiers.
-
-    `on` restricts the promise to some of the quasi-identifiers, so that several key
-    combinations can each have a k of their own.
-    """
-
-    k: int
-    on: tuple[str, ...] = ()
-    monotone: ClassVar[bool] = True
-    union_closed: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", positive_integer("k", self.k))
-        names: Any = self.on
-        if isinstance(names, str):
-            raise ParameterError(f"on must be a list of attributes; write on=['{names}'].")
-        object.__setattr__(self, "on", tuple(names))
-
-    @property
-    def minimum_size(self) -> int:
-        """Return k, or 1 when only some attributes are meant: then smaller classes may hold."""
-        return 1 if self.on else self.k
-
-    def judge(self, classes: Classes) -> NDArray[np.bool_]:
-        """Hold where the class has at least k records."""
-        return classes.sizes >= self.k
-
-    def shortfall(self, classes: Classes) -> NDArray[np.float64]:
-        """Missing records, as a share of k."""
-        return np.maximum(self.k - classes.sizes, 0) / self.k
-
-    def __str__(self) -> str:
-        on = f" on {', '.join(self.on)}" if self.on else ""
-        return f"{self.k}-anonymity{on}"
 
 
 class SensitiveDefinition(Definition):

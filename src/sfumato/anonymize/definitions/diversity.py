@@ -27,12 +27,22 @@ from sfumato.anonymize.definitions.definition import (
     SensitiveDefinition,
     positive_integer,
 )
+from sfumato.anonymize.definitions.option import (
+    Option,
+    number,
+    number_and_attribute,
+    whole_number,
+)
+from sfumato.data.wording import some
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
+    from sfumato.anonymize.definitions.definition import Definition
 
 SAFE_SIDE = 1 - 1e-12
 """Factor on the right side of a strict inequality: c = 1.1 is not exactly 11/10 in binary,
@@ -60,6 +70,28 @@ def attribute_name(value: object, definition: str) -> str:
     return value
 
 
+def _read(text: str) -> Definition:
+    l, attribute = number_and_attribute("-l", text)  # noqa: E741 - the letter of the definition
+    head, _, kind = attribute.rpartition(":")
+    if head and kind == "entropy":
+        return EntropyLDiversity(number("-l", l), head)
+    if head and kind.startswith("recursive="):
+        c = number("-l", kind.removeprefix("recursive="))
+        return RecursiveLDiversity(c, whole_number("-l", l), head)
+    named = head if head and kind == "distinct" else attribute
+    return DistinctLDiversity(whole_number("-l", l), named)
+
+
+_OPTION = Option(
+    "diversity",
+    ("-l", "--l"),
+    "L:ATTR",
+    "l-diversity of a sensitive attribute, as L:ATTRIBUTE, L:ATTRIBUTE:entropy or "
+    "L:ATTRIBUTE:recursive=C; may be repeated.",
+    _read,
+)
+
+
 @dataclass(frozen=True)
 class DistinctLDiversity(SensitiveDefinition):
     """Every class holds at least l different values of the sensitive attribute."""
@@ -68,6 +100,7 @@ class DistinctLDiversity(SensitiveDefinition):
     attribute: str
     monotone: ClassVar[bool] = True
     union_closed: ClassVar[bool] = True
+    option: ClassVar[Option | None] = _OPTION
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", positive_integer("l", self.l))
@@ -91,6 +124,13 @@ class DistinctLDiversity(SensitiveDefinition):
         """Missing values, as a share of l."""
         return np.maximum(self.l - self.distinct(classes), 0) / self.l
 
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
+        """Say how many values people who look alike have."""
+        return (
+            f"People who look alike have at least {some(self.l, 'different value')} of "
+            f"{self.attribute} among them."
+        )
+
     def __str__(self) -> str:
         return f"distinct {self.l}-diversity of {self.attribute}"
 
@@ -105,6 +145,7 @@ class EntropyLDiversity(SensitiveDefinition):
     l: float  # noqa: E741 - the letter of the definition
     attribute: str
     union_closed: ClassVar[bool] = True
+    option: ClassVar[Option | None] = _OPTION
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", finite_number("l", self.l, 1.0))
@@ -132,6 +173,13 @@ class EntropyLDiversity(SensitiveDefinition):
         gap = goal - self.entropy(classes)
         return np.where(gap <= TOLERANCE, 0.0, gap / max(goal, TOLERANCE))
 
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
+        """Say how uncertain the value stays."""
+        return (
+            f"Among people who look alike, {self.attribute} is at least as uncertain as {self.l:g} "
+            "equally frequent values."
+        )
+
     def __str__(self) -> str:
         return f"entropy {self.l:g}-diversity of {self.attribute}"
 
@@ -147,6 +195,7 @@ class RecursiveLDiversity(SensitiveDefinition):
     l: int  # noqa: E741 - the letter of the definition
     attribute: str
     union_closed: ClassVar[bool] = True
+    option: ClassVar[Option | None] = _OPTION
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", finite_number("c", self.c, 0.0, open_low=True))
@@ -185,6 +234,13 @@ class RecursiveLDiversity(SensitiveDefinition):
         excess = self.excess(classes)
         share = np.maximum(excess / np.maximum(classes.sizes, 1), TOLERANCE)
         return np.where(excess < 0, 0.0, share)
+
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
+        """Say how frequent the most frequent value may be."""
+        return (
+            f"Among people who look alike, the most frequent {self.attribute} occurs less than "
+            f"{self.c:g} times as often as all from the {self.l}th most frequent on together."
+        )
 
     def __str__(self) -> str:
         return f"recursive ({self.c:g}, {self.l})-diversity of {self.attribute}"

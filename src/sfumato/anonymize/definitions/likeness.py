@@ -22,14 +22,28 @@ import numpy as np
 
 from sfumato.anonymize.definitions.definition import TOLERANCE, SensitiveDefinition
 from sfumato.anonymize.definitions.diversity import attribute_name, finite_number
+from sfumato.anonymize.definitions.option import Option, number, number_and_attribute
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
+    from sfumato.anonymize.definitions.definition import Definition
 
 _NEVER_SEEN = 1e-300  # keeps the ratio finite for a value that the table lacks
+
+
+def _read_beta(text: str) -> Definition:
+    beta, attribute = number_and_attribute("--beta", text)
+    return BetaLikeness(number("--beta", beta), attribute)
+
+
+def _read_delta(text: str) -> Definition:
+    delta, attribute = number_and_attribute("--delta-disclosure", text)
+    return DeltaDisclosure(number("--delta-disclosure", delta), attribute)
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,9 @@ class BetaLikeness(SensitiveDefinition):
     attribute: str
     enhanced: bool = True
     union_closed: ClassVar[bool] = True
+    option: ClassVar[Option | None] = Option(
+        "likeness", ("--beta",), "B:ATTR", "β-likeness of a sensitive attribute.", _read_beta
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", finite_number("beta", self.beta, 0.0, open_low=True))
@@ -68,6 +85,13 @@ class BetaLikeness(SensitiveDefinition):
         excess = self.excess(classes)
         return np.where(excess <= TOLERANCE, 0.0, excess)
 
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
+        """Say how much likelier a value may become."""
+        return (
+            f"Knowing whom somebody looks like raises the chance of no {self.attribute} by more "
+            f"than the factor 1 + {self.beta:g}."
+        )
+
     def __str__(self) -> str:
         kind = "enhanced" if self.enhanced else "basic"
         return f"{kind} {self.beta:g}-likeness of {self.attribute}"
@@ -80,6 +104,13 @@ class DeltaDisclosure(SensitiveDefinition):
     delta: float
     attribute: str
     union_closed: ClassVar[bool] = True
+    option: ClassVar[Option | None] = Option(
+        "disclosure",
+        ("--delta-disclosure",),
+        "D:ATTR",
+        "δ-disclosure of a sensitive attribute.",
+        _read_delta,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delta", finite_number("delta", self.delta, 0.0, open_low=True))
@@ -110,6 +141,13 @@ class DeltaDisclosure(SensitiveDefinition):
         beyond = np.where(gap < -TOLERANCE, 0.0, np.maximum(gap, TOLERANCE))
         total: NDArray[np.float64] = np.add(lacking, beyond)
         return total
+
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
+        """Say how much the chance of a value may change."""
+        return (
+            f"Knowing whom somebody looks like changes the chance of every {self.attribute} by "
+            f"less than the factor e^{self.delta:g}."
+        )
 
     def __str__(self) -> str:
         return f"{self.delta:g}-disclosure privacy of {self.attribute}"

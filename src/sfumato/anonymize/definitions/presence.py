@@ -30,9 +30,13 @@ from sfumato.anonymize.definitions.definition import (
     number_between,
     positive_integer,
 )
+from sfumato.anonymize.definitions.option import Option, number, whole_number
+from sfumato.data.wording import some
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
@@ -48,6 +52,15 @@ def people_who_fit(classes: Classes, definition: Definition) -> NDArray[np.int64
     return classes.population
 
 
+def _read_map(text: str) -> Definition:
+    return KMap(whole_number("--k-map", text))
+
+
+def _read_presence(text: str) -> Definition:
+    low, _, high = text.partition(",")
+    return DeltaPresence(number("--presence", low), number("--presence", high))
+
+
 @dataclass(frozen=True)
 class KMap(Definition):
     """Every released record fits at least k people of the population."""
@@ -56,6 +69,14 @@ class KMap(Definition):
     monotone: ClassVar[bool] = True
     union_closed: ClassVar[bool] = True
     needs_population: ClassVar[bool] = True
+    option: ClassVar[Option | None] = Option(
+        "k_map",
+        ("--k-map",),
+        "<int>",
+        "k-map: every class fits at least k people of the population.",
+        _read_map,
+        several=False,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", positive_integer("k", self.k))
@@ -68,6 +89,11 @@ class KMap(Definition):
         """Missing people, as a share of k."""
         return np.maximum(self.k - people_who_fit(classes, self), 0) / self.k
 
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
+        """Say how many people a record fits."""
+        people = some(self.k, "person", "people")
+        return f"Every released record fits at least {people} of the population."
+
     def __str__(self) -> str:
         return f"{self.k}-map"
 
@@ -79,6 +105,14 @@ class DeltaPresence(Definition):
     low: float
     high: float
     needs_population: ClassVar[bool] = True
+    option: ClassVar[Option | None] = Option(
+        "presence",
+        ("--presence",),
+        "LOW,HIGH",
+        "δ-presence: the share of the population of a class that is in the data.",
+        _read_presence,
+        several=False,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", number_between("low", self.low, 0, 1))
@@ -91,6 +125,11 @@ class DeltaPresence(Definition):
     @property
     def union_closed(self) -> bool:  # type: ignore[override]
         """True when only `high` is promised; see the proof above."""
+        return self.low == 0
+
+    @property
+    def allows_suppression(self) -> bool:
+        """True when only `high` is promised: with a lower bound nobody may be left out."""
         return self.low == 0
 
     def presence(self, classes: Classes) -> NDArray[np.float64]:
@@ -112,6 +151,13 @@ class DeltaPresence(Definition):
         share = self.presence(classes)
         gap = np.maximum(self.low - share, share - self.high)
         return np.where(gap <= TOLERANCE, 0.0, gap)
+
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
+        """Say how likely somebody is in the data."""
+        return (
+            "Whoever fits a released record is in the data with a probability between "
+            f"{self.low:g} and {self.high:g}."
+        )
 
     def __str__(self) -> str:
         return f"({self.low:g}, {self.high:g})-presence"

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.anonymize.definitions.definition import number_between
 from sfumato.anonymize.loss.measures import check_objective
-from sfumato.anonymize.run import assemble, prepare
+from sfumato.anonymize.run import assemble
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.apply.rows import RowSettings
 from sfumato.anonymize.tables.recoding import FullDomain, SearchRecord
+from sfumato.anonymize.tables.release import prepare, settle_decision
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.pinned_hierarchy import Pinned, pinned
 from sfumato.data.hierarchies.rule_specs import spec_of
@@ -31,6 +32,7 @@ from sfumato.data.schema import Schema
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import listed
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
+from sfumato.shape import find_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +126,8 @@ class Policy:
         prepared = prepare(table, self.promise, settings, population, self.objective, share)
         recoding = self._recoding(prepared.problem, share)
         asked = {"algorithm": "policy", "suppression": share, "objective": self.objective}
-        return assemble(prepared, recoding, settings, asked)
+        decision = settle_decision(prepared, recoding, settings, asked)
+        return assemble(find_shape("table"), table, self.promise, decision, algorithm="policy")
 
     def _merged(self, given: Schema | None) -> Schema:
         """Return the roles of the given schema with the policy's quasi-identifiers."""

@@ -176,7 +176,8 @@ def _promise(path: Path) -> Definition:
             "its promise is empty or has a definition of your own, which a file cannot hold; give "
             "the whole promise with Policy.read(path, promise=…)."
         )
-    return stated.definition
+    promise: Definition = stated.definition
+    return promise
 
 
 def _schema(raw: dict[str, Any], path: Path) -> Schema:

@@ -13,27 +13,19 @@ one pass in the engine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from sfumato.decision import SearchRecord
 
+if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+__all__ = ["SUPPRESSED", "FullDomain", "Local", "Recoding", "SearchRecord"]
+
 SUPPRESSED = -1
 """Class number of records that are left out of the release."""
-
-
-@dataclass(frozen=True, eq=False)
-class SearchRecord:
-    """How the decision was reached, for the report: nothing here is needed to apply it."""
-
-    algorithm: str
-    proven_optimal: bool = False
-    label: str = ""
-    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,16 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sfumato.anonymize.definitions.definition import (
-    Conjunction,
-    Definition,
-    KAnonymity,
-    number_between,
-)
+from sfumato.anonymize.definitions.anonymity import with_k
+from sfumato.anonymize.definitions.definition import Definition, number_between
 from sfumato.anonymize.loss.measures import check_objective, losses
-from sfumato.anonymize.run import algorithm_named, prepare
 from sfumato.anonymize.tables.apply.cells import released_cells
 from sfumato.anonymize.tables.apply.rows import RowSettings
+from sfumato.anonymize.tables.release import algorithm_named, prepare
 from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, Unsatisfiable
 
@@ -85,17 +81,6 @@ def sweep_release(
     promises = _promises(release.promise, ks)
     weights = release.schema.weights
     return _points(release.decision.problem, promises, decide, weights, progress)
-
-
-def with_k(promise: Definition, k: int) -> Definition:
-    """Return the promise with another k; k-anonymity of key combinations stays as it is."""
-    parts = [
-        KAnonymity(k) if isinstance(part, KAnonymity) and not part.on else part
-        for part in promise.parts
-    ]
-    if not any(isinstance(part, KAnonymity) and not part.on for part in parts):
-        parts.insert(0, KAnonymity(k))
-    return parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
 
 
 def _promises(promise: Definition, ks: Iterable[int]) -> dict[int, Definition]:

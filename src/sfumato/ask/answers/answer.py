@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.answers.note import Note
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     from sfumato.ask.answers.intervals import DerivedColumn
     from sfumato.ask.price.measures import Interval, Recipe
     from sfumato.ask.price.noise import Noise
-    from sfumato.ask.price.standing import Standing
     from sfumato.dp.accounting.costs import Cost
     from sfumato.dp.guarantees import Guarantee
-
-
-_SAID_OF_A_COLUMN = (": ", " is the quantile of ", " has no value: ")
-"""How notes go on that begin with the name of a column."""
+    from sfumato.govern.standing import Standing
+    from sfumato.release import Release
 
 
 def check_confidence(confidence: object) -> None:
@@ -66,7 +64,8 @@ class Answer:
 
     ``rows`` are the cells under ``columns``; ``measures`` holds what intervals need, by column,
     ``derived`` the same for columns computed from several numbers, and ``ranges`` the bounds of
-    quantiles. ``stored`` says that it was given before, for free.
+    quantiles. ``stored`` says that it was given before, for free; ``tree`` is the question as
+    :mod:`sfumato.ask.language.question_tree` writes it.
     """
 
     question: str
@@ -75,7 +74,7 @@ class Answer:
     guarantee: Guarantee
     cost: Cost
     standing: Standing | None = field(default=None, repr=False)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     measures: Mapping[str, NoisyColumn] = field(default_factory=dict, repr=False)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     derived: Mapping[str, DerivedColumn] = field(default_factory=dict, repr=False)
@@ -83,8 +82,11 @@ class Answer:
     keys: tuple[str, ...] = ()
     stored: bool = False
     kind: str = field(default="columns", repr=False)
+    tree: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        told = tuple(one if isinstance(one, Note) else Note(one) for one in self.notes)
+        object.__setattr__(self, "notes", told)
         if not self.places:
             object.__setattr__(self, "places", tuple(range(len(self.rows))))
 
@@ -105,6 +107,25 @@ class Answer:
                 "for a single number, .table for all."
             )
         return self.rows[0][self.columns.index(shown[0])]
+
+    def release(self, name: str = "answer", *, confidence: float = 0.95) -> Release:
+        """Hand the answer over as a release, with an interval beside every number."""
+        from sfumato.dp.publish.numbers import (  # noqa: PLC0415 - releases load when used
+            NumberTable,
+            release_numbers,
+        )
+
+        bounds = self.intervals(confidence)
+        ends = [(f"{column} {end}", i, bounds[column]) for column in bounds
+                for i, end in enumerate(("low", "high"))]  # fmt: skip
+        rows = [
+            (*row, *(None if (pair := found[place]) is None else pair[i] for _, i, found in ends))
+            for place, row in enumerate(self.rows)
+        ]
+        columns = (*self.columns, *(title for title, _, _ in ends))
+        facts = {"confidence": confidence, "notes": list(self.notes)}
+        table = NumberTable(columns, rows, self, facts)
+        return release_numbers(table, self.guarantee, name=name, mechanism="session")
 
     def column(self, name: str) -> list[Any]:
         """Give one column of the answer."""
@@ -185,7 +206,7 @@ class Answer:
         return replace(
             self,
             columns=columns,
-            notes=tuple(_renamed_note(note, new) for note in self.notes),
+            notes=tuple(note.renamed(new) for note in self.notes),
             keys=tuple(new[key] for key in self.keys),
             measures={new[name]: one for name, one in self.measures.items()},
             ranges={new[name]: one for name, one in self.ranges.items()},
@@ -232,14 +253,6 @@ class Answer:
         from sfumato.report.answers.picture import picture  # noqa: PLC0415 - loaded when shown
 
         return picture(self, confidence)
-
-
-def _renamed_note(note: str, new: Mapping[str, str]) -> str:
-    """Let a note that begins with the name of a column begin with its new one."""
-    for old in sorted(new, key=len, reverse=True):
-        if note.startswith(tuple(old + said for said in _SAID_OF_A_COLUMN)):
-            return new[old] + note[len(old) :]
-    return note
 
 
 @dataclass(frozen=True)

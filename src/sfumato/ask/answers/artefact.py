@@ -35,24 +35,24 @@ _ADDED = {"count", "people", "sum"}
 
 def save(answer: Answer, path: str | Path) -> Path:
     """Write an answer as a file that can be read without a session."""
-    from sfumato.ask.answers.tables import dumped  # noqa: PLC0415 - avoids a cycle
+    from sfumato.ask.answers.tables import dump_answer  # noqa: PLC0415 - avoids a cycle
 
     target = Path(path)
     whole = {"format": FORMAT, "guarantee_in_words": str(answer.guarantee)}
-    whole |= json.loads(dumped(answer))
+    whole |= json.loads(dump_answer(answer))
     write_text_atomically(target, json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
     return target
 
 
 def load(path: str | Path) -> Answer:
     """Read an answer that was saved."""
-    from sfumato.ask.answers.tables import loaded  # noqa: PLC0415 - avoids a cycle
+    from sfumato.ask.answers.tables import load_answer  # noqa: PLC0415 - avoids a cycle
 
     source = Path(path)
     try:
         text = source.read_text(encoding="utf-8")
         if json.loads(text)["format"] == FORMAT:
-            return loaded(text, standing=None, kind="columns")
+            return load_answer(text, standing=None, kind="columns")
     except OSError as error:
         raise DataError(f"{source} cannot be read ({error.strerror}).") from None
     except (ValueError, KeyError, TypeError, IndexError):

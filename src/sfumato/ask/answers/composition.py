@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.ask.answers.answer import NoisyColumn
 from sfumato.ask.answers.intervals import DerivedColumn, formula_of, names_in
 from sfumato.ask.answers.measurement import sort_key
+from sfumato.ask.answers.note import Note
 from sfumato.ask.language.analysis import LARGEST_PLAIN, kind_of
 from sfumato.ask.language.days import date_of
 from sfumato.ask.language.domains import bounded_key
@@ -37,7 +38,7 @@ def noisy_columns(found: Numbers) -> dict[str, NoisyColumn]:
     return columns
 
 
-def composed(found: Numbers) -> dict[str, Any]:
+def compose_answer(found: Numbers) -> dict[str, Any]:
     """Give columns, rows, intervals and notes of the answer, by the names of ``Answer``."""
     question = found.prepared.question
     columns = noisy_columns(found)
@@ -127,19 +128,21 @@ def outputs_of(question: Question) -> tuple[Output, ...]:
     return (*keys, *(Output(m.name, Column(m.name, "real")) for m in question.measures))
 
 
-def bounding_notes(prepared: Prepared) -> tuple[str, ...]:
+def bounding_notes(prepared: Prepared) -> tuple[Note, ...]:
     """Say what was done to contributions and groups: true whatever the data are."""
-    notes = list(_kept(prepared))
+    notes = [Note(told) for told in _kept(prepared)]
     notes += [
-        f"{key.name}: rows beyond declared bounds are in no group; how many is not measured"
+        Note(": rows beyond declared bounds are in no group; how many is not measured", key.name)
         for key in prepared.question.keys
         if bounded_key(key)
     ]
     if prepared.threshold is not None:
-        notes.append(
-            f"groups were found privately: one is shown if its noisy number of people is at least "
-            f"{prepared.threshold}, which costs δ = {float(prepared.strategy.price.delta):.3g}"
+        delta = float(prepared.strategy.price.delta)
+        told = (
+            "groups were found privately: one is shown if its noisy number of people is at least "
+            f"{prepared.threshold}, which costs δ = {delta:.3g}"
         )
+        notes.append(Note(told))
     return (*notes, *_quantile_notes(prepared))
 
 
@@ -162,7 +165,7 @@ _RANGE = "its interval is the range in which it was looked for"
 _CHOSEN = "count, chosen by a keyed hash; how many were left out is not measured"
 
 
-def _quantile_notes(prepared: Prepared) -> list[str]:
+def _quantile_notes(prepared: Prepared) -> list[Note]:
     notes = []
     for measure in prepared.wanted.parts.quantiles:
         epsilon = prepared.strategy.quantile_epsilon
@@ -178,14 +181,17 @@ def _quantile_notes(prepared: Prepared) -> list[str]:
             else ""
         )
         notes.append(
-            f"{measure.name} is the quantile of order {float(measure.order or 0):g}{extreme}; with "
-            f"95 % confidence it is at most {reach:.3g} ranks away; how far that is in values "
-            "depends on the data, so " + ("it has no interval" if is_dated(measure) else _RANGE)
+            Note(
+                f" is the quantile of order {float(measure.order or 0):g}{extreme}; with 95 % "
+                f"confidence it is at most {reach:.3g} ranks away; how far that is in values "
+                f"depends on the data, so {'it has no interval' if is_dated(measure) else _RANGE}",
+                measure.name,
+            )
         )
     return notes
 
 
-def _bounds_notes(found: Numbers) -> tuple[str, ...]:
+def _bounds_notes(found: Numbers) -> tuple[Note, ...]:
     notes = []
     given = found.prepared.searched
     for measure in found.prepared.question.measures:
@@ -193,8 +199,11 @@ def _bounds_notes(found: Numbers) -> tuple[str, ...]:
             continue
         if measure.name in found.unfound:
             notes.append(
-                f"{measure.name} has no value: bounds for it were not declared, and none stood out "
-                "of the noise; declare bounds, or spend more"
+                Note(
+                    " has no value: bounds for it were not declared, and none stood out of the "
+                    "noise; declare bounds, or spend more",
+                    measure.name,
+                )
             )
             continue
         low, high = (
@@ -204,8 +213,11 @@ def _bounds_notes(found: Numbers) -> tuple[str, ...]:
         how = "found privately with a share of the price" if (
             measure.term, measure.where) in given else _stated(measure)  # fmt: skip
         notes.append(
-            f"{measure.name}: values were clamped to [{low}, {high}], {how}; how many were outside "
-            "is not measured"
+            Note(
+                f": values were clamped to [{low}, {high}], {how}; how many were outside is not "
+                "measured",
+                measure.name,
+            )
         )
     return tuple(notes)
 

@@ -14,17 +14,17 @@ from sfumato.ask.price.accuracy import errors, needs_size
 
 if TYPE_CHECKING:
     from sfumato.ask.price.preparation import Prepared
-    from sfumato.ask.price.standing import Standing
     from sfumato.dp.guarantees import Guarantee
+    from sfumato.govern.standing import Standing
 
 
-def estimated(
+def estimate_answer(
     prepared: Prepared, guarantee: Guarantee, standing: Standing, confidence: float
 ) -> Estimate:
     """Tell what a prepared question would cost and how far off its numbers would be."""
     check_confidence(confidence)
     cost = prepared.strategy.cost
-    notes = list(bounding_notes(prepared))
+    notes: list[str] = list(bounding_notes(prepared))
     if needs_size(prepared):
         notes.append(
             "the error of a mean or variance shrinks with the number of rows, which is not told "

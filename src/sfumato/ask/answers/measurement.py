@@ -1,6 +1,6 @@
 """From exact totals to noisy numbers: the only place where both are in reach.
 
-Contract: :func:`numbers` asks the engine, adds the noise that was prepared, and gives back noisy
+Contract: :func:`measure` asks the engine, adds the noise that was prepared, and gives back noisy
 numbers alone; exact totals do not leave this module. It is called after the charge.
 
 Groups whose values are public are answered whether or not they exist in the data. Found groups
@@ -47,7 +47,7 @@ class Numbers:
     unfound: frozenset[str] = frozenset()
 
 
-def numbers(prepared: Prepared, engine: Engine, salt: bytes) -> Numbers:
+def measure(prepared: Prepared, engine: Engine, salt: bytes) -> Numbers:
     """Answer a prepared question with noisy numbers."""
     found, unfound = _find_bounds(prepared, engine, salt)
     ready = prepared.bounded(found)

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answers.answer import Answer, NoisyColumn
 from sfumato.ask.answers.intervals import DerivedColumn
+from sfumato.ask.answers.note import note_from_json
 from sfumato.ask.language.request import Grid
 from sfumato.ask.price.measures import Recipe
 from sfumato.ask.price.noise import Noise
 from sfumato.dp.accounting.costs import Cost
-from sfumato.govern.ledger.guarantee_json import guarantee_from_json, guarantee_to_json
+from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sfumato.ask.price.standing import Standing
+    from sfumato.govern.standing import Standing
 
 _SHOWN = 50
 
@@ -84,13 +85,14 @@ def _cell(value: Any) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
-def dumped(answer: Answer) -> str:
+def dump_answer(answer: Answer) -> str:
     """Write what an answer is made of, so that it can be given again."""
     return json.dumps({
         "question": answer.question,
+        "tree": answer.tree,
         "columns": answer.columns,
         "rows": [[_plain(cell) for cell in row] for row in answer.rows],
-        "notes": answer.notes,
+        "notes": [note.to_json() for note in answer.notes],
         "keys": answer.keys,
         "places": answer.places,
         "ranges": answer.ranges,
@@ -140,14 +142,15 @@ def _derived_read(entry: dict[str, Any]) -> DerivedColumn:
     )
 
 
-def loaded(text: str, *, standing: Standing | None, kind: str) -> Answer:
-    """Read what :func:`dumped` wrote, as an answer that costs nothing more."""
+def load_answer(text: str, *, standing: Standing | None, kind: str) -> Answer:
+    """Read what :func:`dump_answer` wrote, as an answer that costs nothing more."""
     entry = json.loads(text)
     return Answer(
         question=entry["question"],
+        tree=entry.get("tree"),
         columns=tuple(entry["columns"]),
         rows=tuple(tuple(_read(cell) for cell in row) for row in entry["rows"]),
-        notes=tuple(entry["notes"]),
+        notes=tuple(map(note_from_json, entry["notes"])),
         keys=tuple(entry["keys"]),
         places=tuple(entry["places"]),
         ranges={name: (pair[0], pair[1]) for name, pair in entry["ranges"].items()},

@@ -9,11 +9,11 @@ own, derived from the unit and the bounds of the summed column
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.answers.note import Note
 from sfumato.ask.binned.bins import binned
 from sfumato.ask.language.build import NUMBERS
 from sfumato.ask.language.language import Column, Filter, Question
@@ -47,7 +47,7 @@ class BinnedQuestion:
 
     def noted(self, answer: Answer) -> Answer:
         """Add the notes to the answer."""
-        return replace(answer, notes=(*answer.notes, *self.notes))
+        return replace(answer, notes=(*answer.notes, *map(Note, self.notes)))
 
 
 def histogram_question(
@@ -176,7 +176,7 @@ def _condition(opened: Opened, where: str) -> Expression | None:
         parsed = parse(asked, opened.facts)
     except Refused as refused:
         if refused.code == "syntax":
-            raise refuse("condition", place=_place(str(refused), where)) from None
+            raise refuse("condition", place=_place(refused, where)) from None
         raise
     if parsed.keys or parsed.having or parsed.order or parsed.limit is not None:
         raise ParameterError(_CONDITION)
@@ -185,10 +185,9 @@ def _condition(opened: Opened, where: str) -> Expression | None:
     return parsed.relation.condition
 
 
-def _place(told: str, where: str) -> str:
+def _place(refused: Refused, where: str) -> str:
     """Tell where a condition is at fault; it stands in the second line of what is read."""
-    found = re.search(r"line (\d+), column (\d+)\.$", told)
-    line, column = (int(found[1]) - 1, int(found[2])) if found else (1, 1)
+    line, column = int(refused.slots["line"]) - 1, int(refused.slots["column"])
     lines = where.splitlines() or [""]
     if not 1 <= line <= len(lines):
         return "at its end"

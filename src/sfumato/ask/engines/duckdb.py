@@ -15,7 +15,14 @@ import duckdb
 
 from sfumato.ask.engines.collecting import collected
 from sfumato.ask.engines.describing import declared_kinds, described
-from sfumato.ask.engines.duckdb_sources import Stored, kinds_of, memory, stored, typed_cells
+from sfumato.ask.engines.duckdb_sources import (
+    Stored,
+    kinds_of,
+    memory,
+    named_by_text,
+    stored,
+    typed_cells,
+)
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
 from sfumato.ask.language.request import RowBound
 from sfumato.ask.plan.dialects import SCHEMA, printed
@@ -83,7 +90,9 @@ class DuckDBEngine:
             others[other] = stored(where), whose
         title = name or (main.table.name if main.table is not None else table) or "data"
         engine = cls(main.engine)
-        engine._by_text = main.texts or any(one.texts for one, _ in others.values())
+        engine._by_text = named_by_text(main, person) or any(
+            named_by_text(one, whose) for one, whose in others.values()
+        )
         facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
         try:
             engine._add(main, title, types or {}, person=person, main=True, private=True, **facts)

@@ -159,7 +159,10 @@ def _small(type_: str) -> bool:
 
 
 def _person_kind(stored: Stored, column: str, type_: str, kind: Kind) -> Kind:
-    """Tell people apart exactly: numbers too wide as text, doubles as integers if all are whole."""
+    """Tell people apart exactly, by the type alone: what one cell holds must not show.
+
+    Numbers too wide and doubles are told apart by their text, a whole double by its digits.
+    """
     exact = _kind(type_)
     if exact is None and ("(" in type_ or "[" in type_):
         raise SchemaError(
@@ -170,15 +173,12 @@ def _person_kind(stored: Stored, column: str, type_: str, kind: Kind) -> Kind:
         return "text"
     if type_ in _WIDE or type_.startswith("TIMESTAMP") or (exact == "real" and type_ not in _REAL):
         return "text"
-    if exact != "real" or kind == "text":
-        return kind
-    name = quoted(column)
-    with translated(stored.source):
-        fractions = stored.engine.run(
-            f"SELECT count(*) FROM {stored.scan} WHERE {name} IS NOT NULL AND NOT isnan({name}) "
-            f"AND (abs({name}) > {_PLAIN} OR {name} <> floor({name}))"
-        )
-    return "text" if fractions[0][0] else "integer"
+    return "text" if exact == "real" else kind
+
+
+def named_by_text(stored: Stored, person: str | None) -> bool:
+    """Tell whether people are told apart by texts, as then those of all tables are."""
+    return stored.texts or (person is not None and stored.types.get(person) in _REAL)
 
 
 def _looks(stored: Stored, columns: list[str]) -> dict[str, Kind]:
@@ -215,7 +215,7 @@ def _typed(column: str, stored: Stored, kind: Kind, *, person: bool) -> str:
     cell = f"nullif({name}, '')" if stored.texts else name
     cell = f"CAST({name} AS VARCHAR)" if type_ == _ENDLESS else cell
     if person and type_ in _REAL:
-        return _named_by_double(f"CAST({name} AS DOUBLE)", kind)
+        return _named_by_double(f"CAST({name} AS DOUBLE)")
     if kind == "integer" and (type_ in _WIDE or type_ in _REAL or type_.startswith("DECIMAL(")):
         return _whole(name, type_)
     if kind == "real":
@@ -240,16 +240,10 @@ def _whole(name: str, type_: str) -> str:
     return f"CASE WHEN NOT isnan({name}) THEN {whole} END" if type_ in _REAL else whole
 
 
-def _named_by_double(number: str, kind: Kind) -> str:
-    """Name a person by a double: a whole number as its digits; NaN names nobody.
-
-    Where people are told apart by integers, all numbers were whole when the table was opened. One
-    that was added since and is not names nobody rather than somebody else.
-    """
+def _named_by_double(number: str) -> str:
+    """Name a person by a double: a whole number as its digits; NaN names nobody."""
     plain = f"abs({number}) <= {_PLAIN} AND {number} = floor({number})"
     whole = f"CASE WHEN {plain} THEN try_cast({number} AS BIGINT) END"
-    if kind == "integer":
-        return whole
     other = f"CASE WHEN NOT isnan({number}) THEN CAST({number} AS VARCHAR) END"
     return f'coalesce(CAST({whole} AS VARCHAR), {other}) COLLATE "binary"'
 

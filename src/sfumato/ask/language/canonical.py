@@ -14,9 +14,10 @@ question at hand. The order of output columns is.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.language.analysis import (
     LARGEST_LEAF,
@@ -37,17 +38,27 @@ from sfumato.ask.language.language import (
     Scan,
 )
 from sfumato.ask.language.normal_form import (
+    TRUE,
     Names,
     Token,
     bounds_text,
+    call,
+    column_text,
     conjunct_texts,
     normal_text,
     value_text,
 )
+from sfumato.ask.language.question_tree import (
+    Call,
+    Name,
+    Pair,
+    ReadMeasure,
+    ReadQuestion,
+    Written,
+    number,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sfumato.ask.language.language import (
         Bounds,
         Expression,
@@ -56,38 +67,58 @@ if TYPE_CHECKING:
         PersonAggregate,
         Question,
         Relation,
-        Value,
     )
+    from sfumato.ask.language.question_tree import Term
 
 _LONG = 400
 
 
 def canonical(question: Question) -> str:
     """Write a question in its canonical form."""
+    return write(question)[0]
+
+
+def write(question: Question) -> tuple[str, ReadQuestion]:
+    """Write a question in its canonical form: the text by which it is known, and as a tree."""
     source = _relation(question.relation, 0)
     names = source.names
     keys = {key.name: _key(key, names) for key in question.keys}
     measures = {one.name: _measure(one, names) for one in question.measures}
-    sorted_keys, sorted_measures = sorted(set(keys.values())), sorted(set(measures.values()))
-    shown = {name: Token(f"k{sorted_keys.index(text)}") for name, text in keys.items()}
-    shown |= {name: Token(f"m{sorted_measures.index(text)}") for name, text in measures.items()}
+    sorted_keys = sorted({text for text, _ in keys.values()})
+    sorted_measures = sorted({text for text, _ in measures.values()})
+    shown = {name: _place("k", sorted_keys.index(one[0])) for name, one in keys.items()}
+    shown |= {name: _place("m", sorted_measures.index(one[0])) for name, one in measures.items()}
+    outputs = [normal_text(one.expression, shown) for one in question.outputs]
+    tree = ReadQuestion(
+        source.term,
+        [found for _, found in sorted(dict(keys.values()).items(), key=itemgetter(0))],
+        [found for _, found in sorted(dict(measures.values()).items(), key=itemgetter(0))],
+        [one.term for one in outputs],
+    )
     fields = [
         f"from: {source}",
         f"keys: [{', '.join(sorted_keys)}]",
         f"measures: [{', '.join(sorted_measures)}]",
-        f"show: [{', '.join(normal_text(one.expression, shown) for one in question.outputs)}]",
+        f"show: [{', '.join(outputs)}]",
     ]
     if question.having is not None:
-        fields.append(f"having: {normal_text(question.having, shown)}")
+        having = normal_text(question.having, shown)
+        fields.append(f"having: {having}")
+        tree.having = having.term
     if question.order:
-        order = [
-            normal_text(term, shown) + (" down" if descending else " up")
-            for term, descending in question.order
-        ]
-        fields.append(f"order: [{', '.join(order)}]")
+        order = [(normal_text(term, shown), down) for term, down in question.order]
+        listed = [text + (" down" if down else " up") for text, down in order]
+        fields.append(f"order: [{', '.join(listed)}]")
+        tree.order = [(text.term, bool(down)) for text, down in order]
     if question.limit is not None:
         fields.append(f"limit: {question.limit}")
-    return "{" + "; ".join(fields) + "}"
+        tree.limit = str(question.limit)
+    return "{" + "; ".join(fields) + "}", tree
+
+
+def _place(letter: str, index: int) -> Token:
+    """Write a key or a measure by its place."""
+    return Token(Written(f"{letter}{index}", Call(f"{letter}{index}", ())))
 
 
 def canonical_condition(relation: Relation, condition: Expression | None) -> str:
@@ -96,12 +127,24 @@ def canonical_condition(relation: Relation, condition: Expression | None) -> str
 
 
 @dataclass(frozen=True)
-class _Written:
+class _Rows:
     """A relation as text: what it is, the conditions on its rows, how its columns are written."""
 
-    base: str
-    conditions: frozenset[str]
+    base: Written
+    conditions: frozenset[Written]
     names: Names
+
+    @property
+    def term(self) -> Term:
+        """The relation as a tree."""
+        if not self.conditions:
+            return self.base.term
+        return Call("filter", (self.base.term, *(one.term for one in sorted(self.conditions))))
+
+    @property
+    def whole(self) -> Written:
+        """The relation as text and as a tree."""
+        return Written(str(self), self.term)
 
     def __str__(self) -> str:
         if not self.conditions:
@@ -109,19 +152,19 @@ class _Written:
         return f"filter({self.base}, {', '.join(sorted(self.conditions))})"
 
 
-def _relation(relation: Relation, joins: int) -> _Written:
+def _relation(relation: Relation, joins: int) -> _Rows:
     """Write a relation; ``joins`` counts those above it, so that each has a number."""
     match relation:
         case Scan(table, _):
-            return _Written(f"scan({json.dumps(table)})", frozenset(), {})
+            return _Rows(call("scan", [value_text(table)]), frozenset(), {})
         case Filter(source, condition):
             below = _relation(source, joins)
             found = below.conditions | conjunct_texts(condition, below.names)
-            return _Written(below.base, found, below.names)
+            return _Rows(below.base, found, below.names)
         case Project(source, named):
             below = _relation(source, joins)
             names = {name: _token(term, below.names) for name, term in named}
-            return _Written(below.base, below.conditions, names)
+            return _Rows(below.base, below.conditions, names)
         case PerPerson():
             return _per_person(relation)
         case JoinPublic():
@@ -131,51 +174,56 @@ def _relation(relation: Relation, joins: int) -> _Written:
     raise TypeError(f"{type(relation).__name__} is not a relation of the language.")
 
 
-def _join_public(relation: JoinPublic, joins: int) -> _Written:
+def _join_public(relation: JoinPublic, joins: int) -> _Rows:
     below = _relation(relation.source, joins + 1)
     new = {
-        name: Token(f"public{joins}({_whole_column(column)})", column.bounds)
+        name: Token(call(f"public{joins}", [column_text(column)]), column.bounds)
         for name, column in relation.named
     }
-    pairs = [
-        f"{normal_text(term, below.names)} = {_whole_column(column)}"
-        for term, column in relation.on
-    ]
+    pairs = {_equal(normal_text(term, below.names), column_text(one)) for term, one in relation.on}
     word = "left_join_public" if relation.outer else "join_public"
-    inner = f"{below}, {json.dumps(relation.table)}, {', '.join(sorted(set(pairs)))}"
-    return _Written(f"{word}{joins}({inner})", frozenset(), {**below.names, **new})
+    parts = [below.whole, value_text(relation.table), *sorted(pairs)]
+    return _Rows(call(f"{word}{joins}", parts), frozenset(), {**below.names, **new})
 
 
-def _join_person(relation: JoinPerson, joins: int) -> _Written:
+def _equal(left: Written, right: Written) -> Written:
+    """Write what a join is made by."""
+    return Written(f"{left} = {right}", Pair("=", left.term, right.term))
+
+
+def _join_person(relation: JoinPerson, joins: int) -> _Rows:
     left, right = _relation(relation.left, joins + 1), _relation(relation.right, 0)
     new = {
-        name: Token(_short(f"other{joins}({normal_text(column, right.names)})"), column.bounds)
+        name: Token(
+            _short(call(f"other{joins}", [normal_text(column, right.names)])), column.bounds
+        )
         for name, column in relation.named
     }
-    pairs = [
-        f"{normal_text(term, left.names)} = {normal_text(column, right.names)}"
+    pairs = {
+        _equal(normal_text(term, left.names), normal_text(column, right.names))
         for term, column in relation.on
-    ]
+    }
     word = "left_join_person" if relation.outer else "join_person"
-    inner = ", ".join([str(left), str(right), *sorted(set(pairs))])
-    return _Written(f"{word}{joins}({inner})", frozenset(), {**left.names, **new})
+    parts = [left.whole, right.whole, *sorted(pairs)]
+    return _Rows(call(f"{word}{joins}", parts), frozenset(), {**left.names, **new})
 
 
-def _per_person(relation: PerPerson) -> _Written:
+def _per_person(relation: PerPerson) -> _Rows:
     """Write rows per person; numbers about them are written where they are used."""
     below = _relation(relation.source, 0)
     names: dict[str, Token] = {}
     for name, term in relation.keys:
-        names[name] = Token(_short(f"key({normal_text(term, below.names)})"), _bounds(term))
+        key = call("key", [normal_text(term, below.names)])
+        names[name] = Token(_short(key), _bounds(term))
     for name, one in relation.named:
         names[name] = Token(_short(_person_number(one, below.names)), _shown_bounds(one))
     keys = sorted({names[name].text for name, _ in relation.keys})
-    return _Written(f"people({', '.join([str(below), *keys])})", frozenset(), names)
+    return _Rows(call("people", [below.whole, *keys]), frozenset(), names)
 
 
-def _person_number(one: PersonAggregate, names: Names) -> str:
-    term = "" if one.term is None else normal_text(one.term, names)
-    return f"each({one.function}({term}){bounds_text(one.bounds)})"
+def _person_number(one: PersonAggregate, names: Names) -> Written:
+    inner = call(one.function, [] if one.term is None else [normal_text(one.term, names)])
+    return call("each", [Written(inner + bounds_text(one.bounds), inner.term)])
 
 
 def _shown_bounds(one: PersonAggregate) -> Bounds | None:
@@ -186,7 +234,7 @@ def _token(term: Expression, names: Names) -> Token:
     """Write a projected column as what it stands for."""
     text = normal_text(term, names)
     if _changed(term):
-        text = f"column({text})"
+        text = call("column", [text])
     return Token(_short(text), _bounds(term))
 
 
@@ -206,35 +254,47 @@ def _bounds(term: Expression) -> Bounds | None:
     return term.bounds if isinstance(term, Column) else interval_of(term)
 
 
-def _whole_column(column: Column) -> str:
-    return f"{json.dumps(column.name)}:{column.kind}{bounds_text(column.bounds)}"
-
-
-def _short(text: str) -> str:
+def _short(text: Written) -> Written:
     """Keep names short: a long one is replaced by its digest, as repetition can multiply it."""
-    return text if len(text) <= _LONG else f"sha256({hashlib.sha256(text.encode()).hexdigest()})"
+    if len(text) <= _LONG:
+        return text
+    return Written(f"sha256({hashlib.sha256(text.encode()).hexdigest()})", Name("…"))
 
 
-def _key(key: Key, names: Names) -> str:
-    values = "found" if key.values is None else "{" + ", ".join(_sorted_values(key.values)) + "}"
-    return f"{normal_text(key.expression, names)} in {values}"
+def _key(key: Key, names: Names) -> tuple[str, tuple[Term, tuple[Term, ...] | None]]:
+    term = normal_text(key.expression, names)
+    if key.values is None:
+        return f"{term} in found", (term.term, None)
+    values = sorted({value_text(value) for value in key.values})
+    text = f"{term} in {{{', '.join(values)}}}"
+    return text, (term.term, tuple(value.term for value in values))
 
 
-def _sorted_values(values: Iterable[Value]) -> list[str]:
-    return sorted({value_text(value) for value in values})
-
-
-def _measure(one: Measure, names: Names) -> str:
+def _measure(one: Measure, names: Names) -> tuple[str, ReadMeasure]:
     parts: list[str] = [one.aggregate]
+    tree: dict[str, Any] = {"aggregate": one.aggregate}
     if one.aggregate in {"variance", "stddev"}:
-        parts.append("population" if one.spelling.upper().endswith("_POP") else "sample")
+        whole = one.spelling.upper().endswith("_POP")
+        parts.append("population" if whole else "sample")
+        tree["aggregate"] += "_pop" if whole else ""
     if one.term is not None:
-        parts.append(f"of {normal_text(one.term, names)}")
+        term = normal_text(one.term, names)
+        parts.append(f"of {term}")
+        tree["of"] = term.term
     if one.bounds is not None:
         parts.append(f"within {bounds_text(one.bounds)}")
+        tree["within"] = tuple(number(value_text(end)) for end in one.bounds)
     if one.order is not None:
         parts.append(f"order {one.order}")
+        tree["order"] = _rank(one.order)
     if one.where is not None:
-        conditions = sorted(conjunct_texts(one.where, names))
-        parts.append(f"where {', '.join(conditions) or 'true'}")
-    return f"({' '.join(parts)})"
+        conditions = sorted(conjunct_texts(one.where, names)) or [TRUE]
+        parts.append(f"where {', '.join(conditions)}")
+        tree["where"] = tuple(condition.term for condition in conditions)
+    return f"({' '.join(parts)})", ReadMeasure(**tree)
+
+
+def _rank(order: Fraction | float) -> str:
+    """Write which quantile is meant, as people do."""
+    exact = Fraction(order)
+    return number(str(order)) if exact.denominator == 1 else f"{float(exact):.6g}"

@@ -1,84 +1,37 @@
-"""A canonical text read back as a tree, so that it can be shown to people.
+"""Canonical texts of ledgers that kept no trees, read back so that they can be shown to people.
 
 Contract: :func:`read_back` takes the text that :func:`sfumato.ask.language.canonical.canonical`
 writes. It decides nothing: a text that it does not know is told by :class:`Unreadable`, and whoever
-shows it shows it as it is.
+shows it shows it as it is. Entries that are written now keep the tree itself
+(:mod:`sfumato.ask.language.question_tree`), and nothing of theirs is read here.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING
+
+from sfumato.ask.language.question_tree import (
+    Call,
+    Literal,
+    Name,
+    Pair,
+    ReadMeasure,
+    ReadQuestion,
+    Unreadable,
+    number,
+    quoted,
+)
+
+if TYPE_CHECKING:
+    from sfumato.ask.language.question_tree import Term
 
 _TOKEN = re.compile(
     r'\s*("(?:[^"\\]|\\.)*"|sha256\([0-9a-f]+\)|-?\d+/\d+|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?'
     r"|[A-Za-z_]\w*|<=|>=|<>|->|[(){}\[\],;:=<>+*/-])"
 )
 _SIGNS = frozenset({"=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/"})
-
-
-class Unreadable(ValueError):  # noqa: N818 - says what the text is
-    """The text is none that canonical questions have."""
-
-
-@dataclass(frozen=True)
-class Literal:
-    """A value that stands in the question."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Name:
-    """A column."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Call:
-    """A word with what it is applied to; nothing for a key or a measure."""
-
-    word: str
-    of: tuple[Term, ...]
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two terms with a sign between them."""
-
-    sign: str
-    left: Term
-    right: Term
-
-
-Term: TypeAlias = "Literal | Name | Call | Pair"
-
-
-@dataclass(frozen=True)
-class ReadMeasure:
-    """A number about groups."""
-
-    aggregate: str
-    of: Term | None = None
-    within: tuple[str, str] | None = None
-    order: str | None = None
-    where: tuple[Term, ...] = ()
-
-
-@dataclass
-class ReadQuestion:
-    """The parts of a question."""
-
-    source: Term
-    keys: list[tuple[Term, tuple[Term, ...] | None]] = field(default_factory=list)
-    measures: list[ReadMeasure] = field(default_factory=list)
-    show: list[Term] = field(default_factory=list)
-    having: Term | None = None
-    order: list[tuple[Term, bool]] = field(default_factory=list)
-    limit: str | None = None
 
 
 def read_back(text: str) -> ReadQuestion:
@@ -88,11 +41,6 @@ def read_back(text: str) -> ReadQuestion:
         return reader.question()
     except (IndexError, RecursionError):
         raise Unreadable(text) from None
-
-
-def number(text: str) -> str:
-    """Write a number as people do: 35.0 as 35."""
-    return text.removesuffix(".0")
 
 
 def _tokens(text: str) -> list[str]:
@@ -207,7 +155,7 @@ class _Reader:
         if word.startswith('"'):
             text = json.loads(word)
             if self.peek() != ":":
-                return Literal("'" + text.replace("'", "''") + "'")
+                return quoted(text)
             self.take(":")
             self.take()
             return Name(text)

@@ -37,13 +37,18 @@ from sfumato.ask.language.language import (
     Not,
     OneOf,
 )
+from sfumato.ask.language.question_tree import Call, Literal, Name, Pair, Written, number, quoted
 from sfumato.ask.language.walk import columns_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sfumato.ask.language.language import Bounds
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _TURNED = {">": "<", ">=": "<="}
+TRUE, FALSE = Written("true", Literal("TRUE")), Written("false", Literal("FALSE"))
+_NULL = Written("null", Literal("NULL"))
 _DIGITS = 1100  # of a decimal; a double has 767 at most, and other numbers are fractions beyond
 
 
@@ -51,15 +56,15 @@ _DIGITS = 1100  # of a decimal; a double has 767 at most, and other numbers are 
 class Token:
     """How a column is written, and the bounds that follow from what it stands for."""
 
-    text: str
+    text: Written
     bounds: Bounds | None = None
 
 
 Names: TypeAlias = Mapping[str, Token]
 
 
-def normal_text(expression: Expression, names: Names, *, positive: bool = True) -> str:
-    """Write an expression, or the opposite of a condition."""
+def normal_text(expression: Expression, names: Names, *, positive: bool = True) -> Written:
+    """Write an expression, or the opposite of a condition, as text and as a tree."""
     if not isinstance(expression, (Column, Constant)) and not columns_of(expression):
         expression = _computed(expression)
     match expression:
@@ -81,10 +86,10 @@ def normal_text(expression: Expression, names: Names, *, positive: bool = True) 
     return _signed(_written(expression, names), positive)
 
 
-def normal_terms(expression: Logic, names: Names, *, positive: bool = True) -> frozenset[str]:
+def normal_terms(expression: Logic, names: Names, *, positive: bool = True) -> frozenset[Written]:
     """Write the terms of AND or OR as a set, with everything of the same word in it flattened."""
     word = expression.operator
-    found: set[str] = set()
+    found: set[Written] = set()
     for term in expression.terms:
         inner, sign = term, positive
         while isinstance(inner, Not):
@@ -98,7 +103,7 @@ def normal_terms(expression: Logic, names: Names, *, positive: bool = True) -> f
     return frozenset(found)
 
 
-def conjunct_texts(condition: Expression, names: Names) -> frozenset[str]:
+def conjunct_texts(condition: Expression, names: Names) -> frozenset[Written]:
     """Write a condition as the set of what must all be true."""
     inner, sign = condition, True
     while isinstance(inner, Not):
@@ -107,20 +112,20 @@ def conjunct_texts(condition: Expression, names: Names) -> frozenset[str]:
         found = normal_terms(inner, names, positive=sign)
     else:
         found = frozenset({normal_text(inner, names, positive=sign)})
-    return frozenset({"false"}) if "false" in found else found - {"true"}
+    return frozenset({FALSE}) if FALSE in found else found - {TRUE}
 
 
-def _joined(word: str, terms: frozenset[str]) -> str:
-    neutral, decisive = ("true", "false") if word == "and" else ("false", "true")
+def _joined(word: str, terms: frozenset[Written]) -> Written:
+    neutral, decisive = (TRUE, FALSE) if word == "and" else (FALSE, TRUE)
     if decisive in terms:
         return decisive
     rest = sorted(terms - {neutral})
     if not rest:
         return neutral
-    return rest[0] if len(rest) == 1 else f"{word}({', '.join(rest)})"
+    return rest[0] if len(rest) == 1 else call(word, rest)
 
 
-def _compared(expression: Compare, names: Names, positive: bool) -> str:
+def _compared(expression: Compare, names: Names, positive: bool) -> Written:
     sign = expression.operator if positive else _OPPOSITE[expression.operator]
     truth = _against_truth(expression, sign, names)
     if truth is not None:
@@ -130,10 +135,10 @@ def _compared(expression: Compare, names: Names, positive: bool) -> str:
         sign, left, right = _TURNED[sign], right, left
     if sign in {"=", "<>"}:
         left, right = sorted((left, right))
-    return f"({left} {sign} {right})"
+    return _pair(sign, left, right)
 
 
-def _against_truth(expression: Compare, sign: str, names: Names) -> str | None:
+def _against_truth(expression: Compare, sign: str, names: Names) -> Written | None:
     """Write ``b = TRUE`` as b."""
     for one, other in ((expression.left, expression.right), (expression.right, expression.left)):
         if isinstance(other, Constant) and isinstance(other.value, bool) and sign in {"=", "<>"}:
@@ -141,31 +146,47 @@ def _against_truth(expression: Compare, sign: str, names: Names) -> str | None:
     return None
 
 
-def _written(expression: Expression, names: Names) -> str:
+def _written(expression: Expression, names: Names) -> Written:
     match expression:
         case Arithmetic(sign, left, right):
             texts = [normal_text(left, names), normal_text(right, names)]
             first, second = sorted(texts) if sign in "+*" else texts
-            return f"({first} {sign} {second})"
+            return _pair(sign, first, second)
         case Apply(function, _):
             texts = _flat(expression, names)
             texts = sorted(set(texts)) if function in {"least", "greatest"} else texts
-            return f"{function}({', '.join(texts)})"
+            return call(function, texts)
         case IsNull(term):
-            return f"missing({normal_text(term, names)})"
+            return call("missing", [normal_text(term, names)])
         case Like(term, pattern):
-            return f"like({normal_text(term, names)}, {json.dumps(pattern)})"
+            return call("like", [normal_text(term, names), value_text(pattern)])
         case Case(branches, default):
-            tests = [
-                f"{normal_text(test, names)} -> {normal_text(result, names)}"
-                for test, result in branches
-            ]
-            return f"case({', '.join(tests)}, else {normal_text(default, names)})"
+            return _case(branches, default, names)
     raise TypeError(f"{type(expression).__name__} is not an expression of the language.")
 
 
-def _flat(expression: Apply, names: Names) -> list[str]:
-    found: list[str] = []
+def _case(
+    branches: Sequence[tuple[Expression, Expression]], default: Expression, names: Names
+) -> Written:
+    pairs = [(normal_text(test, names), normal_text(found, names)) for test, found in branches]
+    tests = [
+        Written(f"{test} -> {found}", Pair("->", test.term, found.term)) for test, found in pairs
+    ]
+    other = normal_text(default, names)
+    return call("case", [*tests, Written(f"else {other}", Call("else", (other.term,)))])
+
+
+def call(word: str, texts: Sequence[Written]) -> Written:
+    """Write a word with what it is applied to."""
+    return Written(f"{word}({', '.join(texts)})", Call(word, tuple(one.term for one in texts)))
+
+
+def _pair(sign: str, left: Written, right: Written) -> Written:
+    return Written(f"({left} {sign} {right})", Pair(sign, left.term, right.term))
+
+
+def _flat(expression: Apply, names: Names) -> list[Written]:
+    found: list[Written] = []
     for argument in expression.arguments:
         same = isinstance(argument, Apply) and argument.function == expression.function
         if same and expression.function in {"least", "greatest", "coalesce"}:
@@ -176,16 +197,24 @@ def _flat(expression: Apply, names: Names) -> list[str]:
     return found
 
 
-def _signed(text: str, positive: bool) -> str:
-    return text if positive else f"not({text})"
+def _signed(text: Written, positive: bool) -> Written:
+    return text if positive else call("not", [text])
 
 
-def _column(column: Column, names: Names) -> str:
+def _column(column: Column, names: Names) -> Written:
     """Write a column; bounds are told where they are not those it has by itself."""
     token = names.get(column.name)
     if token is None:
-        return f"{json.dumps(column.name)}:{column.kind}{bounds_text(column.bounds)}"
-    return token.text + ("" if column.bounds == token.bounds else bounds_text(column.bounds))
+        return column_text(column)
+    if column.bounds == token.bounds:
+        return token.text
+    return Written(token.text + bounds_text(column.bounds), token.text.term)
+
+
+def column_text(column: Column) -> Written:
+    """Write a stored column; its kind and bounds are public facts, which no tree repeats."""
+    text = f"{json.dumps(column.name)}:{column.kind}{bounds_text(column.bounds)}"
+    return Written(text, Name(column.name))
 
 
 def bounds_text(bounds: Bounds | None) -> str:
@@ -195,17 +224,19 @@ def bounds_text(bounds: Bounds | None) -> str:
     return f"[{value_text(bounds[0])}, {value_text(bounds[1])}]"
 
 
-def value_text(value: Any) -> str:
+def value_text(value: Any) -> Written:
     """Write a literal; one text has one value."""
     if value is None:
-        return "null"
+        return _NULL
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return TRUE if value else FALSE
     if isinstance(value, str):
-        return json.dumps(value)
+        return Written(json.dumps(value), quoted(value))
     if isinstance(value, dt.date):
-        return f'date("{value.isoformat()}")'
-    return _number_text(Fraction(value))
+        day = value.isoformat()
+        return Written(f'date("{day}")', Call("date", (quoted(day),)))
+    text = _number_text(Fraction(value))
+    return Written(text, Literal(number(text)))
 
 
 def _number_text(value: Fraction) -> str:

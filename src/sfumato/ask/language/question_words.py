@@ -1,7 +1,9 @@
 """A question of the ledger as a person reads it: close to SQL, with its price and its blocks.
 
-Contract: :func:`in_words` never fails and decides nothing. What the ledger keeps, and what is
-hashed and compared, is the canonical text; this is a view of it. A text that is none is given back.
+Contract: :func:`in_words` never fails and decides nothing. What is hashed and compared is the
+canonical text; beside it the ledger keeps the question as a tree, of which this is a view. Where
+there is no tree, as in entries of earlier versions, the text is read; one that cannot be is given
+back.
 """
 
 from __future__ import annotations
@@ -11,13 +13,21 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.language.canonical_reader import Call, Literal, Name, Pair, Unreadable, read_back
+from sfumato.ask.language.canonical_reader import read_back
+from sfumato.ask.language.question_tree import (
+    Call,
+    Literal,
+    Name,
+    Pair,
+    Unreadable,
+    tree_from_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from sfumato.ask.language.canonical_reader import ReadMeasure, ReadQuestion, Term
+    from sfumato.ask.language.question_tree import ReadMeasure, ReadQuestion, Term
 
     Names: TypeAlias = Mapping[str, str]
 
@@ -39,18 +49,23 @@ class Words:
 
     question: str
     price: str = ""
+    by_accuracy: bool = False
     blocks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.question
 
 
-def in_words(text: str) -> list[Words]:
-    """Give the question that an entry keeps, or the questions that were asked together."""
+def in_words(text: str, asked: Any = None) -> list[Words]:
+    """Give the question that an entry keeps, or the questions that were asked together.
+
+    ``asked`` are their trees, as the entry keeps them, one for each.
+    """
     whole = _loaded(text)
-    if isinstance(whole, list) and whole and all(isinstance(one, str) for one in whole):
-        return [_one(one) for one in whole]
-    return [_one(text)]
+    several = isinstance(whole, list) and whole and all(isinstance(one, str) for one in whole)
+    texts = whole if several else [text]
+    trees = asked if isinstance(asked, list) and len(asked) == len(texts) else [None] * len(texts)
+    return [_one(one, tree) for one, tree in zip(texts, trees, strict=True)]
 
 
 def _loaded(text: str) -> Any:
@@ -60,14 +75,15 @@ def _loaded(text: str) -> Any:
         return None
 
 
-def _one(text: str) -> Words:
+def _one(text: str, tree: Any) -> Words:
     whole = _loaded(text)
     if not isinstance(whole, dict) or not isinstance(whole.get("question"), str):
         return Words(text)
     price, blocks = whole.get("price"), whole.get("blocks")
     return Words(
-        readable(whole["question"]),
+        shown(tree) or readable(whole["question"]),
         _price(price) if isinstance(price, dict) else "",
+        isinstance(price, dict) and "accuracy" in price,
         tuple(map(str, blocks)) if isinstance(blocks, list) else (),
     )
 
@@ -84,6 +100,16 @@ def _amount(text: str) -> str:
         return f"{float(above) / float(below or 1):.6g}"
     except (ValueError, ZeroDivisionError):
         return text
+
+
+def shown(tree: Any) -> str | None:
+    """Write a question that is kept as a tree in the manner of SQL; None if it is none."""
+    try:
+        words = _question(tree_from_json(tree))
+        words.encode()
+    except (ValueError, LookupError, ArithmeticError, RecursionError):
+        return None
+    return words
 
 
 def readable(canonical: str) -> str:

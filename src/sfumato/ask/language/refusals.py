@@ -124,7 +124,7 @@ _MOST_SHOWN = 80
 def refuse(code: str, **slots: object) -> Refused:
     """Make a refusal; the caller raises it."""
     filled = {name: _shown(slot) for name, slot in slots.items()}
-    return Refused(REASONS[code].format(**filled), code=code)
+    return Refused(REASONS[code].format(**filled), code=code, slots=filled)
 
 
 def _shown(slot: object) -> str:

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from sfumato.ask.language.request import Bound
     from sfumato.ask.price.measures import Breakdown
     from sfumato.ask.price.pricing import Price
-    from sfumato.ask.price.standing import Standing
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
+    from sfumato.govern.standing import Standing
 
 _BOUNDED = {"sum", "avg", "variance", "stddev", "quantile"}
 

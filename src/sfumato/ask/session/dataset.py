@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.blocks import Blocks, SomeBlocks
-from sfumato.ask.session.keys import keyed
+from sfumato.ask.session.keys import key_fingerprint
 from sfumato.ask.session.owner_rules import clashing, listed_values
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.registrations import MAIN
@@ -70,7 +70,10 @@ class Opened:
         Blocks are in the order of their names, as in the entry of a charge, joined by plus signs.
         """
         engines = self.engine.engines if isinstance(self.engine, Blocks) else {MAIN: self.engine}
-        parts = [keyed(self.salt, engines[label].fingerprint()) for label in sorted(set(blocks))]
+        parts = [
+            key_fingerprint(self.salt, engines[label].fingerprint())
+            for label in sorted(set(blocks))
+        ]
         return "+".join(parts)
 
     def own_bounds(self, extra: Mapping[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:

@@ -17,7 +17,7 @@ def new_salt() -> bytes:
     return secrets.token_bytes(16)
 
 
-def keyed(salt: bytes, fingerprint: str) -> str:
+def key_fingerprint(salt: bytes, fingerprint: str) -> str:
     """Key a fingerprint part by part: private rows, and each public table after a full stop."""
     parts = fingerprint.split(".")
     return ".".join(hmac.new(salt, one.encode(), hashlib.sha256).hexdigest() for one in parts)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.blocks import Blocks, add_blocks, private_part
 from sfumato.ask.session.dataset import Opened
-from sfumato.ask.session.keys import keyed, new_salt
+from sfumato.ask.session.keys import key_fingerprint, new_salt
 from sfumato.ask.session.owner_rules import (
+    as_registered,
     check_schema,
     check_tables,
     limits_for,
@@ -37,14 +38,15 @@ from sfumato.govern.places import default_place
 from sfumato.govern.policies import Free
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from sfumato.ask.engines.base import Engine
     from sfumato.ask.language.language import TableFacts
     from sfumato.dp.neighbours import PrivacyUnit
 
 
-def opened(source: Any, **stated_facts: Any) -> Opened:
+def open_dataset(source: Any, **stated_facts: Any) -> Opened:
     """Open a dataset and register it in its ledger."""
     sources = _sources(source, stated_facts["name"], stated_facts["schema"])
     first = next(iter(sources.values()))
@@ -52,19 +54,19 @@ def opened(source: Any, **stated_facts: Any) -> Opened:
     try:
         is_new = ledger.registration(first.name) is None
         try:
-            return _opened(sources, first, ledger, owned, stated_facts)
+            return _open(sources, first, ledger, owned, stated_facts)
         except GovernanceError:
             if not is_new or ledger.registration(first.name) is None:
                 raise
         # Somebody else registered the dataset in the meantime; theirs holds.
-        return _opened(sources, first, ledger, owned, stated_facts)
+        return _open(sources, first, ledger, owned, stated_facts)
     except BaseException:
         if owned:
             ledger.close()
         raise
 
 
-def _opened(
+def _open(
     sources: dict[str, Source],
     first: Source,
     ledger: Ledger,
@@ -101,8 +103,11 @@ def _opened(
     _check_person(tables, first.name, person)
     private = private_tables(tables.values())
     if known is not None:
+        private = as_registered(private, known)
         check_tables(private, known)
     _check_others(ledger, first.name, private, is_new=known is None)
+    if known is None:
+        _check_rows_elsewhere(ledger, first.name, engines.values())
     public = public_tables(engines.values(), salt)
     waiting = public if known is None else check_public(public, known)
     check_rows(engines.values(), waiting)
@@ -111,11 +116,11 @@ def _opened(
         unit="row" if isinstance(unit, Row) else str(unit),
         rules=rules | {"tables": private},
         purposes=first.purposes if known is None else known.purposes,
-        limits=limits_for(given, known),
+        limits=limits_for(given, known, unit),
         policy=given["policy"] or (Free() if known is None else known.policy),
         public=public if known is None else known.public,
     )
-    labels = {private_part(keyed(salt, e.fingerprint())): b for b, e in engines.items()}
+    labels = {private_part(key_fingerprint(salt, e.fingerprint())): b for b, e in engines.items()}
     if len(labels) < len(engines):
         raise ParameterError(
             "Two blocks hold the same rows, which would count twice; give each block once."
@@ -201,6 +206,29 @@ def _check_others(
             )
 
 
+def _check_rows_elsewhere(ledger: Ledger, dataset: str, engines: Iterable[Engine]) -> None:
+    """Refuse to register rows that this ledger knows by another name, with a budget of their own.
+
+    A link or a copy of a file has another name. Rows are known from registrations and charges,
+    which hold fingerprints that are keyed with the salt of their dataset.
+    """
+    seen: dict[str, set[str]] = {}
+    for entry in ledger.entries():
+        if entry.dataset not in {None, dataset} and entry.fingerprint:
+            parts = {private_part(part) for part in entry.fingerprint.split("+")}
+            seen.setdefault(str(entry.dataset), set()).update(parts)
+    rows = [engine.fingerprint() for engine in engines]
+    for other, parts in seen.items():
+        salt = ledger.salt(other)
+        if salt is not None and any(
+            private_part(key_fingerprint(salt, one)) in parts for one in rows
+        ):
+            raise GovernanceError(
+                f"The rows of {dataset!r} are those of the dataset {other!r} in this ledger, under "
+                f"another name; they have one budget. Ask about {other!r}: give name={other!r}."
+            )
+
+
 def _sources(source: Any, name: str | None, schema: Any) -> dict[str, Source]:
     if not isinstance(source, (list, tuple)):
         return {MAIN: source_of(source, name=name, schema=schema)}
@@ -220,4 +248,6 @@ def _ledger(ledger: Ledger | str | Path | None, source: Source) -> tuple[Ledger,
         return ledger, False
     if ledger is not None:
         return Ledger(str(ledger)), True
-    return Ledger(default_place(source.place) if source.outlives else None), True
+    if not source.outlives:
+        return Ledger(None), True
+    return Ledger(default_place(source.place, shared=source.kind == "spark")), True

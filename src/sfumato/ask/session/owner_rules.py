@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.language.days import Day, date_of
 from sfumato.dp.guarantees import Guarantee
-from sfumato.dp.neighbours import PrivacyUnit, Row, Unit, unit_of
+from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit
 from sfumato.dp.rounding import stated
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.registrations import SALT_HASH, salt_hash
@@ -37,9 +37,14 @@ def unit_for(given: Any, first: Source, known: Registration | None) -> PrivacyUn
             "Say whose presence is hidden: unit='row' if every row is another person, or "
             "unit=Unit('user_id', rows=5) with the column that names the person."
         )
-    if isinstance(wanted, str) and wanted not in {"row", "person"}:
-        return Unit(wanted)
-    return unit_of("row" if wanted == "person" else wanted)
+    if isinstance(wanted, str):  # "row" is the only keyword; all else names a column
+        return Row() if wanted == "row" else Unit(wanted)
+    if not isinstance(wanted, (Row, Unit)):
+        raise ParameterError(
+            f"A session hides one row (unit='row') or all rows of a person (unit=Unit('user_id', "
+            f"rows=5)), and {type(wanted).__name__} was given."
+        )
+    return wanted
 
 
 def _unit_from(entry: Any) -> PrivacyUnit:
@@ -162,8 +167,17 @@ def clashing(extra: Iterable[str], fixed: Mapping[str, Any]) -> list[str]:
     return [name for name in extra if name.casefold() in known]
 
 
-def limits_for(given: dict[str, Any], known: Registration | None) -> Limits:
-    """Read the limits that are stated, or else the registered ones."""
+def limits_for(given: dict[str, Any], known: Registration | None, unit: PrivacyUnit) -> Limits:
+    """Read the limits that are stated, about this unit, or else the registered ones."""
+    found = _stated_limits(given, known)
+    if found is not None:
+        found.check_unit(Neighbours("unbounded", unit))
+        return found
+    assert known is not None
+    return known.limits
+
+
+def _stated_limits(given: dict[str, Any], known: Registration | None) -> Limits | None:
     limits: Limits | None = given["limits"]
     budget: Guarantee | None = given["budget"]
     if limits is not None and budget is not None:
@@ -172,7 +186,7 @@ def limits_for(given: dict[str, Any], known: Registration | None) -> Limits:
         return limits
     if budget is None:
         if known is not None:
-            return known.limits
+            return None
         raise ParameterError(
             "Say how much may be revealed in all: budget=sf.PureDP(1.0), sf.ApproxDP(1.0, 1e-6) or "
             "sf.ZCDP(0.1)."
@@ -199,6 +213,34 @@ def kinds_of(table: TableFacts) -> dict[str, str]:
     return {column.name: column.kind for column in table.columns}
 
 
+def _differing(registered: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    """Name what differs between two descriptions of a table; names of columns are public."""
+    if registered["person"] != found["person"]:
+        return "another column names the person"
+    kinds, now = registered["kinds"], found["kinds"]
+    told = [
+        f"{column} is {now.get(column, 'missing')} instead of {kinds.get(column, 'not there')}"
+        for column in {**kinds, **now}
+        if kinds.get(column) != now.get(column)
+    ]
+    return f"there are other columns or kinds ({'; '.join(told)})"
+
+
+def as_registered(tables: Mapping[str, Any], known: Registration) -> dict[str, Any]:
+    """Let people who were registered as told apart by whole numbers be told apart by texts.
+
+    Doubles that were all whole were registered so; it is the same people either way.
+    """
+    found = dict(tables)
+    for name, old in known.rules["tables"].items():
+        person, new = old["person"], found.get(name)
+        if new is None or person is None or new["person"] != person:
+            continue
+        if (old["kinds"].get(person), new["kinds"].get(person)) == ("integer", "text"):
+            found[name] = {**new, "kinds": {**new["kinds"], person: "integer"}}
+    return found
+
+
 def check_tables(tables: Mapping[str, Any], known: Registration) -> None:
     """Refuse private tables, people or kinds of columns that differ from the registered ones."""
     registered = known.rules["tables"]
@@ -210,7 +252,7 @@ def check_tables(tables: Mapping[str, Any], known: Registration) -> None:
         elif name not in registered:
             what = f"the private table {name!r} is not registered"
         else:
-            what = f"the person or the kinds of columns of {name!r} are others than registered"
+            what = f"{_differing(registered[name], tables[name])} of {name!r} than registered"
         raise GovernanceError(
             f"The dataset {known.dataset!r} was registered with other private tables: {what}. What "
             "was answered rests on them, so they do not change."

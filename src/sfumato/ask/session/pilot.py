@@ -36,8 +36,13 @@ _PART = 50  # of what is left, spent on the number of rows
 _SURE = 0.999
 
 
-def priced(
-    desk: Desk, now: Snapshot, one: Submission, price: dict[str, Any], *, spending: bool = True
+def find_price(
+    desk: Desk,
+    now: Snapshot,
+    submission: Submission,
+    price: dict[str, Any],
+    *,
+    spending: bool = True,
 ) -> dict[str, Any]:
     """Give a price with the amount that its accuracy takes, where it states one.
 
@@ -49,30 +54,30 @@ def priced(
         return stated
     if stated.get("epsilon") is not None or stated.get("rho") is not None:
         raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
-    found = _amount_for(desk, now, one, accuracy, stated.get("delta"), spending=spending)
+    found = _amount_for(desk, now, submission, accuracy, stated.get("delta"), spending=spending)
     return stated | found
 
 
 def _amount_for(
     desk: Desk,
     now: Snapshot,
-    one: Submission,
+    submission: Submission,
     accuracy: float,
     delta: Stated | None,
     *,
     spending: bool,
 ) -> dict[str, Fraction]:
     """Find the least ε, or ρ in a session of that kind, at which every number is accurate."""
-    budget, standing = desk.budget(now), desk.standing(now, one.blocks)
+    budget, standing = desk.budget(now), desk.standing(now, submission.blocks)
     name = "rho" if isinstance(budget, ZCDP) else "epsilon"
 
     def at(amount: Any) -> Prepared:
         price: dict[str, Any] = {"epsilon": None, "rho": None, name: amount}
         return prepare(
-            one.question, desk.opened.unit, budget, delta=delta, standing=standing, **price
+            submission.question, desk.opened.unit, budget, delta=delta, standing=standing, **price
         )
 
-    with one.offering():
+    with submission.offering():
         first = at(1)
     if first.searched or first.wanted.parts.quantiles:
         raise ParameterError(
@@ -81,21 +86,21 @@ def _amount_for(
         )
     size = None
     if needs_size(first):
-        _check_size(one)
+        _check_size(submission)
         if not spending:
             raise NeedsPilot(
                 "What the accuracy of a mean costs depends on the number of rows, and finding that "
                 "is a question of its own; ask with accuracy=, or estimate at an epsilon=."
             )
-        size = _rows_at_least(desk, now, one, name)
-        standing = desk.standing(desk.now(), one.blocks)  # less is left now
+        size = _rows_at_least(desk, now, submission, name)
+        standing = desk.standing(desk.now(), submission.blocks)  # less is left now
     return {name: least_amount(at, accuracy, size=size)}
 
 
-def _check_size(one: Submission) -> None:
+def _check_size(submission: Submission) -> None:
     """Refuse errors that depend on more than one number of rows."""
-    if one.question.keys or any(
-        m.aggregate in {"variance", "stddev"} for m in one.question.measures
+    if submission.question.keys or any(
+        m.aggregate in {"variance", "stddev"} for m in submission.question.measures
     ):
         raise ParameterError(
             "The error of means per group and of variances depends on how many rows there are in "
@@ -103,13 +108,13 @@ def _check_size(one: Submission) -> None:
         )
 
 
-def _rows_at_least(desk: Desk, now: Snapshot, one: Submission, name: str) -> float:
+def _rows_at_least(desk: Desk, now: Snapshot, submission: Submission, name: str) -> float:
     """Spend a little on a number that the rows of a mean are hardly ever below."""
-    amount = amount_of(desk.standing(now, one.blocks).remaining) / _PART
+    amount = amount_of(desk.standing(now, submission.blocks).remaining) / _PART
     if amount <= 0:
         raise Unsatisfiable("Nothing is left of the budget to find out the number of rows.")
     price: dict[str, Any] = {name: amount}
-    found = desk.ask(_row_count(one), **price).intervals(_SURE).values()
+    found = desk.ask(_row_count(submission), **price).intervals(_SURE).values()
     low = min(pair[0] for pairs in found for pair in pairs if pair is not None)
     if low < 1:
         raise Unsatisfiable(
@@ -118,12 +123,14 @@ def _rows_at_least(desk: Desk, now: Snapshot, one: Submission, name: str) -> flo
     return float(low)
 
 
-def _row_count(one: Submission) -> Submission:
+def _row_count(submission: Submission) -> Submission:
     """Ask how many rows have a value for each mean of a question."""
     counts = tuple(
         Measure(f"rows_{i}", "count", m.term, m.where, spelling="COUNT")
-        for i, m in enumerate(one.question.measures)
+        for i, m in enumerate(submission.question.measures)
         if m.aggregate == "avg"
     )
-    question = replace(one.question, measures=counts, outputs=(), having=None, order=(), limit=None)
-    return replace(one, question=question)
+    question = replace(
+        submission.question, measures=counts, outputs=(), having=None, order=(), limit=None
+    )
+    return replace(submission, question=question)

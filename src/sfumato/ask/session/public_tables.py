@@ -16,7 +16,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.session.keys import keyed
+from sfumato.ask.session.keys import key_fingerprint
 from sfumato.ask.session.owner_rules import kinds_of
 from sfumato.data.tables.table import Table
 from sfumato.errors import GovernanceError, ParameterError
@@ -42,7 +42,7 @@ def public_tables(engines: Iterable[Engine], salt: bytes) -> dict[str, Any]:
 def _described(engine: Engine, salt: bytes) -> dict[str, Any]:
     tables = [table for table in engine.tables() if not table.private]
     return {
-        table.name: {"kinds": kinds_of(table), "fingerprint": keyed(salt, part)}
+        table.name: {"kinds": kinds_of(table), "fingerprint": key_fingerprint(salt, part)}
         for table, part in zip(tables, _parts(engine)[1:], strict=True)
     }
 

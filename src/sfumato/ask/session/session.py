@@ -20,8 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.ask.session.desk import Desk
-from sfumato.ask.session.open import opened
-from sfumato.ask.session.submission import Submission, posed
+from sfumato.ask.session.open import open_dataset
+from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
     from sfumato.ask.answers.answer import Answer, Estimate
     from sfumato.ask.language.language import Question
-    from sfumato.ask.price.standing import Standing
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.limits import Limits
     from sfumato.govern.policies import Policy
+    from sfumato.govern.spending import Spending
+    from sfumato.govern.standing import Standing
 
 
 class Session:
@@ -75,7 +76,7 @@ class Session:
         """
         if not isinstance(analyst, str) or not analyst:
             raise ParameterError("analyst= is the name of whoever asks, such as 'ann'.")
-        dataset = opened(
+        dataset = open_dataset(
             source,
             unit=unit,
             budget=budget,
@@ -113,6 +114,11 @@ class Session:
     def ledger(self) -> Ledger:
         """Where charges and answers are kept."""
         return self.desk.opened.ledger
+
+    @property
+    def spending(self) -> Spending:
+        """The one way to use up the budget, for whatever is not a question."""
+        return self.desk.spending
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -182,7 +188,7 @@ class Session:
         names public values of columns, for this question, where the owner fixed none. `blocks`
         names the blocks of rows it is about, as ``session.blocks`` lists them; all if absent.
         """
-        one = self._posed(question, bounds, keys, blocks)
+        one = self._submit(question, bounds, keys, blocks)
         return self.desk.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
 
     def table(self, name: str | None = None) -> Any:
@@ -202,7 +208,7 @@ class Session:
         blocks: Sequence[str] | None = None,
     ) -> Answer:
         """Answer a question that was written in Python; about some blocks of rows, or all."""
-        one = self._posed(question, blocks=blocks)
+        one = self._submit(question, blocks=blocks)
         return self.desk.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
 
     def together(
@@ -219,10 +225,10 @@ class Session:
         Where their conditions prove that no row is in two of them, and the unit is the row, they
         cost together what the dearest costs alone; otherwise their costs add up.
         """
-        from sfumato.ask.session.together import answered_together  # noqa: PLC0415 - loaded when used
+        from sfumato.ask.session.together import answer_together  # noqa: PLC0415 - loaded when used
 
-        asked = [self._posed(question, blocks=blocks) for question in questions]
-        return answered_together(self.desk, asked, epsilon=epsilon, rho=rho, delta=delta)
+        asked = [self._submit(question, blocks=blocks) for question in questions]
+        return answer_together(self.desk, asked, epsilon=epsilon, rho=rho, delta=delta)
 
     def estimate(
         self,
@@ -242,15 +248,15 @@ class Session:
         With `accuracy` it tells the least price that gives it; not for means, whose error depends
         on the number of rows.
         """
-        from sfumato.ask.answers.estimate import estimated  # noqa: PLC0415 - loaded when used
-        from sfumato.ask.session.pilot import priced  # noqa: PLC0415 - the same
+        from sfumato.ask.answers.estimate import estimate_answer  # noqa: PLC0415 - loaded when used
+        from sfumato.ask.session.pilot import find_price  # noqa: PLC0415 - the same
 
-        one = self._posed(question, bounds, keys, blocks)
+        one = self._submit(question, bounds, keys, blocks)
         desk, now = self.desk, self.desk.now()
         price = {"epsilon": epsilon, "rho": rho, "delta": delta, "accuracy": accuracy}
-        prepared = desk.prepared(one, now, **priced(desk, now, one, price, spending=False))
+        prepared = desk.prepare(one, now, **find_price(desk, now, one, price, spending=False))
         promised = desk.guarantee(prepared.strategy, now)
-        return estimated(prepared, promised, desk.standing(now, one.blocks), confidence)
+        return estimate_answer(prepared, promised, desk.standing(now, one.blocks), confidence)
 
     def histogram(
         self,
@@ -307,7 +313,7 @@ class Session:
 
     # -- steps --------------------------------------------------------------------------
 
-    def _posed(
+    def _submit(
         self,
         question: str | Submission | Question | Any,
         bounds: Mapping[str, tuple[Any, Any]] | None = None,
@@ -316,7 +322,7 @@ class Session:
     ) -> Submission:
         if self._closed:
             raise ParameterError("This session is closed; open it again to ask.")
-        return posed(
+        return read_submission(
             self.desk.opened, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks,
             answerable=self.desk.answerable,
         )  # fmt: skip

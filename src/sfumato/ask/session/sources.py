@@ -97,14 +97,13 @@ class Source:
     ) -> Engine:
         """Open the engine that holds the rows.
 
-        ``kinds`` are those registered for its columns; a CSV file is read as such, whatever its
-        cells look like by now.
+        ``kinds`` are those registered for its columns, and decide: whatever the cells of a CSV
+        file look like by now, and whether or not the schema that declared them is given again.
         """
-        known = {name: kind for name, kind in kinds.items() if self.kind == "csv"}
         facts: dict[str, Any] = {
             "name": self.name,
             "person": person,
-            "types": {**self.types, **known},
+            "types": {**self.types, **kinds},
             "bounds": bounds,
             "domains": domains,
             "public": public,

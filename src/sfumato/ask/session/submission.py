@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.language.canonical import canonical
+from sfumato.ask.language.canonical import write
 from sfumato.ask.language.language import Question
+from sfumato.ask.language.question_tree import tree_to_json
 from sfumato.ask.language.well_formed import check_well_formed
 from sfumato.ask.sql.parse import nearest_to, parse
 from sfumato.dp.rounding import stated
@@ -23,6 +24,7 @@ from sfumato.errors import ParameterError, Refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from sfumato.ask.language.question_tree import ReadQuestion
     from sfumato.ask.session.dataset import Opened
 
 
@@ -49,6 +51,16 @@ class Submission:
         """Whether groups have to be found, which is all that a stated δ is for."""
         return any(key.values is None for key in self.question.keys)
 
+    @cached_property
+    def _written(self) -> tuple[str, ReadQuestion]:
+        """The canonical text of the question alone, and its tree."""
+        return write(self.question)
+
+    @cached_property
+    def tree(self) -> dict[str, Any]:
+        """The question as plain JSON, by which it is shown to people."""
+        return tree_to_json(self._written[1])
+
     def text(self, purpose: str | None = None, **price: Any) -> str:
         """Give the canonical text of the question at a price, for a purpose."""
         named = {
@@ -56,7 +68,7 @@ class Submission:
             for name, value in price.items()
             if value is not None and (name != "delta" or self._finds_keys)
         }
-        whole = {"question": canonical(self.question), "price": named, "blocks": self.blocks}
+        whole = {"question": self._written[0], "price": named, "blocks": self.blocks}
         if purpose is not None:
             whole["purpose"] = purpose
         return json.dumps(
@@ -66,7 +78,7 @@ class Submission:
         )
 
 
-def posed(
+def read_submission(
     session: Opened,
     question: Any,
     *,

@@ -9,20 +9,18 @@ a person with several rows, all costs add up. One charge is made for all before 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answers.composition import outputs_of
-from sfumato.ask.answers.tables import dumped
+from sfumato.ask.answers.tables import dump_answer
 from sfumato.ask.language.language import Filter, Logic, Scan
 from sfumato.ask.price.disjoint import disjoint
-from sfumato.ask.session.paid import paid
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.neighbours import Row
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import ParameterError
-from sfumato.govern.ledger.chain import joined
+from sfumato.govern.spending import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,70 +32,51 @@ if TYPE_CHECKING:
     from sfumato.ask.session.submission import Submission
     from sfumato.dp.guarantees import Guarantee
     from sfumato.govern.ledger.snapshots import Snapshot
+    from sfumato.govern.spending import Purchase
 
 _MOST = 200
 
 
-def answered_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> list[Answer]:
+def answer_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> list[Answer]:
     """Charge the questions that were not answered before at once, and answer them all."""
     if not asked or len(asked) > _MOST:
         raise ParameterError(f"Ask between 1 and {_MOST} questions together.")
     texts = [one.text(desk.purpose, **price) for one in asked]
+    by_text = dict(zip(texts, asked, strict=True))
+
+    def work(bought: Purchase[list[tuple[Prepared, Guarantee]]]) -> list[Answer]:
+        return [
+            desk.answer(by_text[text], text, prepared, promised, bought.after)
+            for text, (prepared, promised) in zip(bought.wanted, bought.made, strict=True)
+        ]
+
     with desk.lock:
-        now = desk.now()
-        known: dict[str, Submission] = {}
-        new: dict[str, Submission] = {}
-        for one, text in zip(asked, texts, strict=True):
-            if desk.was_asked(one.blocks, text):
-                known[text] = one
-            else:
-                new[text] = one
-        found = _charged(desk, now, new, price) if new else {}
-        for text, one in known.items():
-            stored = desk.repeated(one.blocks, text)
-            assert stored is not None
-            found[text] = desk.again(stored, one)
+        found = desk.spending.spend_together(
+            lambda now, new: _planned(desk, [by_text[text] for text in new], price, now),
+            work,
+            what=texts,
+            blocks=tuple(dict.fromkeys(block for one in asked for block in one.blocks)),
+            dump=dump_answer,
+            load=lambda text, stored: desk.repeat(stored, by_text[text]),
+        )
     names = (tuple(output.name for output in outputs_of(one.question)) for one in asked)
     return [found[text].renamed(name) for text, name in zip(texts, names, strict=True)]
 
 
-def _charged(
-    desk: Desk, now: Snapshot, new: dict[str, Submission], price: dict[str, Any]
-) -> dict[str, Answer]:
-    """Charge questions as one, and answer each."""
-    texts, asked = tuple(new), list(new.values())
-    blocks = tuple(dict.fromkeys(block for one in asked for block in one.blocks))
-    joint = (
-        {"question": joined(texts), "parts": texts} if len(texts) > 1 else {"question": texts[0]}
-    )
-    ready, receipt = desk.charged(
-        now, partial(_planned, desk, asked, price), blocks=blocks, **joint
-    )
-
-    def work() -> list[Answer]:
-        return [
-            desk.answered(one, text, prepared, promised, receipt)
-            for text, one, (prepared, promised) in zip(texts, asked, ready, strict=True)
-        ]
-
-    answers = paid(desk.opened.ledger, receipt, work)
-    desk.opened.ledger.settle(receipt, *(dumped(answer) for answer in answers))
-    return dict(zip(texts, answers, strict=True))
-
-
 def _planned(
     desk: Desk, asked: Sequence[Submission], price: dict[str, Any], now: Snapshot
-) -> tuple[list[tuple[Prepared, Guarantee]], dict[str, Any]]:
+) -> Plan[list[tuple[Prepared, Guarantee]]]:
     """Prepare all questions at the same place in the policy, to be charged as one."""
-    prepared = [desk.prepared(one, now, **price) for one in asked]
+    prepared = [desk.prepare(one, now, **price) for one in asked]
     cost = joint_cost(
         [one.question for one in asked],
         [one.strategy.cost for one in prepared],
         by_row=isinstance(desk.opened.unit, Row),
     )
     promised = [desk.guarantee(one.strategy, now) for one in prepared]
-    stated = str(_stated(cost, desk.budget(now)))
-    return list(zip(prepared, promised, strict=True)), {"cost": cost, "guarantee": stated}
+    made = list(zip(prepared, promised, strict=True))
+    kept = {"asked": [one.tree for one in asked]}
+    return Plan(cost, _stated(cost, desk.budget(now)), kept, made)
 
 
 def _stated(cost: Cost, budget: Guarantee) -> Guarantee:
@@ -123,6 +102,7 @@ def joint_cost(questions: Sequence[Question], costs: Sequence[Cost], *, by_row: 
         max(one.mu_squared for one in sums),
         max(one.delta for one in sums),
         epsilon_squared=max(one.epsilon_squared for one in sums),
+        concentrated=max(one.concentrated for one in sums),
     )
 
 

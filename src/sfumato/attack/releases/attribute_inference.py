@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sfumato.attack.releases.fit import Fitting
     from sfumato.data.schema import Schema
     from sfumato.released.evidence import Spread
-    from sfumato.released.view import AdversaryView
+    from sfumato.released.tables import TableView
 
 
 def attribute_inference(
@@ -49,11 +49,11 @@ def attribute_inference(
 ) -> Outcome:
     """Guess a sensitive attribute of people in a public table who are known to be released."""
     limit = checked_share("confidence", confidence)
-    sight = see(release, schema)
-    name = sight.attribute(attribute)
-    spread = sight.spread(name)
-    fitting = fit(sight, public)
-    guess, posterior = guesses(sight, fitting, name)
+    view = see(release, schema)
+    name = view.attribute(attribute)
+    spread = view.spread(name)
+    fitting = fit(view, public)
+    guess, posterior = guesses(view, fitting, name)
     weights = fitting.public.counts
     exposed = (posterior >= limit - NEARLY) & (guess >= 0)
     overall = spread.total / spread.total.sum()
@@ -85,15 +85,15 @@ def attribute_inference(
 
 
 def guesses(
-    sight: AdversaryView, fitting: Fitting, name: str
+    view: TableView, fitting: Fitting, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return for each kind of person the best guess (−1 for none) and its posterior."""
     fits = fitting.add_up(fitting.sizes, fitting.sizes)
     if int(fits.classes.max(initial=0)) <= 1:
-        guess, share = _best_of_groups(sight.spread(name), fitting)
+        guess, share = _best_of_groups(view.spread(name), fitting)
         found = fits.where >= 0
         return np.where(found, guess[fits.where], -1), np.where(found, share[fits.where], 0.0)
-    return _best_of_records(sight.spread(name), fitting, fits.total)
+    return _best_of_records(view.spread(name), fitting, fits.total)
 
 
 def _best_of_groups(

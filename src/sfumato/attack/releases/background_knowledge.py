@@ -51,9 +51,9 @@ def background_knowledge(
     limit = checked_share("confidence", confidence)
     if about not in {"values", "people"}:
         raise ParameterError(f"about must be 'values' or 'people', not {about!r}.")
-    sight = see(release, schema)
-    name = sight.attribute(attribute)
-    spread = sight.spread(name)
+    view = see(release, schema)
+    name = view.attribute(attribute)
+    spread = view.spread(name)
     left = _left(spread, facts) if about == "values" else _unknown(spread, facts)
     posterior = spread.count / left
     dangerous = posterior >= limit - NEARLY
@@ -63,13 +63,13 @@ def background_knowledge(
         "background knowledge",
         f"the class of the target and {_facts(facts, about)}",
         "confidence",
-        sight.records,
-        exposed_people(sight, name, dangerous),
+        view.records,
+        exposed_people(view, name, dangerous),
         prior,
         worst,
         limit,
         entry_findings(
-            sight, name, "background knowledge", dangerous, posterior,
+            view, name, "background knowledge", dangerous, posterior,
             learnt=f"their {name}", most=most,
             proof=lambda e: {"records left after the facts": int(left[e])},
         ),

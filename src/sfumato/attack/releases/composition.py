@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from sfumato.attack.releases.fit import Fitting
     from sfumato.data.schema import Schema
-    from sfumato.released.view import AdversaryView
+    from sfumato.released.tables import TableView
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +120,13 @@ def _single(case: _Case) -> bool:
     return case.posterior >= 1 - NEARLY > case.prior
 
 
-def _values(one: AdversaryView, two: AdversaryView, name: str) -> _Values:
+def _values(one: TableView, two: TableView, name: str) -> _Values:
     texts = tuple(dict.fromkeys([*one.spread(name).values, *two.spread(name).values]))
     place = {text: i for i, text in enumerate(texts)}
     shares = []
     total = np.zeros(len(texts))
-    for sight in (one, two):
-        spread = sight.spread(name)
+    for view in (one, two):
+        spread = view.spread(name)
         to = np.array([place[text] for text in spread.values])
         share = np.zeros((len(spread.sizes), len(texts)))
         share[spread.class_, to[spread.value]] = spread.inside
@@ -135,7 +135,7 @@ def _values(one: AdversaryView, two: AdversaryView, name: str) -> _Values:
     return _Values(shares[0], shares[1], total / total.sum(), texts)
 
 
-def _pairs(one: AdversaryView, two: AdversaryView, values: _Values) -> Iterator[_Case]:
+def _pairs(one: TableView, two: TableView, values: _Values) -> Iterator[_Case]:
     """Look at every pair of classes that one person can be in."""
     a, b = one.evidence, two.evidence
     names = [name for name in a.quasi if name in b.quasi]
@@ -150,24 +150,24 @@ def _pairs(one: AdversaryView, two: AdversaryView, values: _Values) -> Iterator[
         yield from _case(values, p, q, f"anybody in both with {shown}", 1, (int(c), int(d)))
 
 
-def _known(one: AdversaryView, two: AdversaryView, values: _Values, people: Any) -> Iterator[_Case]:
+def _known(one: TableView, two: TableView, values: _Values, people: Any) -> Iterator[_Case]:
     """Look at people who are known to be in both releases."""
-    fits = [fit(sight, people) for sight in (one, two)]
+    fits = [fit(view, people) for view in (one, two)]
     if fits[0].names != fits[1].names:
         shared = tuple(name for name in fits[0].names if name in fits[1].names)
-        fits = [fit(sight, people, on=shared) for sight in (one, two)]
+        fits = [fit(view, people, on=shared) for view in (one, two)]
     walked = [fitting.add_up(fitting.sizes, fitting.sizes) for fitting in fits]
     members = [_classes_of_groups(fitting) for fitting in fits]
     inside = np.flatnonzero((walked[0].classes > 0) & (walked[1].classes > 0))
     for kind in inside.tolist():
         mixed, chosen = [], []
-        for sight, fitting, found, classes_of, share in zip(
+        for view, fitting, found, classes_of, share in zip(
             (one, two), fits, walked, members, (values.first, values.second), strict=True
         ):
             alone = found.classes[kind] == 1
             groups = found.where[kind : kind + 1] if alone else fitting.groups_of(kind)
             classes = np.concatenate([classes_of[int(g)] for g in groups])
-            sizes = sight.evidence.sizes[classes].astype(np.float64)
+            sizes = view.evidence.sizes[classes].astype(np.float64)
             mixed.append((share[classes] * sizes[:, None]).sum(axis=0) / sizes.sum())
             chosen.append(int(classes[0]))
         count = int(fits[0].public.counts[kind])
@@ -197,9 +197,7 @@ def _case(
         yield _Case(who, people, value, before, float(posterior[value]), classes)
 
 
-def _finding(
-    one: AdversaryView, two: AdversaryView, name: str, values: _Values, case: _Case
-) -> Finding:
+def _finding(one: TableView, two: TableView, name: str, values: _Values, case: _Case) -> Finding:
     cells = [s.evidence.cells(c) for s, c in zip((one, two), case.classes, strict=True)]
     return Finding(
         "composition",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from sfumato.attack.releases.fit import Fitting
     from sfumato.data.schema import Schema
-    from sfumato.released.view import AdversaryView
+    from sfumato.released.tables import TableView
 
 SCALINGS = 5
 """How often beliefs are scaled to members and values in turn, per round."""
@@ -91,11 +91,11 @@ def de_finetti(
     """
     limit = checked_share("gain", gain)
     checked_count("rounds", rounds, low=1)
-    sight = see(release, schema)
-    name = sight.attribute(attribute)
-    fitting = fit(sight, public)
+    view = see(release, schema)
+    name = view.attribute(attribute)
+    fitting = fit(view, public)
     people = _people(fitting)
-    shares = _shares(sight, fitting, name)
+    shares = _shares(view, fitting, name)
     prior = shares[people.class_]
     belief = _learnt(people, shares, rounds)
     guess = np.argmax(belief, axis=1) if len(belief) else np.zeros(0, np.int64)
@@ -115,13 +115,13 @@ def de_finetti(
         float(after[worst]) if len(guess) else 0.0,
         limit,
         tuple(
-            _finding(sight, fitting, name, people, int(i), int(guess[i]), before[i], after[i])
+            _finding(view, fitting, name, people, int(i), int(guess[i]), before[i], after[i])
             for i in ranked
         ),
         f"no promise about classes alone; {stop} leaves less to learn from, differential privacy "
         "bounds it",
         attribute=name,
-        figures=_measured(sight, fitting, name, people, prior, guess),
+        figures=_measured(view, fitting, name, people, prior, guess),
     )
 
 
@@ -134,9 +134,9 @@ def _people(fitting: Fitting) -> _People:
     return _People(kind, fits.where[kind], counts, values, widths)
 
 
-def _shares(sight: AdversaryView, fitting: Fitting, name: str) -> NDArray[np.float64]:
+def _shares(view: TableView, fitting: Fitting, name: str) -> NDArray[np.float64]:
     """Return the share of each value in each group of classes."""
-    spread = sight.spread(name)
+    spread = view.spread(name)
     counts = np.zeros((len(fitting.sizes), len(spread.values)))
     np.add.at(counts, (fitting.group[spread.class_], spread.value), spread.count)
     shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
@@ -233,7 +233,7 @@ def _scaled(
 
 
 def _measured(
-    sight: AdversaryView,
+    view: TableView,
     fitting: Fitting,
     name: str,
     people: _People,
@@ -243,7 +243,7 @@ def _measured(
     """Return how many guesses come true with and without the model, where the truth is known."""
     if name not in fitting.table.columns or not len(guess):
         return {}
-    spread = sight.spread(name)
+    spread = view.spread(name)
     place = {value: i for i, value in enumerate(spread.values)}
     truth = np.zeros((fitting.kinds, len(spread.values)))
     counted = fitting.table.count((*fitting.names, name))
@@ -263,7 +263,7 @@ def _measured(
 
 
 def _finding(
-    sight: AdversaryView,
+    view: TableView,
     fitting: Fitting,
     name: str,
     people: _People,
@@ -282,5 +282,5 @@ def _finding(
         float(after),
         {"person": person, "class": fitting.cells(int(people.class_[i]))},
         name,
-        secret=(sight.spread(name).values[guess],),
+        secret=(view.spread(name).values[guess],),
     )

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.released.view import AdversaryView
+    from sfumato.released.tables import TableView
 
 
-def exposed_people(sight: AdversaryView, attribute: str, dangerous: NDArray[np.bool_]) -> int:
+def exposed_people(view: TableView, attribute: str, dangerous: NDArray[np.bool_]) -> int:
     """Count the people whose own value is a dangerous entry."""
-    return int(sight.spread(attribute).count[dangerous].sum())
+    return int(view.spread(attribute).count[dangerous].sum())
 
 
 def entry_findings(
-    sight: AdversaryView,
+    view: TableView,
     attribute: str,
     attack: str,
     dangerous: NDArray[np.bool_],
@@ -39,14 +39,14 @@ def entry_findings(
     proof: Callable[[int], dict[str, object]] | None = None,
 ) -> tuple[Finding, ...]:
     """Return a finding per dangerous entry, the surest and largest first."""
-    spread = sight.spread(attribute)
+    spread = view.spread(attribute)
     worse = posterior if severity is None else severity
     entries = np.flatnonzero(dangerous)
     order = np.lexsort((-spread.count[entries], -worse[entries]))[:most]
     found = []
     for entry in entries[order]:
         c = int(spread.class_[entry])
-        cells = sight.evidence.cells(c)
+        cells = view.evidence.cells(c)
         evidence: dict[str, object] = {
             "class": cells,
             "records in the class": int(spread.sizes[c]),

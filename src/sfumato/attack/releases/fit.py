@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.data.engines.duckdb import Counted
     from sfumato.data.tables.table import Table
     from sfumato.released.covering import Cover
-    from sfumato.released.view import AdversaryView
+    from sfumato.released.tables import TableView
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,9 +171,9 @@ class Fitting:
         return Fits(fits[back], total[back], best[back], groups[back], counted)
 
 
-def fit(sight: AdversaryView, public: Any, *, on: Sequence[str] | None = None) -> Fitting:
+def fit(view: TableView, public: Any, *, on: Sequence[str] | None = None) -> Fitting:
     """Bring a public table and a release together; `on` limits the attributes compared."""
-    evidence = sight.evidence
+    evidence = view.evidence
     table = read(public)
     wanted = evidence.quasi if on is None else tuple(on)
     names = tuple(name for name in wanted if name in table.columns and name in evidence.quasi)
@@ -197,7 +197,7 @@ def fit(sight: AdversaryView, public: Any, *, on: Sequence[str] | None = None) -
     sizes = np.bincount(group, weights=evidence.sizes, minlength=groups).astype(np.int64)
     counted = table.count(names)
     covers = tuple(
-        cover(labels[a], counted.values[a], name, sight.schema, blind=sight.blind)
+        cover(labels[a], counted.values[a], name, view.schema, blind=view.blind)
         for a, name in enumerate(names)
     )
     return Fitting(names, table, counted, labels, codes[first], group, sizes, covers)

@@ -29,26 +29,26 @@ def homogeneity(
     most: int = SHOWN,
 ) -> Outcome:
     """Find the people whose whole class has one sensitive value."""
-    sight = see(release, schema)
-    name = sight.attribute(attribute)
-    spread = sight.spread(name)
+    view = see(release, schema)
+    name = view.attribute(attribute)
+    spread = view.spread(name)
     values = np.bincount(spread.class_, minlength=len(spread.sizes))
     alone = values[spread.class_] == 1
     classes = int(alone.sum())
-    exposed = exposed_people(sight, name, alone)
+    exposed = exposed_people(view, name, alone)
     stop = DistinctLDiversity(2, name)
     prior, posterior = worst_entry(spread.inside, spread.overall)
     return Outcome(
         "homogeneity",
         "in which class the target is",
         "confidence",
-        sight.records,
+        view.records,
         exposed,
         prior,
         posterior,
         1.0,
         entry_findings(
-            sight, name, "homogeneity", alone, spread.inside,
+            view, name, "homogeneity", alone, spread.inside,
             learnt=f"their {name}", most=most, severity=spread.count.astype(np.float64),
         ),
         f"{stop}: no class with a single value",

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.presence import KMap
 from sfumato.attack.finding import (
     NEARLY,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.definitions.definition import Definition
     from sfumato.attack.releases.fit import Fitting
     from sfumato.data.schema import Schema
-    from sfumato.released.view import AdversaryView
+    from sfumato.released.tables import TableView
 
 Adversary = Literal["journalist", "prosecutor"]
 
@@ -118,15 +118,15 @@ def linkage(
         raise ParameterError(f"adversary must be 'journalist' or 'prosecutor', not {adversary!r}.")
     limit = checked_share("confidence", confidence)
     checked_count("most", most)
-    sight = see(release, schema)
-    fitting = fit(sight, public, on=on)
+    view = see(release, schema)
+    fitting = fit(view, public, on=on)
     if names is not None and names not in fitting.table.columns:
         raise SchemaError(f"{fitting.table.source} has no column '{names}' to name people by.")
-    return _linked(sight, fitting, adversary, limit, names, most)
+    return _linked(view, fitting, adversary, limit, names, most)
 
 
 def _linked(
-    sight: AdversaryView,
+    view: TableView,
     fitting: Fitting,
     adversary: str,
     limit: float,
@@ -159,11 +159,11 @@ def _linked(
         "confidence",
         fitting.total,
         int(weights[exposed].sum()),
-        _prior(adversary, sight.records, fitting.total),
+        _prior(adversary, view.records, fitting.total),
         worst,
         limit,
         tuple(
-            _finding(sight, fitting, int(i), int(where[i]), float(sure[i]), adversary, who_is)
+            _finding(view, fitting, int(i), int(where[i]), float(sure[i]), adversary, who_is)
             for i, who_is in zip(chosen, _named(fitting, chosen, names), strict=True)
         ),
         f"{stop}: nobody is found with more than 1/{getattr(stop, 'k', 2)}",
@@ -194,7 +194,7 @@ def _stop(adversary: str, limit: float) -> Definition:
 
 
 def _finding(
-    sight: AdversaryView,
+    view: TableView,
     fitting: Fitting,
     kind: int,
     group: int,
@@ -210,7 +210,7 @@ def _finding(
         who,
         people,
         "which released record is theirs, and all that it says",
-        _prior(adversary, sight.records, fitting.total),
+        _prior(adversary, view.records, fitting.total),
         sure,
         {
             "person": person,
@@ -218,7 +218,7 @@ def _finding(
             "records in the class": int(fitting.sizes[group]),
             "replay": _replay(fitting, kind),
         },
-        secret=_said(sight, classes),
+        secret=_said(view, classes),
     )
 
 
@@ -243,10 +243,10 @@ def _named(fitting: Fitting, kinds: NDArray[np.int64], names: str | None) -> lis
     return [" or ".join(one[:2]) + (" or others" if len(one) > 2 else "") for one in found]
 
 
-def _said(sight: AdversaryView, classes: NDArray[np.int64]) -> tuple[str, ...]:
+def _said(view: TableView, classes: NDArray[np.int64]) -> tuple[str, ...]:
     """Return the sensitive values that all records of some classes agree on."""
     said = []
-    for name, spread in sight.evidence.sensitive.items():
+    for name, spread in view.evidence.sensitive.items():
         values = np.unique(spread.value[np.isin(spread.class_, classes)])
         if len(values) == 1:
             said.append(f"{name} = {spread.values[int(values[0])]}")

@@ -48,11 +48,11 @@ def membership(
 ) -> Outcome:
     """Find the people of a population who are in the release with at least `confidence`."""
     limit = checked_share("confidence", confidence)
-    sight = see(release, schema)
-    fitting = fit(sight, population)
+    view = see(release, schema)
+    fitting = fit(view, population)
     presence = presences(fitting)
     weights = fitting.public.counts
-    prior = min(sight.records / fitting.total, 1.0)
+    prior = min(view.records / fitting.total, 1.0)
     exposed = (presence >= limit - NEARLY) & (prior < limit)
     ranked = np.argsort(-presence, kind="stable")[: min(most, int(exposed.sum()))]
     stop = DeltaPresence(0.0, round(0.96 * limit, 6))

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sfumato.attack.releases.ways import Histogram
     from sfumato.data.schema import Schema
     from sfumato.released.evidence import Spread
-    from sfumato.released.view import AdversaryView
+    from sfumato.released.tables import TableView
 
 
 EFFORT = 3_000_000
@@ -88,15 +88,15 @@ def minimality(
     must hold exactly the people of a class for that class to be attacked.
     """
     limit = checked_share("gain", gain)
-    sight = see(release, schema)
-    name = sight.attribute(attribute)
-    stated = promise or sight.promise
+    view = see(release, schema)
+    name = view.attribute(attribute)
+    stated = promise or view.promise
     if stated is None:
         raise ParameterError(
             "Minimality needs to know what the algorithm was asked for; give promise=."
         )
-    fitting = fit(sight, public)
-    beliefs, left = _beliefs(sight, fitting, name, stated)
+    fitting = fit(view, public)
+    beliefs, left = _beliefs(view, fitting, name, stated)
     found = [b for b in beliefs if b.posterior - b.prior >= limit - NEARLY]
     found.sort(key=lambda b: (b.prior - b.posterior, -b.people))
     worst = max(beliefs, key=lambda b: b.posterior - b.prior, default=None)
@@ -106,12 +106,12 @@ def minimality(
         "minimality",
         f"who is in each class, and that the algorithm kept {stated} and no more",
         "gain",
-        sight.records,
+        view.records,
         int(fitting.public.counts[sorted(exposed)].sum()) if exposed else 0,
         worst.prior if worst else 0.0,
         worst.posterior if worst else 0.0,
         limit,
-        tuple(_finding(sight, name, b) for b in found[:most]),
+        tuple(_finding(view, name, b) for b in found[:most]),
         "an algorithm that does not go to the limit, or differential privacy",
         attribute=name,
         figures={
@@ -150,11 +150,11 @@ class _Left:
 
 
 def _beliefs(
-    sight: AdversaryView, fitting: Fitting, name: str, stated: Definition
+    view: TableView, fitting: Fitting, name: str, stated: Definition
 ) -> tuple[list[_Belief], _Left]:
-    members = _members(sight, fitting) or {}
+    members = _members(view, fitting) or {}
     parts = _parts(stated, name)
-    spread = sight.spread(name)
+    spread = view.spread(name)
     unknown = np.ones(len(spread.sizes), dtype=np.bool_)
     unknown[list(members)] = False
     left = _Left(unknown=int(unknown.sum()), in_unknown=int(spread.sizes[unknown].sum()))
@@ -195,9 +195,9 @@ def _beliefs(
     return beliefs, replace(left, large=len(large), in_large=people_in)
 
 
-def _members(sight: AdversaryView, fitting: Fitting) -> dict[int, NDArray[np.int64]] | None:
+def _members(view: TableView, fitting: Fitting) -> dict[int, NDArray[np.int64]] | None:
     """Return the kinds of people in each class that the public table fits exactly."""
-    if len(fitting.sizes) != sight.evidence.classes:
+    if len(fitting.sizes) != view.evidence.classes:
         return None
     fits = fitting.add_up(fitting.sizes, fitting.sizes)
     alone = fits.classes == 1
@@ -205,7 +205,7 @@ def _members(sight: AdversaryView, fitting: Fitting) -> dict[int, NDArray[np.int
     order = np.argsort(fits.where[alone], kind="stable")
     kinds, groups = np.flatnonzero(alone)[order], fits.where[alone][order]
     chosen = {}
-    for c in range(sight.evidence.classes):
+    for c in range(view.evidence.classes):
         g = int(fitting.group[c])
         inside = kinds[np.searchsorted(groups, g) : np.searchsorted(groups, g, side="right")]
         if exact[g] and fitting.public.counts[inside].sum() == fitting.sizes[g]:
@@ -225,13 +225,7 @@ def _groups(fitting: Fitting, people: NDArray[np.int64], split: int | None) -> d
 
 def _parts(stated: Definition, name: str) -> list[Definition]:
     """Return the parts of a promise that a group of people can be held to on its own."""
-    return [
-        part
-        for part in stated.parts
-        if not part.needs_population
-        and not getattr(part, "on", ())
-        and set(part.sensitive) <= {name}
-    ]
+    return [part for part in stated.parts if part.per_class and set(part.sensitive) <= {name}]
 
 
 def _judge(
@@ -250,8 +244,8 @@ def _judge(
     return keeps
 
 
-def _finding(sight: AdversaryView, name: str, belief: _Belief) -> Finding:
-    cells = sight.evidence.cells(belief.class_)
+def _finding(view: TableView, name: str, belief: _Belief) -> Finding:
+    cells = view.evidence.cells(belief.class_)
     return Finding(
         "minimality",
         f"{belief.people} people with {belief.group}, in the class {described(cells)}",
@@ -261,5 +255,5 @@ def _finding(sight: AdversaryView, name: str, belief: _Belief) -> Finding:
         belief.posterior,
         {"class": cells, "finer group": belief.group, "sizes of finer groups": belief.sizes},
         name,
-        secret=(sight.spread(name).values[belief.value],),
+        secret=(view.spread(name).values[belief.value],),
     )

@@ -31,9 +31,9 @@ def probabilistic_inference(
 ) -> Outcome:
     """Find the people whose sensitive value is at least `confidence` of their class."""
     limit = checked_share("confidence", confidence)
-    sight = see(release, schema)
-    name = sight.attribute(attribute)
-    spread = sight.spread(name)
+    view = see(release, schema)
+    name = view.attribute(attribute)
+    spread = view.spread(name)
     dangerous = spread.inside >= limit - NEARLY
     prior, worst = worst_entry(spread.inside, spread.overall)
     stop: Definition = (
@@ -45,13 +45,13 @@ def probabilistic_inference(
         "probabilistic inference",
         "in which class the target is",
         "confidence",
-        sight.records,
-        exposed_people(sight, name, dangerous),
+        view.records,
+        exposed_people(view, name, dangerous),
         prior,
         worst,
         limit,
         entry_findings(
-            sight, name, "probabilistic inference", dangerous, spread.inside,
+            view, name, "probabilistic inference", dangerous, spread.inside,
             learnt=f"their {name}", most=most,
         ),
         f"{stop}: no value has a share of {limit:g} in any class",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from sfumato.data.schema import Schema
     from sfumato.released.evidence import Spread
-    from sfumato.released.view import AdversaryView
+    from sfumato.released.tables import TableView
 
 Meaning = Literal["tree", "order"]
 
@@ -70,9 +70,9 @@ def similarity(
     """
     limit = checked_share("confidence", confidence)
     checked_share("narrow", narrow)
-    sight = see(release, schema)
-    name = sight.attribute(attribute)
-    spread = sight.spread(name)
+    view = see(release, schema)
+    name = view.attribute(attribute)
+    spread = view.spread(name)
     kind = ("order" if spread.hierarchy is None else "tree") if by is None else by
     groups = _found(spread, kind, limit, narrow, name)
     exposed = groups.inside > 0
@@ -84,13 +84,13 @@ def similarity(
         "similarity",
         f"the class of the target, and the {kind} of the values of {name}",
         "confidence",
-        sight.records,
+        view.records,
         int(people[exposed].sum()),
         float(groups.overall[worst]),
         float(groups.inside[worst]),
         limit,
         tuple(
-            _finding(sight, name, groups, int(c), int(people[c]), kind)
+            _finding(view, name, groups, int(c), int(people[c]), kind)
             for c in _ranked(groups, exposed)[:most]
         ),
         f"{stop}: no narrow group of values fills {limit:g} of a class",
@@ -180,19 +180,19 @@ def _narrowest(starts, value, inside, climb, limit):  # type: ignore[no-untyped-
 
 
 def _finding(
-    sight: AdversaryView, name: str, groups: _Groups, c: int, people: int, kind: str
+    view: TableView, name: str, groups: _Groups, c: int, people: int, kind: str
 ) -> Finding:
-    cells = sight.evidence.cells(c)
+    cells = view.evidence.cells(c)
     return Finding(
         "similarity",
-        people_in(people, int(sight.evidence.sizes[c]), cells),
+        people_in(people, int(view.evidence.sizes[c]), cells),
         people,
         f"their {name} is in one narrow group of the {kind}",
         float(groups.overall[c]),
         float(groups.inside[c]),
         {
             "class": cells,
-            "records in the class": int(sight.evidence.sizes[c]),
+            "records in the class": int(view.evidence.sizes[c]),
             "replay": class_query(cells, name),
         },
         name,

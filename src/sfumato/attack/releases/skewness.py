@@ -39,9 +39,9 @@ def skewness(
     checked_share("gain", gain)
     if factor is not None and (not isinstance(factor, int | float) or not 1 < factor < np.inf):
         raise ParameterError(f"factor must be above 1, not {factor!r}.")
-    sight = see(release, schema)
-    name = sight.attribute(attribute)
-    spread = sight.spread(name)
+    view = see(release, schema)
+    name = view.attribute(attribute)
+    spread = view.spread(name)
     gains, ratios = spread.inside - spread.overall, spread.inside / spread.overall
     severity, limit = (gains, gain) if factor is None else (ratios, factor)
     dangerous = severity >= limit - NEARLY
@@ -56,13 +56,13 @@ def skewness(
         "skewness",
         "in which class the target is, and the whole release",
         "gain" if factor is None else "factor",
-        sight.records,
-        exposed_people(sight, name, dangerous),
+        view.records,
+        exposed_people(view, name, dangerous),
         float(spread.overall[worst]),
         float(spread.inside[worst]),
         float(limit),
         entry_findings(
-            sight, name, "skewness", dangerous, spread.inside,
+            view, name, "skewness", dangerous, spread.inside,
             learnt=f"their {name} is more likely than in the whole release", most=most,
             severity=severity,
         ),

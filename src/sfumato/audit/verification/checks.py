@@ -5,14 +5,13 @@ Only a definition of the user's own is judged by its own `judge`: nobody else kn
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import Definition, KAnonymity
 from sfumato.anonymize.definitions.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.definitions.definition import Definition
     from sfumato.released.evidence import Evidence, Spread
     from sfumato.released.population import PopulationCounts
 
@@ -205,7 +205,7 @@ CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | No
     KMap: _k_map,
     DeltaPresence: _presence,
 }
-"""The built-in definitions. A new one also needs a sentence in `report/promise_words.py`."""
+"""The built-in definitions, each with a formula of its own; a new one gets a line here."""
 
 
 # -- a user's own definition ----------------------------------------------------------
@@ -219,19 +219,13 @@ def _judged(
     if lacking:
         return np.zeros(evidence.classes, dtype=np.bool_)
     people = _needed(part, population).people if part.needs_population else None
+    sizes = evidence.sizes_on(part.combination) if part.combination else evidence.sizes
     widest = max((len(evidence.sensitive[n].values) for n in part.sensitive), default=1)
     step = max(CELLS_AT_ONCE // widest, 1)
     verdicts = []
     for begin in range(0, evidence.classes, step):
         chosen = slice(begin, min(begin + step, evidence.classes))
-        views = {n: _dense(evidence.sensitive[n], chosen) for n in part.sensitive}
+        classes = evidence.classes_for(part.sensitive, chosen)
         fitting = None if people is None else people[chosen]
-        verdicts.append(part.judge(Classes(evidence.sizes[chosen], views, fitting)))
+        verdicts.append(part.judge(replace(classes, sizes=sizes[chosen], population=fitting)))
     return np.concatenate(verdicts)
-
-
-def _dense(spread: Spread, chosen: slice) -> SensitiveHistogram:
-    counts = np.zeros((chosen.stop - chosen.start, len(spread.values)), dtype=np.int64)
-    inside = (spread.class_ >= chosen.start) & (spread.class_ < chosen.stop)
-    counts[spread.class_[inside] - chosen.start, spread.value[inside]] = spread.count[inside]
-    return SensitiveHistogram(counts, spread.total, spread.values, spread.hierarchy)

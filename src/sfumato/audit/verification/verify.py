@@ -1,47 +1,38 @@
-"""Verify a release from its file and schema alone.
+"""Verify a release from its file alone, whatever its shape.
 
-`verify` groups the file, measures every class by the formulas of `measures`, holds the
-stated promise against them and looks at columns and labels. It shares no code with the
-algorithms; what they thought they did plays no part in it.
+`verify` looks at the file as its shape shows it to a stranger, and holds the stated promise against
+what is seen. It shares no code with the algorithms; what they thought they did plays no part in it.
 
-The promise is the definition handed over, else the one that `release.json` beside the
-file states; without either, the release is only measured.
+The promise is the definition handed over, else the one that `release.json` beside the file states;
+without either, the release is only measured. A guarantee of differential privacy is about how
+numbers were made: no file can show it, so what is checked is that the file is the one that was
+released under it, and the verification says so.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field, replace
+import hashlib
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.audit.risk import Risk, reidentification_risk
-from sfumato.audit.verification import measures
-from sfumato.audit.verification.checks import Row, bottleneck, check_part, distances
-from sfumato.audit.verification.findings import look
-from sfumato.data.schema import Schema
-from sfumato.data.tables.sources import read
-from sfumato.errors import DataError, PromiseBroken
-from sfumato.promise import StatedPromise, read_promise
-from sfumato.released.evidence import gather
-from sfumato.released.population import (
-    at_least_itself,
-    incomplete_population,
-    population_counts,
-)
+from sfumato.audit.verification.checks import Bottleneck, Row
+from sfumato.audit.verification.findings import Finding
+from sfumato.errors import PromiseBroken
+from sfumato.promise import StatedPromise, is_guarantee
+from sfumato.released.manifest import read_manifest
+from sfumato.released.view import locate
+from sfumato.shape import find_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from sfumato.anonymize.definitions.definition import Definition
-    from sfumato.audit.verification.checks import Bottleneck
-    from sfumato.audit.verification.findings import Finding
-    from sfumato.released.evidence import Evidence
+    from sfumato.released.manifest import Manifest
+    from sfumato.released.view import View
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +41,8 @@ class Verification:
 
     `promises` has one row per promise that was checked, `measured` one per figure that can
     be measured without any promise ("recursive c (l = 2)" is the number c must exceed).
-    `unchecked` names promises that only whoever wrote their definition can check.
+    `unchecked` names promises that only whoever wrote their definition can check. `risks` are
+    further figures by name.
     """
 
     source: str
@@ -58,10 +50,9 @@ class Verification:
     classes: int
     promises: tuple[Row, ...]
     measured: tuple[Row, ...]
-    findings: tuple[Finding, ...]
-    risk: Risk
+    findings: tuple[Finding, ...] = ()
     unchecked: tuple[str, ...] = ()
-    evidence: Evidence = field(repr=False, kw_only=True)
+    unit: str = "record"
 
     @property
     def holds(self) -> bool:
@@ -90,13 +81,9 @@ class Verification:
         promised = {row.name for row in self.promises}
         return (*self.promises, *(row for row in self.measured if row.name not in promised))
 
-    def largest_l(self, attribute: str, *, c: float) -> int:
-        """Return the largest l for which recursive (c, l)-diversity holds; 0 for none."""
-        return measures.largest_rank(self.evidence.sensitive[attribute], c)
-
-    def least_c(self, attribute: str, *, l: int) -> float:  # noqa: E741 - the letter of the definition
-        """Return the number that c must exceed for recursive (c, l)-diversity to hold."""
-        return float(measures.recursive_ratio(self.evidence.sensitive[attribute], l).max())
+    def rows(self) -> list[tuple[str, float]]:
+        """Return further figures to print, by name."""
+        return []
 
     def raise_if_broken(self) -> None:
         """Raise `PromiseBroken` with everything that is wrong, or do nothing."""
@@ -117,12 +104,12 @@ class Verification:
         raise PromiseBroken(f"{self.source}: " + "; ".join(wrong))
 
     def __str__(self) -> str:
-        lines = [f"{self.source}: {self.records} records in {self.classes} classes"]
+        lines = [f"{self.source}: {self.records} {self.unit}s in {self.classes} classes"]
         for row in self.table:
             verdict = {True: "holds", False: "BROKEN", None: ""}[row.holds]
             promised = f"  promised: {row.promised}: {verdict}" if row.promised else ""
             lines.append(f"  {row.name} = {_figure(row.found)}{promised}")
-        lines += [f"  {name}: {_figure(value)}" for name, value in self.risk.rows()]
+        lines += [f"  {name}: {_figure(value)}" for name, value in self.rows()]
         lines += [f"  {'!' if f.serious else '-'} {f.text}" for f in self.findings]
         lines += [f"  ? not checked: {text}" for text in self.unchecked]
         return "\n".join(lines)
@@ -134,91 +121,102 @@ def _figure(value: float | None) -> str:
 
 def verify(
     source: Any,
-    schema: str | Path | Schema,
+    schema: Any = None,
     definition: Definition | None = None,
     *,
-    population: Any = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
+    shape: str | None = None,
     called: str | None = None,
+    **options: Any,
 ) -> Verification:
-    """Check a released file or frame against a promise, from what it shows alone.
+    """Check a released file, folder or frame against a promise, from what it shows alone.
 
-    `population` is a table of everybody who could be in the data, for k-map, δ-presence
-    and the journalist's risk. `delimiter` and `encoding` are as for `sf.read`; `called` is
-    what messages call the release.
+    `schema` says what the columns or labels mean; without one the roles that `release.json` states
+    serve. `shape` is that of the data, where `release.json` does not say. `called` is what messages
+    call the release. For tables, `population` is a table of everybody who could be in the data (for
+    k-map, δ-presence and the journalist's risk), `delimiter` and `encoding` are as for `sf.read`.
     """
-    rules = schema if isinstance(schema, Schema) else Schema.read(schema)
-    facts = _facts_beside(source) if isinstance(source, str | Path) else {}
-    stated = _stated(definition, facts)
-    judged = () if stated.definition is None else stated.definition.sensitive
-    data = read(source, delimiter=delimiter, encoding=encoding)
-    data = replace(data, source=called) if called is not None else data
-    evidence, table = gather(data, rules, judged)
-    people = None if population is None else population_counts(evidence, rules, population)
+    manifest = read_manifest(source)
+    form = find_shape(shape or manifest.shape or "table")
+    stated = manifest.promise if definition is None else _state(definition)
+    place = locate(source, form)
+    looks = {} if called is None else {"called": called}
+    looks |= {name: options.pop(name) for name in ("delimiter", "encoding") if name in options}
+    looks = {name: value for name, value in looks.items() if value is not None}
+    view = form.view(place, schema=schema, manifest=manifest, promise=stated.definition, **looks)
+    found: Verification | None = form.verify(view, stated, **options)
+    if found is None:
+        found = verify_groups(view, stated, place, manifest)
+    return found
+
+
+def _state(promise: Any) -> StatedPromise:
+    if is_guarantee(promise):
+        return StatedPromise(None, guarantees=(promise,))
+    return StatedPromise(promise)
+
+
+def verify_groups(
+    view: View, stated: StatedPromise, place: Any, manifest: Manifest
+) -> Verification:
+    """Let every promise judge the groups of a view; serves every shape without a way of its own."""
+    classes = view.groups()
     parts = () if stated.definition is None else stated.definition.parts
-    findings = look(evidence, table, rules, facts.get("pseudonyms", ()))
+    rows = [_judge(part, view) for part in parts]
+    rows += [_compare(promise, place, manifest) for promise in stated.guarantees]
     return Verification(
-        evidence.source,
-        evidence.records,
-        evidence.classes,
-        tuple(check_part(part, evidence, people) for part in parts),
-        tuple(_measured(evidence)),
-        (*findings, *incomplete_population(evidence, people)),
-        reidentification_risk(evidence.sizes, at_least_itself(evidence, people)),
-        stated.own,
-        evidence=evidence,
+        source=view.source,
+        records=view.records,
+        classes=len(classes),
+        promises=tuple(rows),
+        measured=_smallest(view),
+        findings=_beyond_the_file(stated),
+        unchecked=stated.own,
+        unit=view.unit,
     )
 
 
-def _stated(definition: Definition | None, facts: Mapping[str, Any]) -> StatedPromise:
-    if definition is not None:
-        return StatedPromise(definition)
-    return read_promise(facts["promise"]) if facts.get("promise") else StatedPromise(None)
+def _smallest(view: View) -> tuple[Row, ...]:
+    sizes = view.groups().sizes
+    if not len(sizes):
+        return ()
+    worst = int(np.argmin(sizes))
+    shown = Bottleneck(view.describe(worst), int(sizes[worst]))
+    return (Row("k", "", float(sizes[worst]), shown),)
 
 
-def _facts_beside(source: str | Path) -> dict[str, Any]:
-    """Return what `release.json` beside the file says; nothing if there is none."""
-    path = Path(source).parent / "release.json"
-    if not path.is_file():
-        return {}
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        facts = None
-    if not isinstance(facts, dict):
-        raise DataError(
-            f"{path} is not a JSON mapping, so the promise of the release is unknown; mend it, or "
-            "move it away and hand the definition over."
-        )
-    return facts
+def _judge(part: Definition, view: View) -> Row:
+    """Show the groups to the definition; the worst of those that break it is the bottleneck."""
+    classes = view.groups(part)
+    holds = part.judge(classes)
+    broken = np.flatnonzero(~holds)
+    among = broken if len(broken) else np.arange(len(holds))
+    worst = None
+    if len(among):
+        group = int(among[int(np.argmin(classes.sizes[among]))])
+        worst = Bottleneck(view.describe(group), int(classes.sizes[group]))
+    return Row(
+        "groups that break it", "", float(len(broken)), worst, str(part), holds=not len(broken)
+    )
 
 
-def _measured(evidence: Evidence) -> list[Row]:
-    """Measure everything that needs no parameter."""
-    rows = [_worst("k", "", evidence.sizes, evidence, low=True)]
-    for name, spread in evidence.sensitive.items():
-        low_is_bad = [
-            ("distinct l", measures.distinct_values(spread)),
-            ("entropy l", measures.effective_values(spread)),
-        ]
-        rows += [_worst(label, name, values, evidence, low=True) for label, values in low_is_bad]
-        high_is_bad = [
-            ("recursive c (l = 2)", measures.recursive_ratio(spread, 2)),
-            *(
-                (f"t ({distance})", distances(spread, distance, name))
-                for distance in ("equal", "kl", "ordered", "hierarchical")
-                if distance != "hierarchical" or spread.hierarchy is not None
-            ),
-            ("β", measures.largest_gain(spread)),
-            ("δ", measures.largest_change(spread)),
-        ]
-        rows += [_worst(label, name, values, evidence, low=False) for label, values in high_is_bad]
-    return rows
+def _compare(promise: Any, place: Any, manifest: Manifest) -> Row:
+    """Compare the file with the digest it was released under."""
+    stated = manifest.facts.get("sha256")
+    same = isinstance(place, Path | str) and stated == digest(Path(place))
+    return Row("file as released", "", float(same), None, str(promise), holds=same)
 
 
-def _worst(
-    label: str, attribute: str, values: NDArray[Any], evidence: Evidence, *, low: bool
-) -> Row:
-    worst = int(np.argmin(values) if low else np.argmax(values))
-    return Row(label, attribute, float(values[worst]), bottleneck(evidence, worst))
+def _beyond_the_file(stated: StatedPromise) -> tuple[Finding, ...]:
+    if not stated.guarantees:
+        return ()
+    text = (
+        "a guarantee of differential privacy is about how the numbers were made, which no file can "
+        "show; its evidence is the entry in the ledger"
+    )
+    return (Finding("process", "", text, serious=False),)
+
+
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

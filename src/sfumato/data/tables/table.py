@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Table:
     columns of a CSV file in frames that are handed back. `untruthful` lists operations already
     done to it after which single records are no longer facts.
     """
+
+    shape: ClassVar[str] = "table"
 
     engine: DuckDB
     name: str

@@ -1,11 +1,27 @@
 """What one answer adds to an account, and what an account has added up.
 
-Contract: a :class:`Cost` is exact. An answer with the cost (ε, μ², δ) is made by a mechanism that,
-for neighbours and whatever was answered before, is a post-processing of independent things: pure
-ones (Laplace and geometric noise, the exponential mechanism) whose εᵢ add up to ε and their squares
-to ``epsilon_squared``, a Gaussian one with μ = sensitivity / σ, and an event of probability δ that
-may give everything away. Concentrated and Gaussian accounts go by Σεᵢ², which for several pure
-parts is less than (Σεᵢ)².
+Contract: a :class:`Cost` is exact. An answer with the cost (ε, μ², δ, ρ) is made by a mechanism
+that, for neighbours and whatever was answered before, is a post-processing of independent things:
+pure ones (Laplace and geometric noise, the exponential mechanism) whose εᵢ add up to ε and their
+squares to ``epsilon_squared``, a Gaussian one with μ = sensitivity / σ, an event of probability δ
+that may give everything away, and one of which no more is known than that it is ρ-zero-concentrated
+(discrete normal noise): ``concentrated``. Concentrated and Gaussian accounts go by Σεᵢ², which for
+several pure parts is less than (Σεᵢ)².
+
+Every guarantee is such a cost, or implies one (:meth:`Cost.of`):
+
+* ``PureDP(ε)``, ``GDP(μ)`` and ``ZCDP(ρ)`` are costs as they stand. (GDP(μ): what is at least as
+  hard to tell apart as N(0, 1) and N(μ, 1) is a post-processing of them, by Blackwell's theorem.)
+* ``ApproxDP(ε, δ)`` costs (ε, δ): every (ε, δ)-private pair of distributions is a post-processing
+  of one that with probability δ reveals which data set it was, and else is randomised response with
+  ε (Kairouz, Oh and Viswanath, ICML 2015, Theorem 3.1). That is an event of probability δ and,
+  independent of it, a pure mechanism.
+* Rényi curves, privacy-loss distributions and mechanisms on a sample are known by an (ε(δ), δ) that
+  they imply at any δ one chooses (:func:`sfumato.dp.accounting.account`,
+  :func:`~sfumato.dp.accounting.amplify`). They cost that (ε, δ). It is an upper bound: at its one
+  δ it is tight, and together with others looser than composing the curves would be, which no
+  proved filter does for parameters chosen along the way.
+
 :class:`Spent` holds the totals from which :mod:`sfumato.dp.accounting.filters` decides whether a
 budget still holds. All sums are exact; only a total with a denominator beyond 10⁶⁰, which
 no decimal parameter makes, is rounded, and then upwards.
@@ -18,7 +34,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sfumato.dp.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from sfumato.dp.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.normal import gaussian_epsilon_up
 from sfumato.dp.rounding import Stated, sqrt_up, stated, stated_up
@@ -28,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ZERO = Fraction(0)
+"""Nothing; a ρ that is not there is nearly always this very value, which is quickly told."""
 _GRID = 10**60
 
 
@@ -39,6 +56,7 @@ class Cost:
     mu_squared: Fraction = ZERO
     delta: Fraction = ZERO
     epsilon_squared: Fraction = ZERO
+    concentrated: Fraction = ZERO
 
     def __init__(
         self,
@@ -47,9 +65,12 @@ class Cost:
         delta: Stated = 0,
         *,
         epsilon_squared: Stated | None = None,
+        concentrated: Stated = 0,
     ) -> None:
         for name, value in (("epsilon", epsilon), ("mu_squared", mu_squared), ("delta", delta)):
             object.__setattr__(self, name, _at_least_zero(value, name))
+        rho = _at_least_zero(concentrated, "ρ") if concentrated else ZERO
+        object.__setattr__(self, "concentrated", rho)
         whole = self.epsilon**2  # as of one mechanism, unless the squares of several are told
         squares = whole if epsilon_squared is None else stated(epsilon_squared)
         object.__setattr__(self, "epsilon_squared", squares)
@@ -65,15 +86,43 @@ class Cost:
         """Give the cost of so many pure mechanisms of ε each."""
         return cls(epsilon * count, epsilon_squared=epsilon**2 * count)
 
+    @classmethod
+    def of(cls, guarantee: Guarantee, *, delta: Stated | None = None) -> Cost:
+        """Give what a mechanism with this guarantee costs, about the same neighbours.
+
+        ``delta`` states it as an (ε, δ): what Rényi curves are for, and what a ``ZCDP`` or ``GDP``
+        needs in a budget that has no place for it.
+        """
+        if delta is not None or isinstance(guarantee, RDP):
+            if delta is None:
+                raise ParameterError(
+                    "A Rényi guarantee is charged as an (ε, δ) that it implies; give delta=, a "
+                    "small part of the budget's δ."
+                )
+            guarantee = guarantee.to(ApproxDP, delta=delta)
+        if isinstance(guarantee, PureDP):
+            return cls(guarantee.exact_epsilon)
+        if isinstance(guarantee, ApproxDP):
+            return cls(guarantee.exact_epsilon, delta=guarantee.exact_delta)
+        if isinstance(guarantee, GDP):
+            return cls(mu_squared=guarantee.exact_mu**2)
+        if isinstance(guarantee, ZCDP):
+            return cls(concentrated=guarantee.exact_rho)
+        raise ParameterError(
+            f"{guarantee.kind} is no promise of somebody who holds the data, and no budget is "
+            "charged for it."
+        )
+
     @property
     def rho(self) -> Fraction:
         """The ρ of zero-concentrated privacy of the answer, its δ aside."""
-        return (self.mu_squared + self.epsilon_squared) / 2
+        rho = (self.mu_squared + self.epsilon_squared) / 2
+        return rho + self.concentrated if there(self.concentrated) else rho
 
     @property
     def is_nothing(self) -> bool:
         """Whether nothing is paid, as only an answer that reads no data may."""
-        return not (self.epsilon or self.mu_squared or self.delta)
+        return not (self.epsilon or self.mu_squared or self.delta or self.concentrated)
 
     @property
     def mu(self) -> Fraction:
@@ -88,6 +137,7 @@ class Cost:
             self.mu_squared + other.mu_squared,
             min(Fraction(1), self.delta + other.delta),
             epsilon_squared=self.epsilon_squared + other.epsilon_squared,
+            concentrated=_sum(self.concentrated, other.concentrated),
         )
 
     def guarantee(
@@ -99,7 +149,7 @@ class Cost:
         of = Neighbours.of(neighbours)
         if delta is not None:
             return self._approximately(stated(delta), of)
-        if not self.mu_squared:
+        if not (self.mu_squared or self.concentrated):
             if self.delta:
                 return ApproxDP(stated_up(self.epsilon), stated_up(self.delta), neighbours=of)
             return PureDP(stated_up(self.epsilon), neighbours=of)
@@ -108,34 +158,46 @@ class Cost:
                 "A cost with Gaussian noise and a δ of its own is stated at a larger δ; give "
                 "delta=."
             )
-        if self.epsilon:
+        if self.epsilon or self.concentrated:
             return ZCDP(stated_up(self.rho), neighbours=of)
         return GDP(stated_up(self.mu), neighbours=of)
 
     def _approximately(self, delta: Fraction, neighbours: Neighbours) -> ApproxDP:
-        if delta < self.delta or (self.mu_squared and delta == self.delta):
+        unsure = self.mu_squared or self.concentrated  # no ε bounds the loss for certain
+        if delta < self.delta or (unsure and delta == self.delta):
             raise ParameterError(
                 f"The cost has δ = {float(self.delta):.3g} of its own and is stated at a larger "
                 f"one; {float(delta):.3g} was given."
             )
         epsilon = self.epsilon
-        if self.mu_squared:
+        if self.concentrated:
+            whole = ZCDP(stated_up(self.rho))
+            epsilon = whole.to(ApproxDP, delta=delta - self.delta).exact_epsilon
+        elif self.mu_squared:
             epsilon += Fraction(gaussian_epsilon_up(self.mu, delta - self.delta))
         return ApproxDP(stated_up(epsilon), stated_up(delta), neighbours=neighbours)
 
     def to_json(self) -> dict[str, str]:
-        """Give the cost as rationals in text."""
-        return {one.name: str(getattr(self, one.name)) for one in fields(self)}
+        """Give the cost as rationals in text; what is rarely there is left out."""
+        entry = {one.name: str(getattr(self, one.name)) for one in fields(self)}
+        if not there(self.concentrated):
+            del entry["concentrated"]
+        return entry
 
     @classmethod
     def from_json(cls, entry: Mapping[str, str]) -> Cost:
         """Read what :meth:`to_json` gave."""
-        return cls(**{one.name: Fraction(entry[one.name]) for one in fields(cls)})
+        return cls(**{name: Fraction(value) for name, value in _checked(entry).items()})
 
     def __str__(self) -> str:
         parts = [
             f"{sign} = {float(value):.6g}"
-            for sign, value in (("ε", self.epsilon), ("μ", self.mu), ("δ", self.delta))
+            for sign, value in (
+                ("ε", self.epsilon),
+                ("μ", self.mu),
+                ("ρ", self.concentrated),
+                ("δ", self.delta),
+            )
             if value
         ]
         return ", ".join(parts) or "nothing"
@@ -146,8 +208,8 @@ class Spent:
     """Totals of costs, and the two things about their order that the filters need.
 
     ``opening`` is the totals right after the first charge with Gaussian noise, while nobody had
-    seen any; ``began_pure`` tells that the first charge of all had an ε alone. ``charges`` is how
-    many there were, by which a policy deals out.
+    seen any; ``began_pure`` tells that the first charge of all had an ε or a ρ, no Gaussian noise
+    and no δ. ``charges`` is how many there were, by which a policy deals out.
     """
 
     epsilon: Fraction = ZERO
@@ -157,11 +219,12 @@ class Spent:
     opening: Spent | None = None
     began_pure: bool = False
     charges: int = 0
+    concentrated: Fraction = ZERO
 
     @property
     def is_nothing(self) -> bool:
         """Whether nothing was charged."""
-        return not (self.epsilon or self.mu_squared or self.delta)
+        return not (self.epsilon or self.mu_squared or self.delta or self.concentrated)
 
     def plus(self, cost: Cost) -> Spent:
         """Add one charge."""
@@ -171,20 +234,24 @@ class Spent:
             _sum(self.mu_squared, cost.mu_squared),
             _sum(self.delta, cost.delta),
         )
+        rest = self.concentrated
+        if there(cost.concentrated):
+            rest = _sum(rest, cost.concentrated)
         opens = self.opening is None and cost.mu_squared
-        pure = bool(cost.epsilon) and not (cost.mu_squared or cost.delta)
+        pure = bool(cost.epsilon or cost.concentrated) and not (cost.mu_squared or cost.delta)
         return Spent(
             *totals,
-            opening=Spent(*totals) if opens else self.opening,
+            opening=Spent(*totals, concentrated=rest) if opens else self.opening,
             began_pure=pure if self.is_nothing else self.began_pure,
             charges=self.charges + 1,
+            concentrated=rest,
         )
 
     def to_json(self) -> dict[str, Any]:
         """Give the totals as rationals in text."""
-        entry: dict[str, Any] = {name: str(getattr(self, name)) for name in _TOTALS}
+        entry: dict[str, Any] = _totals(self)
         if self.opening is not None:
-            entry["opening"] = {name: str(getattr(self.opening, name)) for name in _TOTALS}
+            entry["opening"] = _totals(self.opening)
         if self.began_pure:
             entry["began_pure"] = True
         entry["charges"] = self.charges
@@ -199,10 +266,30 @@ class Spent:
             opening=None if opening is None else cls.from_json(opening),
             began_pure=bool(entry.get("began_pure", False)),
             charges=int(entry.get("charges", 0)),
+            concentrated=Fraction(entry["concentrated"]) if "concentrated" in entry else ZERO,
         )
 
 
 _TOTALS = ("epsilon", "epsilon_squared", "mu_squared", "delta")
+
+
+def _totals(spent: Spent) -> dict[str, str]:
+    """Give the totals alone; a ledger from before ρ was counted has none of it."""
+    names = (*_TOTALS, "concentrated") if there(spent.concentrated) else _TOTALS
+    return {name: str(getattr(spent, name)) for name in names}
+
+
+def _checked(entry: Mapping[str, str]) -> Mapping[str, str]:
+    """Refuse an entry that is no cost: with a number too few, or one that nobody knows."""
+    known = {one.name for one in fields(Cost)}
+    if not known - {"concentrated"} <= set(entry) <= known:
+        raise ValueError("no cost")
+    return entry
+
+
+def there(rho: Fraction) -> bool:
+    """Tell whether a ρ is more than nothing, without arithmetic where it is not."""
+    return rho is not ZERO and bool(rho)
 
 
 def root_up(square: Fraction) -> Fraction:

@@ -1,10 +1,11 @@
 """Prove that releases read disjoint parts of the records, and charge accordingly.
 
 Contract: a :class:`Part` is a conjunction of conditions, one per attribute. Two parts are
-*provably* disjoint when some attribute has no value that both allow, all values being of one
-kind; anything less, and they are taken to overlap. NaN is refused: it is unequal to itself, and
-two parts of the same records would seem disjoint. ``compose_parts`` then charges the worst
-record: parallel composition where disjointness is proved, sequential composition elsewhere.
+*provably* disjoint when some attribute has no value that both allow, in any engine and any type of
+column (:mod:`sfumato.dp.accounting.values`); anything less, and they are taken to overlap. NaN is
+refused: it is unequal to itself, and two parts of the same records would seem disjoint.
+``compose_parts`` then charges the worst record: parallel composition where disjointness is proved,
+sequential composition elsewhere.
 
 ``Part(hiv=True)`` and ``Part(hiv=False)`` are disjoint; ``Part(hiv=True, hair="blonde")`` and
 ``Part(hiv=True)`` are not; nor are ``Part(hiv=True)`` and ``Part(age=(10, 20))``. A tuple of two
@@ -20,10 +21,10 @@ cliques, and a replaced record may move between them: both are charged for every
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.accounting.composition import compose
+from sfumato.dp.accounting.values import comes_before, never_equal, outside
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -140,21 +141,13 @@ def _unequal_to_itself(value: object) -> bool:
 
 def _apart(one: object, other: object) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return bool(one[1] <= other[0] or other[1] <= one[0])
+        return comes_before(one[1], other[0]) or comes_before(other[1], one[0])
     if isinstance(one, frozenset) and isinstance(other, frozenset):
-        return one.isdisjoint(other) and len({_kind(value) for value in one | other}) == 1
+        return all(never_equal(mine, theirs) for mine in one for theirs in other)
     interval, values = (one, other) if isinstance(one, tuple) else (other, one)
     assert isinstance(interval, tuple)
     assert isinstance(values, frozenset)
-    return all(
-        isinstance(value, (int, float)) and not interval[0] <= value < interval[1]
-        for value in values
-    )
-
-
-def _kind(value: object) -> str:
-    """Name what a value can be told apart from; "10" and 10 may be equal to an engine."""
-    return "number" if isinstance(value, Number) else type(value).__name__
+    return all(outside(value, *interval) for value in values)
 
 
 def _shown(value: object) -> str:

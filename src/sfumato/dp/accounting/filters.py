@@ -5,7 +5,7 @@ answered keeps the budget, although each question *and its parameters* may depen
 answers. (Composition theorems fix the parameters beforehand; a filter does not.)
 
 * ``PureDP(E)``: Σε ≤ E, and nothing but pure costs (Rogers, Roth, Ullman, Vadhan, NeurIPS 2016).
-* ``ZCDP(ρ)``: Σ(μ² + ε²)/2 ≤ ρ and no δ (Whitehouse, Ramdas, Rogers, Wu, ICML 2023): Rényi
+* ``ZCDP(ρ)``: Σ(μ² + ε²)/2 + Σρᵢ ≤ ρ and no δ (Whitehouse, Ramdas, Rogers, Wu, ICML 2023): Rényi
   divergences of order α add up surely to at most ρ·α along every path.
 * ``ApproxDP(E, D)``: any of several *ways*, each a filter by itself with its share of D.
 
@@ -35,8 +35,11 @@ The ways, with R = D′ − δ_G(√μ₁², E′) what the opening leaves of D�
 * *opening*: nothing after the opening. It has its exact share, so one answer may take all.
 * *Gaussian* (3/8 of R): δ_G(√(Σμ² + π/2·Σε²), E′) with the ε after the opening.
 * *mixed* (1/24 of R each): the ε after the opening within E′·¼, ½ or ¾, Gaussians within the rest.
-* *concentrated* (1/16 of D, only if the very first charge has an ε alone, and no δ ever): as
-  ZCDP(ρ) with the largest ρ that implies (E, share). It serves many small pure answers.
+* *concentrated* (1/16 of D, only if the very first charge has an ε or a ρ, no Gaussian noise and no
+  δ, and no δ ever): as ZCDP(ρ) with the largest ρ that implies (E, share). It serves many small
+  pure answers, and is the only way that holds totals with a ρᵢ, because concentration bounds no
+  loss for certain and is no post-processing of Gaussian noise. A mechanism of which a ρ is known
+  has a place in every (E, D) budget as the (ε, δ) it implies (``Cost.of(…, delta=…)``).
 * Failures after the opening: 1/2 of R. A δ adds up truly: 10,000 × 0.001 is refused.
 
 ε depends on a share through √ln(1/share): 3/8 costs Gaussian sessions 3 to 4 % of ε at δ = 10⁻⁶.
@@ -47,7 +50,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
-from sfumato.dp.accounting.costs import ZERO, Cost, Spent
+from sfumato.dp.accounting.costs import ZERO, Cost, Spent, there
 from sfumato.dp.accounting.ways import Ways, most_mu_squared, rho_of
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, stated, stated_down, stated_up
@@ -65,7 +68,8 @@ G = TypeVar("G", bound=Guarantee)
 def fits(budget: Guarantee, spent: Spent) -> bool:
     """Tell whether a budget holds with these totals, however the charges were chosen."""
     if isinstance(budget, PureDP):
-        return not (spent.mu_squared or spent.delta) and spent.epsilon <= budget.exact_epsilon
+        unsure = spent.mu_squared or there(spent.concentrated) or spent.delta
+        return not unsure and spent.epsilon <= budget.exact_epsilon
     if isinstance(budget, ZCDP):
         return not spent.delta and rho_of(spent) <= budget.exact_rho
     return Ways(_approximate(budget), spent).hold
@@ -88,7 +92,7 @@ def total(
     if accountant == "pld":
         return cast("G", _numerical(_approximate(budget), tuple(steps or ())))
     if isinstance(budget, PureDP):
-        if spent.mu_squared or spent.delta:
+        if spent.mu_squared or spent.concentrated or spent.delta:
             raise ParameterError("A pure budget has no place for Gaussian noise or for a δ.")
         return cast("G", PureDP(stated_up(spent.epsilon), neighbours=budget.neighbours))
     if isinstance(budget, ZCDP):
@@ -154,6 +158,8 @@ def _numerical(budget: ApproxDP, steps: tuple[Cost, ...]) -> ApproxDP:
     failures = sum((one.delta for one in steps), ZERO)
     if failures >= budget.exact_delta:
         raise ParameterError("The failures of these steps take the whole δ of the budget.")
+    if any(one.concentrated for one in steps):
+        raise ParameterError('accountant="pld" cannot use a mechanism of which only ρ is known.')
     square = sum((one.mu_squared for one in steps), ZERO)
     listed = [Step.private(PureDP(stated_up(one.epsilon))) for one in steps if one.epsilon]
     if square:

@@ -48,6 +48,7 @@ from sfumato.dp.neighbours import (
     PrivacyUnit,
     Relation,
     Row,
+    Subtree,
     Transaction,
     Tree,
     Unit,
@@ -59,6 +60,9 @@ from sfumato.errors import ParameterError
 G = TypeVar("G", bound=Guarantee)
 
 _GREAT_EPSILON = 1000
+_LIMITS = (
+    "rows", "groups", "rows_per_group", "items", "transactions", "vertices", "points", "degree",
+)  # fmt: skip
 
 
 def group(guarantee: G, size: int) -> G:
@@ -155,6 +159,11 @@ def _between_units(old: PrivacyUnit, new: PrivacyUnit) -> int:
                 f"none for it. Declare a limit, as in {type(new).__name__}(…=5), and truncate."
             )
         return inside
+    if isinstance(old, Subtree) and old.vertices is not None and isinstance(new, Vertex):
+        raise ParameterError(
+            f"A guarantee for subtrees of at most {old.vertices} vertices says nothing about a "
+            "vertex with more below it."
+        )
     if _holds(old, new):
         return 2
     raise ParameterError(f"A guarantee for {old} says nothing about {new}.")
@@ -188,7 +197,7 @@ def _same(old: PrivacyUnit, new: PrivacyUnit) -> bool:
 
 def _check_limits(old: PrivacyUnit, new: PrivacyUnit) -> None:
     """Refuse new limits wider than those the guarantee was proved for."""
-    for name in ("rows", "groups", "rows_per_group", "items", "transactions", "vertices", "degree"):
+    for name in _LIMITS:
         if not (hasattr(old, name) and hasattr(new, name)):
             continue
         proved, asked = getattr(old, name), getattr(new, name)
@@ -204,7 +213,8 @@ def _holds(coarse: PrivacyUnit, fine: PrivacyUnit) -> bool:
         Unit: (Row,),
         Transaction: (Item,),
         Customer: (Transaction, Item),
-        Tree: (Vertex,),
+        Tree: (Vertex, Subtree),
+        Subtree: (Vertex,),
         Node: (Edge,),
     }
     return isinstance(fine, nesting.get(type(coarse), ()))
@@ -215,8 +225,10 @@ def _parts(coarse: PrivacyUnit, fine: PrivacyUnit) -> int | None:
         return coarse.max_rows
     if isinstance(coarse, Transaction):
         return coarse.items
-    if isinstance(coarse, Tree):
+    if isinstance(coarse, Subtree) or (isinstance(coarse, Tree) and isinstance(fine, Vertex)):
         return coarse.vertices
+    if isinstance(coarse, Tree):
+        return 1  # a tree is the subtree below its root
     if isinstance(coarse, Customer):
         if isinstance(fine, Transaction):
             return coarse.transactions

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from sfumato.dp.accounting.conversions import delta_at
-from sfumato.dp.accounting.costs import ZERO, Spent, root_up
+from sfumato.dp.accounting.costs import ZERO, Spent, root_up, there
 from sfumato.dp.guarantees import ZCDP, ApproxDP
 from sfumato.dp.normal import gaussian_delta_up, gaussian_epsilon_up, normal_cdf
 from sfumato.dp.rounding import stated_up
@@ -61,7 +61,9 @@ class Ways:
     def delta(self) -> Fraction:
         """The δ promised so far: failures alone, or all of it once a loss has no sure bound."""
         over = -min(ZERO, self.failures_left)
-        basic = self.spent.opening is None and self.spent.epsilon <= self._whole[0]
+        spent = self.spent
+        sure = spent.opening is None and not there(spent.concentrated)
+        basic = sure and spent.epsilon <= self._whole[0]
         return (self.spent.delta if basic else self._whole[1]) + over
 
     @cached_property
@@ -93,7 +95,9 @@ class Ways:
 
     def _each(self) -> Iterator[Way]:
         spent = self.spent
-        if spent.opening is None:
+        if there(spent.concentrated):
+            pass  # neither sure nor Gaussian: by the concentrated way or not at all
+        elif spent.opening is None:
             yield Way(spent.epsilon <= self._whole[0], lambda: spent.epsilon)
         else:
             yield from self._after(spent.opening)
@@ -171,7 +175,8 @@ def _allowed(epsilon: Fraction, delta: Fraction, mu_squared: Fraction) -> Allowa
 
 def rho_of(spent: Spent) -> Fraction:
     """Add up the totals as zero-concentrated differential privacy."""
-    return (spent.mu_squared + spent.epsilon_squared) / 2
+    rho = (spent.mu_squared + spent.epsilon_squared) / 2
+    return rho + spent.concentrated if there(spent.concentrated) else rho
 
 
 @lru_cache(maxsize=1024)

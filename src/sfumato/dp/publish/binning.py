@@ -40,6 +40,13 @@ class Axis:
         """How many bins there are."""
         return len(self.categories) or len(self.edges) - 1
 
+    def label(self, i: int) -> Any:
+        """Name a bin: its category, or its edges."""
+        if self.categories:
+            return self.categories[i]
+        end = "]" if i == self.bins - 1 else ")"
+        return f"[{self.edges[i]:g}, {self.edges[i + 1]:g}{end}"
+
     def places(self, column: Any) -> NDArray[np.int64]:
         """Give the bin of each value, −1 for none."""
         if self.categories:

@@ -33,6 +33,7 @@ from sfumato.dp.mechanisms.gaussian import Gaussian
 from sfumato.dp.mechanisms.laplace import Geometric
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.publish.binning import Axis, axes_of, columns_of, flat_places
+from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.dp.queries.base import read_bounds, sensitivity
 from sfumato.dp.queries.exact_sum import GridSum
 from sfumato.dp.queries.grouped import GroupedSum, Histogram
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from sfumato.dp.mechanisms.grid import Grid
     from sfumato.dp.queries.base import Query, Sensitivity
     from sfumato.dp.rounding import Stated
+    from sfumato.release import Release
 
 _FINE = 20  # a step is so many bits below the largest value, and 1 at most
 
@@ -78,6 +80,20 @@ class NoisyHistogram:
         """Give the ends of an interval for each bin, which holds its exact number so surely."""
         half = self.half_width(confidence)
         return self.values - half, self.values + half
+
+    def release(self, name: str = "histogram", *, confidence: float = 0.95) -> Release:
+        """Hand the histogram over as a release: a row per bin, with its interval."""
+        half = self.half_width(confidence)
+        titles = tuple(f"bin {i + 1}" for i in range(len(self.axes)))
+        rows = [
+            (*(axis.label(i) for axis, i in zip(self.axes, place, strict=True)),
+             value, float(value) - half, float(value) + half)
+            for place, value in np.ndenumerate(self.values)
+        ]  # fmt: skip
+        table = NumberTable(
+            (*titles, "value", "low", "high"), rows, self, {"confidence": confidence}
+        )
+        return release_numbers(table, self.guarantee, name=name, mechanism=str(self.mechanism))
 
     def __str__(self) -> str:
         shape = " × ".join(str(one.bins) for one in self.axes)

@@ -8,9 +8,9 @@ summed again, so a charge costs the same after a million questions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
@@ -26,6 +26,8 @@ from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Connection
 
     from sfumato.dp.accounting.costs import Cost, Spent
@@ -40,7 +42,8 @@ class Charge:
 
     ``position`` is the number of earlier charges in ``scope`` for which it was planned, or None
     where the policy does not go by it. Questions that are charged together are ``parts``, and
-    ``question`` is :func:`~sfumato.govern.ledger.chain.joined` of them.
+    ``question`` is :func:`~sfumato.govern.ledger.chain.joined` of them. ``details`` is plain JSON
+    that the entry keeps beside the rest, such as the guarantee in a form that can be read back.
     """
 
     dataset: str
@@ -54,6 +57,7 @@ class Charge:
     position: int | None = None
     scope: str = "analyst"
     parts: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given: object = self.blocks
@@ -166,4 +170,5 @@ def _entry(wanted: Charge) -> Entry:
         question=wanted.question,
         guarantee=wanted.guarantee,
         cost=wanted.cost.to_json(),
+        details=dict(wanted.details),
     )

@@ -19,6 +19,7 @@ import threading
 import time
 import weakref
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,23 @@ class Store:
         if self.url.get_backend_name() == "sqlite":
             return str(self.url.database)
         return self.url.render_as_string(hide_password=True)
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the ledger is in the memory of this process."""
+        return self._in_memory
+
+    @property
+    def is_postgres(self) -> bool:
+        """Whether the ledger is in Postgres."""
+        return self.url.get_backend_name() == "postgresql"
+
+    @cached_property
+    def identity(self) -> str:
+        """A text that two stores of this process share if and only if they are at one place."""
+        if self._in_memory:
+            return f"memory {id(self)}"
+        return str(self.url) if self.is_postgres else os.path.realpath(self.name)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

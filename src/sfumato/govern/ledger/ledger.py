@@ -32,6 +32,7 @@ from sfumato.govern.ledger.append import (
 from sfumato.govern.ledger.chain import RESERVED, Entry, check_text
 from sfumato.govern.ledger.connection import Store
 from sfumato.govern.ledger.faults import reached
+from sfumato.govern.ledger.question_lock import hold, key_of_question
 from sfumato.govern.ledger.registrations import MAIN
 from sfumato.govern.ledger.remainder import Account, Remaining, accounts_of, remaining
 from sfumato.govern.limits import names_of
@@ -153,6 +154,23 @@ class Ledger:
         """
         with self._writing("charge") as connection:
             return charges.charge(connection, charge)
+
+    @contextmanager
+    def hold(
+        self,
+        dataset: str,
+        analyst: str,
+        questions: Sequence[tuple[str, str]],
+        wait: float | None = None,
+    ) -> Iterator[None]:
+        """Keep others from paying for the same questions of an analyst meanwhile.
+
+        ``questions`` are pairs of a fingerprint and a text. Whoever comes second waits, for
+        ``wait`` seconds or as long as it takes.
+        """
+        keys = [key_of_question(dataset, analyst, rows, text) for rows, text in questions]
+        with hold(self._store, keys, wait):
+            yield
 
     def settle(self, receipt: Receipt, *answers: str) -> None:
         """Record the answer, as JSON, to each question of a charge, for when it is asked again."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, text, update
 
+from sfumato.dp.neighbours import Neighbours, Row, Unit
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.append import append, lock_head
 from sfumato.govern.ledger.chain import AMENDED, BLOCK_ADDED, REGISTERED, Entry, canonical, key_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.govern.ledger.append import Head
 
 MAIN = "main"
@@ -85,6 +87,12 @@ class Registration:
             raise ParameterError(
                 "The rules and public tables of a dataset are plain JSON."
             ) from None
+
+    @property
+    def unit_hidden(self) -> PrivacyUnit | None:
+        """The unit that a session has registered; None where it was registered by hand."""
+        entry = self.rules.get("unit")
+        return None if entry is None else Row() if entry == "row" else Unit(**entry)
 
     def to_json(self) -> dict[str, Any]:
         """Give the registration as plain JSON."""
@@ -176,6 +184,8 @@ def amend(
     """Change limits, purposes, policy or public tables, and record it."""
     head = lock_head(connection)
     old = needed(connection, dataset)
+    if "limits" in changes and old.unit_hidden is not None:
+        changes["limits"].check_unit(Neighbours("unbounded", old.unit_hidden))
     public = {**old.public, **changes.get("public", {})}
     return _amended(connection, head, replace(old, **{**changes, "public": public}), reason)
 

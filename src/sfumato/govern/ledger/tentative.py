@@ -4,13 +4,14 @@ Contract: :class:`TentativeLedger` stands before the ledger at a place, which ne
 What is registered, and charged to see whether it would fit, stays in memory; what others have
 registered is read from the place. :meth:`TentativeLedger.keep` registers at the place what was
 registered here, and from then on this is the ledger at that place. Totals are never carried over,
-so nothing may be answered before.
+so nothing may be answered before. :class:`~sfumato.govern.spending.Spending` keeps it as soon as a
+first plan has proved to fit.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from sfumato.errors import GovernanceError
 from sfumato.govern.ledger.ledger import Ledger
@@ -32,6 +33,14 @@ class TentativeLedger(Ledger):
         self._behind = Ledger(place) if "://" in place or Path(place).exists() else None
         self._steps: list[Callable[[Ledger], None]] = []
         self.pending = True
+
+    @classmethod
+    def before(cls, place: str, dataset: str) -> Self:
+        """Stand before the ledger at a place; where that knows the dataset, be it at once."""
+        made = cls(place)
+        if made.registration(dataset) is not None:
+            made.keep()
+        return made
 
     @property
     def is_new(self) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.local.protocols.protocol import FrequencyProtocol
     from sfumato.local.reports import Field
 
-CLIENT = Path(__file__).parent / "client" / "sfumato-local.js"
+CLIENT = Path(__file__).parents[1] / "client" / "sfumato-local.js"
 """The JavaScript client, one file without dependencies."""
 
 

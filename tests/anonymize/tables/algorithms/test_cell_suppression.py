@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.anonymize.definitions.definition import KAnonymity
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.tables.algorithms.cell_suppression import flatten, suppress_cells
 from sfumato.anonymize.tables.problem import Problem
 from sfumato.data.hierarchies.hierarchy import Hierarchy

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.anonymize.definitions.diversity import DistinctLDiversity
 from sfumato.anonymize.tables.algorithms.bottom_up.clustering import LARGE, cluster
 from sfumato.anonymize.tables.algorithms.bottom_up.clusters import Shares

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import Definition, KAnonymity
+from sfumato.anonymize.definitions.definition import Definition
 from sfumato.anonymize.definitions.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,

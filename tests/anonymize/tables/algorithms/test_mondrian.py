@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.anonymize.loss.measures import losses
 from sfumato.anonymize.tables.algorithms.top_down.mondrian import partition
 from sfumato.anonymize.tables.algorithms.top_down.specialization import specialize

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.anonymize.definitions.definition import Definition, KAnonymity
+from sfumato.anonymize.definitions.anonymity import KAnonymity
+from sfumato.anonymize.definitions.definition import Definition
 from sfumato.anonymize.tables.algorithms.top_down.specialization import specialize
 from sfumato.anonymize.tables.problem import Problem
 from sfumato.data.hierarchies.hierarchy import Hierarchy

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.anonymize.tables.apply.cells import class_numbers, released_cells
 from sfumato.errors import PromiseBroken
 
@@ -27,11 +26,7 @@ def recheck(problem: Problem, recoding: Recoding) -> None:
     Promises about key combinations and populations are left to `verify`: they are not about
     one class alone.
     """
-    parts = [
-        part
-        for part in problem.definition.parts
-        if not part.needs_population and not (isinstance(part, KAnonymity) and part.on)
-    ]
+    parts = [part for part in problem.definition.parts if part.per_class]
     cells = released_cells(problem.table, problem.hierarchies, recoding)
     numbers, _ = class_numbers(cells, problem.hierarchies)
     kept = np.flatnonzero(cells.kept & (cells.count > 0))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram, batches, histogram
-from sfumato.anonymize.definitions.definition import KAnonymity
 from sfumato.anonymize.tables.algorithms.full_domain.grouping import Grouper
 from sfumato.compiled import kernel
 
@@ -205,11 +204,11 @@ class Evaluator:
         verdict = np.ones(len(sizes), dtype=np.bool_)
         left = np.where(gone, 0, sizes)
         for part in self.problem.definition.parts:
-            if isinstance(part, KAnonymity) and part.on:
+            if part.combination:
                 names = self.problem.table.quasi_names
-                attributes = tuple(names.index(name) for name in part.on)
+                attributes = tuple(names.index(name) for name in part.combination)
                 groups, found = self._grouper.group(node, representatives, attributes=attributes)
-                verdict &= _summed(groups, left, len(found))[groups] >= part.k
+                verdict &= part.judge(Classes(_summed(groups, left, len(found))))[groups]
         return verdict
 
     def _judge(
@@ -223,7 +222,7 @@ class Evaluator:
     ) -> None:
         """Judge all classes against what is still released, and lower `verdict` accordingly."""
         definition, table = self.problem.definition, self.problem.table
-        parts = [p for p in definition.parts if not (isinstance(p, KAnonymity) and p.on)]
+        parts = [part for part in definition.parts if not part.combination]
         columns = {}
         for name in definition.sensitive:
             s = table.sensitive_names.index(name)
@@ -254,7 +253,7 @@ class Evaluator:
 
 
 def _combinations(definition: Definition) -> bool:
-    return any(isinstance(part, KAnonymity) and part.on for part in definition.parts)
+    return any(part.combination for part in definition.parts)
 
 
 def _plain_summed(

@@ -1,0 +1,72 @@
+"""Released rows with what a receiver may know of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sfumato.data.tables.rows import Rows
+    from sfumato.data.tables.table import Kind
+
+FORMATS = ("csv", "parquet")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TableArtefact:
+    """The rows of a release.
+
+    `left_out` names columns that were not released, `pseudonyms` identifiers released under keyed
+    pseudonyms; `levels` is the level per quasi-identifier where all records are treated alike.
+    """
+
+    rows: Rows
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    kind: Kind
+    delimiter: str = ","
+    left_out: tuple[str, ...] = ()
+    pseudonyms: tuple[str, ...] = ()
+    levels: Mapping[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def data(self) -> Any:
+        """The rows in the kind the data came in (a file comes as a frame)."""
+        return self.rows.frame(self.kind)
+
+    @property
+    def table(self) -> Any:
+        """The same, as it is called for tables."""
+        return self.data
+
+    def write(self, folder: Path, file_format: str | None = None) -> Path:
+        """Write `release.csv` or `release.parquet`."""
+        form = file_format or ("parquet" if self.kind == "parquet" else "csv")
+        if form not in FORMATS:
+            raise DataError(f"A release is written as 'csv' or 'parquet', not '{form}'.")
+        path = folder / f"release.{form}"
+        if form == "csv":
+            self.rows.write_csv(path, self.delimiter)
+        else:
+            self.rows.write_parquet(path)
+        return path
+
+    def manifest(self) -> dict[str, Any]:
+        """Return columns, roles and levels."""
+        return {
+            "columns": list(self.rows.columns),
+            "columns_left_out": list(self.left_out),
+            "delimiter": self.delimiter,
+            "roles": {"quasi": list(self.quasi), "sensitive": list(self.sensitive)},
+            "pseudonyms": list(self.pseudonyms),
+            "levels": None if self.levels is None else dict(self.levels),
+        }

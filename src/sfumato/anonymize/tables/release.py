@@ -1,0 +1,288 @@
+"""Tables: count → bind → decide → recheck → apply → measure.
+
+`decide` turns a table and a promise into a `TableDecision`; `apply` makes rows of it; `measure`
+says what that cost. `algorithm_named` finds the function behind a public name.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Literal
+
+from sfumato.anonymize.definitions.definition import Definition, number_between
+from sfumato.anonymize.loss.measures import OBJECTIVES, check_objective, losses, separable
+from sfumato.anonymize.tables.apply.recheck import recheck
+from sfumato.anonymize.tables.apply.recode import labelled_shares
+from sfumato.anonymize.tables.apply.rows import RowSettings, release_rows, released_columns
+from sfumato.anonymize.tables.artefact import TableArtefact
+from sfumato.anonymize.tables.problem import Problem
+from sfumato.data.tables.sources import read
+from sfumato.data.tables.table import bind_hierarchies, frequency_table
+from sfumato.data.wording import did_you_mean, listed
+from sfumato.decision import Decision
+from sfumato.errors import DataError, ParameterError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.anonymize.tables.algorithms.progress import Progress
+    from sfumato.anonymize.tables.apply.recode import LabelledShares
+    from sfumato.anonymize.tables.recoding import Recoding
+    from sfumato.data.schema import Schema
+    from sfumato.data.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TableDecision(Decision):
+    """The problem, its solution, and how rows are made of it."""
+
+    content: Recoding
+    problem: Problem
+    rows: Any
+    row_settings: RowSettings
+    shares: LabelledShares
+
+    @property
+    def recoding(self) -> Recoding:
+        """What the algorithm decided."""
+        return self.content
+
+    @property
+    def objective(self) -> str:
+        """The loss that was minimised."""
+        return self.problem.objective
+
+
+def decide(
+    table: Table,
+    promise: Definition,
+    *,
+    algorithm: str = "optimal",
+    suppression: float = 0.0,
+    objective: str = "LM",
+    population: Any = None,
+    pseudonym_key: bytes | None = None,
+    order: Literal["shuffle", "keep"] = "shuffle",
+    seed: int | None = None,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    **options: Any,
+) -> TableDecision:
+    """Decide how to release a table so that a promise is kept at the least loss.
+
+    `suppression` is the largest share of records that may be left out. `objective` is the loss
+    to minimise. `population` is the table of everybody who could be in the data, for k-map and
+    δ-presence. `pseudonym_key` releases identifiers as keyed pseudonyms instead of dropping
+    them. `seed` repeats the row order of a release; leave it out for anything you publish.
+    Further options go to the algorithm, for instance `strict=False` for Mondrian.
+    """
+    if order not in {"shuffle", "keep"}:
+        raise ParameterError(f"The order must be 'shuffle' or 'keep', not {order!r}.")
+    settings = RowSettings(pseudonym_key, order, seed)
+    share = number_between("suppression", suppression, 0, 1)
+    _check_settings(pseudonym_key, seed)
+    search = algorithm_named(algorithm, time_limit, options)
+    check_objective(objective)
+    if algorithm != "optimal" and objective not in {"LM", "MD", "NUE"}:
+        raise ParameterError(
+            f"Only algorithm='optimal' can minimise {objective}; the others minimise a sum over "
+            f"cells: LM, MD or NUE (of {', '.join(OBJECTIVES)})."
+        )
+    prepared = prepare(table, promise, settings, population, objective, share)
+    recoding = search(prepared.problem, progress=progress)
+    asked = {
+        "algorithm": algorithm,
+        "suppression": share,
+        "objective": objective,
+        "order": order,
+        **options,
+    }
+    return settle_decision(prepared, recoding, settings, asked)
+
+
+def settle_decision(
+    prepared: Prepared, recoding: Recoding, settings: RowSettings, asked: dict[str, Any]
+) -> TableDecision:
+    """Look at a recoding once more, as it will be shown, before it becomes a decision."""
+    problem = prepared.problem
+    recheck(problem, recoding)
+    shares = labelled_shares(problem.table, problem.hierarchies, recoding)
+    return TableDecision(
+        record=recoding.record,
+        content=recoding,
+        records=problem.rows,
+        suppressed=problem.rows - int(shares.count.sum()),
+        settings=asked,
+        problem=problem,
+        rows=prepared.rows,
+        row_settings=settings,
+        shares=shares,
+    )
+
+
+def apply(table: Table, decision: TableDecision) -> TableArtefact:
+    """Make the rows of a release."""
+    settings, schema = decision.row_settings, table.schema
+    columns = released_columns(table, settings)
+    levels = getattr(decision.recoding, "levels", None)
+    return TableArtefact(
+        rows=decision.rows(decision.problem.table, decision.shares, decision.recoding),
+        quasi=tuple(name for name in schema.quasi_names if name in columns),
+        sensitive=tuple(name for name in schema.sensitive_names if name in columns),
+        kind=table.kind,
+        delimiter=table.delimiter,
+        left_out=tuple(column for column in table.columns if column not in columns),
+        pseudonyms=() if settings.pseudonym_key is None else schema.identifier_names,
+        levels=None
+        if levels is None
+        else dict(zip(schema.quasi_names, (int(v) for v in levels), strict=True)),
+    )
+
+
+def measure(table: Table, decision: TableDecision) -> dict[str, float]:
+    """Return what a decision costs, in the ways of the field."""
+    problem = decision.problem
+    return losses(problem.table, problem.hierarchies, decision.recoding, table.schema.weights)
+
+
+def _check_settings(pseudonym_key: object, seed: object) -> None:
+    if pseudonym_key is not None and not isinstance(pseudonym_key, bytes):
+        raise ParameterError(
+            "The pseudonym key must be bytes, as sfumato.data.tables.pseudonyms.read_key returns "
+            f"them, not a {type(pseudonym_key).__name__}."
+        )
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise ParameterError(f"The seed must be a whole number of at least 0, not {seed!r}.")
+
+
+_FUNCTIONS = {
+    "optimal": ("full_domain.lattice", "search"),
+    "local": ("local.local", "recode"),
+    "mondrian": ("top_down.mondrian", "partition"),
+    "cluster": ("bottom_up.clustering", "cluster"),
+    "topdown": ("top_down.specialization", "specialize"),
+    "cells": ("cell_suppression", "suppress_cells"),
+}
+ALGORITHMS = tuple(_FUNCTIONS)
+
+
+def algorithm_named(
+    name: str, time_limit: float | None, options: dict[str, Any]
+) -> Callable[..., Recoding]:
+    """Return the function behind an algorithm's public name, its options checked."""
+    if name not in _FUNCTIONS:
+        raise ParameterError(
+            f"There is no algorithm '{name}'; there are {listed(ALGORITHMS)}."
+            f"{did_you_mean(name, ALGORITHMS)}"
+        )
+    module, function = _FUNCTIONS[name]
+    search = getattr(import_module(f"sfumato.anonymize.tables.algorithms.{module}"), function)
+    given = dict(options)
+    if time_limit is not None:
+        if not (isinstance(time_limit, int | float) and 0 < time_limit < math.inf):
+            raise ParameterError(
+                f"The time limit must be a finite number of seconds above 0, not {time_limit!r}."
+            )
+        given["time_limit"] = float(time_limit)
+    known = [p for p in signature(search).parameters if p not in {"problem", "progress"}]
+    for option in given:
+        if option not in known:
+            raise ParameterError(
+                f"Algorithm '{name}' has no option '{option}'; it has {listed(known)}."
+                f"{did_you_mean(option, known)}"
+            )
+    return partial(search, **given)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """A table counted and priced: the problem, and what is needed to apply its solution."""
+
+    table: Table
+    problem: Problem
+    rows: Any
+
+
+def prepare(
+    table: Table,
+    promise: Definition,
+    settings: RowSettings,
+    population: Any,
+    objective: str,
+    suppression: float,
+) -> Prepared:
+    """Count the table and set up the problem."""
+    schema = table.schema
+    _check_promise(promise, schema)
+    source = release_rows(table, promise, settings)
+    counted = source.counted
+    hierarchies = bind_hierarchies(counted, schema)
+    people = None
+    if promise.needs_population:
+        people = _population(population, table, promise)
+        hierarchies = people.extend(hierarchies, counted)
+    frequencies, tuple_of = frequency_table(counted, schema, hierarchies, promise.sensitive)
+    costs, suppressed = separable(
+        objective if objective in {"LM", "MD", "NUE"} else "LM",
+        hierarchies,
+        frequencies,
+        schema.weights,
+    )
+    nested = {
+        name: tree
+        for name, values in zip(promise.sensitive, frequencies.sensitive_values, strict=True)
+        if (tree := schema.sensitive_hierarchy(name, values)) is not None
+    }
+    if promise.minimum_size > frequencies.rows:
+        raise ParameterError(
+            f"{promise} needs at least {promise.minimum_size:,} records, and {table.source} has "
+            f"{frequencies.rows:,}; ask for less, or bring more records."
+        )
+    problem = Problem(
+        frequencies,
+        hierarchies,
+        promise,
+        costs,
+        suppressed,
+        suppression_limit=_limit(promise, suppression, frequencies.rows),
+        sensitive_hierarchies=nested,
+        population=None if people is None else people.frequencies(hierarchies),
+        population_source=None if people is None else people.table,
+        objective=objective,
+    )
+    return Prepared(table, problem, source.bind(tuple_of))
+
+
+def _check_promise(promise: Definition, schema: Schema) -> None:
+    if not schema.quasi_names:
+        raise SchemaError(
+            f"{schema.source} names no quasi-identifier; name the attributes that others may "
+            "know about a person with role 'quasi'."
+        )
+    promise.check_schema(schema)
+
+
+def _limit(promise: Definition, suppression: float, rows: int) -> int:
+    """Return how many records may be suppressed; none where leaving a person out is forbidden."""
+    return math.floor(suppression * rows + 1e-9) if promise.allows_suppression else 0
+
+
+def _population(population: Any, table: Table, promise: Definition) -> Any:
+    from sfumato.anonymize.tables.population import Population  # noqa: PLC0415 - rarely needed
+
+    if population is None:
+        raise ParameterError(
+            f"{promise} compares with a population; give the table of everybody who could be in "
+            "the data as population=…"
+        )
+    people = read(population)
+    missing = [name for name in table.schema.quasi_names if name not in people.columns]
+    if missing:
+        raise DataError(
+            f"The population ({people.source}) lacks the quasi-identifier(s) {listed(missing)}."
+        )
+    return Population(people, table.schema)

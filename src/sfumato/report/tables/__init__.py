@@ -1,0 +1,1 @@
+"""What the report of a table says: classes, attributes, risk, the search, and why."""

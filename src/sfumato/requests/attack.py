@@ -1,0 +1,59 @@
+"""What can be asked of attacks on a release: `sfumato attack`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from sfumato.requests.files import Quiet, ShapeName
+from sfumato.requests.request import Request, argument, option, piece
+
+
+class Adversary(Request):
+    """When an attack counts as a success, and how much the attacker knows."""
+
+    confidence: Annotated[
+        float, option("--confidence", help="How sure an attacker must be to count, 0 to 1.")
+    ] = 0.9
+    gain: Annotated[
+        float, option("--gain", help="How much likelier a secret must become to count, 0 to 1.")
+    ] = 0.25
+    facts: Annotated[
+        int, option("--facts", help="Sensitive values that background knowledge can rule out.")
+    ] = 1
+
+
+class AttackCommand(Request):
+    """`sfumato attack`: the files an attacker has, and what is shown."""
+
+    release: Annotated[
+        Path, argument(help="Folder of a release, or the released CSV or Parquet file.")
+    ]
+    schema_file: Annotated[
+        Path | None,
+        option(
+            "--schema",
+            "-s",
+            help="YAML file that gives every column its role; without it, the roles in "
+            "release.json, and no hierarchies.",
+        ),
+    ] = None
+    public: Annotated[
+        Path | None, option("--public", help="Table of people whom an attacker can look up.")
+    ] = None
+    original: Annotated[
+        Path | None,
+        option("--original", help="The data as they came, to compare before and after."),
+    ] = None
+    other: Annotated[
+        Path | None,
+        option("--other", help="Another release of overlapping data, to intersect with."),
+    ] = None
+    adversary: Adversary = piece(Adversary)
+    report: Annotated[Path | None, option("--report", help="Also write an HTML page.")] = None
+    reveal: Annotated[
+        bool, option("--reveal", help="Show the sensitive values that were learnt.")
+    ] = False
+    strict: Annotated[bool, option("--strict", help="Exit code 1 when an attack succeeds.")] = False
+    shape: ShapeName = "table"
+    quiet: Quiet = False

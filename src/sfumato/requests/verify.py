@@ -1,0 +1,34 @@
+"""What can be asked about a released file: `sfumato verify` and `sfumato overlap`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from sfumato.requests.files import CsvFormat, Population, Quiet, SchemaFile, ShapeName
+from sfumato.requests.promises import Promised
+from sfumato.requests.request import Request, argument, option, piece
+
+
+class VerifyCommand(Request):
+    """`sfumato verify`: whether the promise is kept."""
+
+    release: Annotated[Path, argument(help="Released CSV or Parquet file.")]
+    schema_file: SchemaFile
+    promise: Promised = None
+    population: Population = None
+    measure: Annotated[
+        bool, option("--measure", help="Only measure; exit with 0 whatever is found.")
+    ] = False
+    csv: CsvFormat = piece(CsvFormat)
+    shape: ShapeName = "table"
+    quiet: Quiet = False
+
+
+class OverlapCommand(Request):
+    """`sfumato overlap`: whether two releases break the promise together."""
+
+    first: Annotated[Path, argument(help="A released file.")]
+    second: Annotated[Path, argument(help="Another release with people of the first.")]
+    schema_file: SchemaFile
+    k: Annotated[int, option("-k", help="Smallest class allowed in the intersection.")] = 2

@@ -1,0 +1,136 @@
+"""Shapes of data: what has to be known about tables, sets, traces, trees or graphs to release them.
+
+One value per shape, found by its name. Everything that is the same for every shape (saving,
+verifying, reporting, attacking, recording) asks the shape for the rest and knows no shape itself. A
+user adds one with `sf.register_shape`; ours are in the table below and load on first use.
+`docs/how-to/own-shape.md` builds one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from sfumato.artefact import Artefact
+    from sfumato.decision import Decision
+
+_BUILT_IN = {
+    "table": "sfumato.shapes.tables:TABLES",
+    "numbers": "sfumato.shapes.numbers:NUMBERS",
+}
+"""Shapes that come with Sfumato, and where they live: the one line that a new one needs."""
+
+_REGISTERED: dict[str, Shape] = {}
+
+
+class Shape(ABC):
+    """What one shape of data brings along.
+
+    Four methods are needed; the others have defaults that serve any shape whose release falls into
+    groups of units nobody can tell apart. A dataset that `read` returns has a ``name``, the name of
+    its ``shape``, a length (how many units it holds, unless decisions tell), and, where there is
+    such a thing, a ``schema`` and ``untruthful`` (operations after which its units are no longer
+    facts).
+    """
+
+    name: ClassVar[str]
+    unit: ClassVar[str] = "record"
+    """What one released unit is called."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """Names that the data file of a saved release may have."""
+    extras: ClassVar[tuple[str, ...]] = ()
+    """Names of further files that `write_extras` may write."""
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Pydantic models of the options that commands ("anonymize", "verify", "attack") have for this
+    shape: what they state goes to the algorithm, to `verify` and to the attacks by name."""
+
+    # -- needed -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def read(self, source: Any, *, schema: Any = None, **options: Any) -> Any:
+        """Bring data in."""
+
+    @abstractmethod
+    def algorithms(self) -> Mapping[str, Callable[..., Decision]]:
+        """Return the algorithms by name, the default first.
+
+        Each is called as ``algorithm(data, promise, progress=…, **options)``.
+        """
+
+    @abstractmethod
+    def apply(self, data: Any, decision: Decision) -> Artefact:
+        """Do what was decided."""
+
+    @abstractmethod
+    def view(self, source: Any, *, schema: Any = None, **options: Any) -> Any:
+        """Look at a released file as a stranger would; share no code with the algorithms.
+
+        Returns a `sfumato.released.view.View`.
+        """
+
+    # -- with defaults ----------------------------------------------------------------------
+
+    def check(self, data: Any, promise: Any) -> None:  # noqa: B027 - nothing to refuse by default
+        """Refuse a promise that cannot be made about these data."""
+
+    def losses(self, data: Any, decision: Decision, artefact: Artefact) -> Mapping[str, float]:  # noqa: ARG002 - the signature of the method
+        """Return what the release cost, each loss in [0, 1], the one that was minimised first."""
+        return {}
+
+    def original(self, release: Any) -> Any:  # noqa: ARG002 - the signature of the method
+        """Return a view of the data as they came, for attacks before and after; None if unknown."""
+        return None
+
+    def verify(self, view: Any, promise: Any, **options: Any) -> Any:  # noqa: ARG002 - the signature
+        """Verify a view in a way of its own; None to let every group be judged."""
+        return None
+
+    def evidence_options(self, release: Any) -> dict[str, Any]:  # noqa: ARG002 - the signature of the method
+        """Return what verification of a release needs beside its file, such as a population."""
+        return {}
+
+    def attacks(self, view: Any, knowledge: Any) -> Iterable[Any]:  # noqa: ARG002 - the signature
+        """Return the attacks to try; none to try finding people by their group."""
+        return ()
+
+    def sections(self) -> tuple[Any, ...]:
+        """Return the sections that a report has for this shape alone."""
+        return ()
+
+    def write_extras(self, release: Any, folder: Path) -> None:  # noqa: B027 - nothing by default
+        """Write further files of a release that stay in the house, such as a policy."""
+
+
+def register_shape(shape: Shape) -> None:
+    """Make a shape known by its name; `sf.read(…, shape=name)` then brings its data in."""
+    if not isinstance(shape, Shape):
+        raise ParameterError(f"A shape is an instance of a subclass of sf.Shape, not {shape!r}.")
+    if shape.name in _BUILT_IN:
+        raise ParameterError(f"The shape '{shape.name}' is built in; choose another name.")
+    _REGISTERED[shape.name] = shape
+
+
+def shape_names() -> tuple[str, ...]:
+    """Return the names of all shapes that are known."""
+    return (*_BUILT_IN, *_REGISTERED)
+
+
+def find_shape(name: str) -> Shape:
+    """Return a shape by its name."""
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    if name not in _BUILT_IN:
+        raise ParameterError(
+            f"There is no shape '{name}'; there are {', '.join(shape_names())}. One of your own "
+            "must be registered first, with sf.register_shape."
+        )
+    module, _, value = _BUILT_IN[name].partition(":")
+    found: Shape = getattr(import_module(module), value)
+    return found

@@ -1,0 +1,1 @@
+"""The shapes of data that come with Sfumato, each tying its parts in the other rooms together."""

@@ -1,0 +1,99 @@
+"""Tables of people: one row per record."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sfumato.shape import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from sfumato.anonymize.tables.artefact import TableArtefact
+    from sfumato.anonymize.tables.release import TableDecision
+    from sfumato.attack.attack import Attack, Knowledge
+    from sfumato.audit.verification.tables import TableVerification
+    from sfumato.data.tables.table import Table
+    from sfumato.promise import StatedPromise
+    from sfumato.release import Release
+    from sfumato.released.tables import TableView
+
+
+class Tables(Shape):
+    """Rows and columns, in any engine that can count them."""
+
+    name: ClassVar[str] = "table"
+    files: ClassVar[tuple[str, ...]] = ("release.csv", "release.parquet")
+    extras: ClassVar[tuple[str, ...]] = ("policy.yaml",)
+
+    def read(self, source: Any, *, schema: Any = None, **options: Any) -> Table:
+        """Bring a file, a frame or a mapping of columns in."""
+        from sfumato.data.tables.sources import read  # noqa: PLC0415 - loaded when used
+
+        return read(source, schema=schema, **options)
+
+    def algorithms(self) -> Mapping[str, Callable[..., TableDecision]]:
+        """Return the families of algorithms."""
+        from sfumato.anonymize.tables.release import ALGORITHMS, decide  # noqa: PLC0415 - heavy
+
+        return {name: partial(decide, algorithm=name) for name in ALGORITHMS}
+
+    def apply(self, data: Table, decision: Any) -> TableArtefact:
+        """Make the rows."""
+        from sfumato.anonymize.tables.release import apply  # noqa: PLC0415 - heavy
+
+        return apply(data, decision)
+
+    def losses(self, data: Table, decision: Any, artefact: Any) -> Mapping[str, float]:  # noqa: ARG002 - a decision tells its cost
+        """Return the losses of the field."""
+        from sfumato.anonymize.tables.release import measure  # noqa: PLC0415 - heavy
+
+        return measure(data, decision)
+
+    def view(self, source: Any, *, schema: Any = None, **options: Any) -> TableView:
+        """Group a released file into its classes."""
+        from sfumato.released.tables import see_table  # noqa: PLC0415 - loaded when used
+
+        return see_table(source, schema=schema, **options)
+
+    def verify(self, view: TableView, promise: StatedPromise, **options: Any) -> TableVerification:
+        """Measure every class by formulas of its own."""
+        from sfumato.audit.verification.tables import verify_table  # noqa: PLC0415 - loaded when used
+
+        return verify_table(view, promise, **options)
+
+    def evidence_options(self, release: Release) -> dict[str, Any]:
+        """Return the population that a promise compares with."""
+        people = release.decision.problem.population_source
+        return {} if people is None else {"population": people}
+
+    def original(self, release: Release) -> Table:
+        """Return the quasi-identifiers and judged attributes of the original records."""
+        from sfumato.anonymize.tables.original import original_table  # noqa: PLC0415 - loaded when used
+
+        return original_table(release.decision.problem)
+
+    def attacks(self, view: TableView, knowledge: Knowledge) -> Iterable[Attack]:
+        """Return the attacks on classes and on people who are known."""
+        from sfumato.attack.releases.tables import table_attacks  # noqa: PLC0415 - loads every attack
+
+        return table_attacks(view, knowledge)
+
+    def sections(self) -> tuple[Any, ...]:
+        """Return what the report says of classes, attributes, risk and the search."""
+        from sfumato.report.tables.sections import SECTIONS  # noqa: PLC0415 - loaded when used
+
+        return SECTIONS
+
+    def write_extras(self, release: Release, folder: Path) -> None:
+        """Write the policy with which the next batch is treated alike."""
+        if release.levels is None:
+            return
+        from sfumato.anonymize.tables.policy import Policy  # noqa: PLC0415 - loaded when used
+
+        Policy.of(release).write(folder / "policy.yaml")
+
+
+TABLES = Tables()

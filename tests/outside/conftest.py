@@ -1,0 +1,6 @@
+"""What somebody outside the package writes lies in this folder."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

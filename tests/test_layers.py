@@ -1,0 +1,235 @@
+"""Which room may import which, lazy imports included; folder sizes; no import hides a cycle.
+
+`MAY_IMPORT` is the plan of the house: an arrow between rooms that is not in it fails here. Imports
+for type checkers alone may also follow `TYPES`. `KNOWN` and `KNOWN_CYCLES` list what breaks the
+plan today; what is mended must be taken out of them, so they only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import sfumato
+
+SOURCE = Path(sfumato.__file__).parent
+
+GROUND = {"sfumato", "errors", "lazy", "compiled", "staging"}
+"""What everybody may lean on: the version, errors, and ways to load, compile and stage."""
+
+NOUNS = {"promise", "artefact", "decision", "release", "shape"}
+"""The nouns of the sentence, of which everything is made."""
+
+MAY_IMPORT: dict[str, set[str]] = {
+    # what we hold: knows nobody
+    "data": set(),
+    # the nouns; a release can save and report itself, which loads the rest when asked
+    "promise": {"dp"},
+    "artefact": set(),
+    "decision": set(),
+    "shape": set(),
+    "release": {"promise", "release_folder", "report"},
+    "release_folder": {"audit", "govern", "shape"},
+    # promises and what keeps them
+    "definitions": {"data", "promise"},
+    "anonymize": {"data", "definitions", *NOUNS},
+    "dp": {"data", *NOUNS},
+    "local": {"data", "dp", *NOUNS},
+    # the owner's rules, and questions under them
+    "govern": {"data", "dp", *NOUNS},
+    "ask": {"data", "dp", "govern", *NOUNS},
+    # what a stranger sees, and those who look: never the algorithm
+    "released": {"data", "definitions", *NOUNS},
+    "audit": {"data", "definitions", "dp", "released", *NOUNS},
+    "attack": {"data", "definitions", "dp", "released", *NOUNS},
+    "report": {"data", "definitions", "anonymize", "dp", "ask", "local", "released", "audit",
+               "attack", *NOUNS},
+    # one value per shape, which gathers what the rooms hold for it
+    "shapes": {"data", "definitions", "anonymize", "dp", "local", "ask", "released", "audit",
+               "attack", "report", *NOUNS},
+    # what may be asked for, and the doors
+    "requests": {"data", "definitions", "anonymize", "dp", "ask", "govern", *NOUNS},
+    "service": {"data", "definitions", "anonymize", "dp", "local", "ask", "govern", "released",
+                "audit", "attack", "report", "requests", "release_folder", *NOUNS},
+    "cli": {"data", "definitions", "anonymize", "dp", "local", "ask", "govern", "released",
+            "audit", "attack", "report", "requests", "service", "examples", "release_folder",
+            *NOUNS},
+    "__main__": {"cli"},
+    "demo": {"cli"},
+    # beside the house
+    "examples": {"data"},
+    "testing": {"data", "definitions", "anonymize", "dp", "local", "ask", "govern", "released",
+                "audit", "attack", *NOUNS},
+    **{name: set() for name in GROUND},
+}  # fmt: skip
+
+TYPES: dict[str, set[str]] = {
+    "sfumato": set(MAY_IMPORT),  # the public names, as a type checker sees them
+    "errors": {"dp"},
+    "promise": {"definitions"},
+    "release": {"artefact", "audit", "decision"},
+    "release_folder": {"release"},
+    "shape": {"artefact", "decision"},
+}
+
+KNOWN: set[tuple[str, str]] = {
+    ("ask.answers.answer", "report.answers.picture"),
+    ("data.read", "shape"),
+    ("released.population", "audit.verification.findings"),
+}
+
+KNOWN_CYCLES = {
+    "anonymize/tables/algorithms/full_domain/lattice.py": 1,
+    "anonymize/tables/policy.py": 2,
+    "ask/answers/artefact.py": 2,
+    "data/hierarchies/hierarchy.py": 4,
+    "data/schema.py": 2,
+    "dp/guarantees.py": 7,
+}
+"""Modules with imports that say they avoid a cycle, and how many."""
+
+
+class Arrow(NamedTuple):
+    """One import of ours by ours: modules without the leading `sfumato.`, and when it happens."""
+
+    importer: str
+    imported: str
+    when: str
+
+
+class _Imports(ast.NodeVisitor):
+    """Gathers the imports of one module: at its top, in functions, and for type checkers."""
+
+    def __init__(self, module):
+        self.module, self.found = module, []
+        self.inside, self.typing = 0, 0
+
+    def visit_FunctionDef(self, node):
+        self.inside += 1
+        self.generic_visit(node)
+        self.inside -= 1
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_If(self, node):
+        if ast.unparse(node.test) != "TYPE_CHECKING":
+            self.generic_visit(node)
+            return
+        self.typing += 1
+        for statement in node.body:
+            self.visit(statement)
+        self.typing -= 1
+        for statement in node.orelse:
+            self.visit(statement)
+
+    def visit_Import(self, node):
+        for alias in node.names:
+            self._add(alias.name)
+
+    def visit_ImportFrom(self, node):
+        assert not node.level, f"{self.module} imports relatively; write the module in full"
+        for alias in node.names:
+            inner = f"{node.module}.{alias.name}"
+            self._add(inner if is_module(inner) else node.module)
+
+    def _add(self, module):
+        if module.split(".")[0] == "sfumato":
+            when = "types" if self.typing else "lazy" if self.inside else "top"
+            self.found.append(Arrow(self.module, module.removeprefix("sfumato."), when))
+
+
+def is_module(name):
+    place = SOURCE.parent.joinpath(*name.split("."))
+    return place.with_suffix(".py").is_file() or place.is_dir()
+
+
+def room(module):
+    """The room of a module; definitions are one of their own, since more may know them."""
+    if module.startswith("anonymize.definitions"):
+        return "definitions"
+    return module.split(".")[0]
+
+
+@cache
+def arrows():
+    found = []
+    for file in sorted(SOURCE.rglob("*.py")):
+        parts = file.relative_to(SOURCE).with_suffix("").parts
+        name = ".".join(parts).removesuffix("__init__").rstrip(".") or "sfumato"
+        visitor = _Imports(name)
+        visitor.visit(ast.parse(file.read_text(encoding="utf-8")))
+        found += visitor.found
+    return tuple(found)
+
+
+def test_every_import_is_seen():
+    assert Arrow("cli.verify", "audit.verification.verify", "lazy") in arrows()
+    assert Arrow("promise", "errors", "top") in arrows()
+    assert Arrow("promise", "dp.guarantees", "types") in arrows()
+    assert {room(arrow.importer) for arrow in arrows()} <= set(MAY_IMPORT)
+
+
+def breaks(when):
+    for arrow in arrows():
+        start, end = room(arrow.importer), room(arrow.imported)
+        allowed = MAY_IMPORT[start] | GROUND
+        if when == "types":
+            allowed = allowed | TYPES.get(start, set())
+        if (arrow.when == "types") == (when == "types") and end != start and end not in allowed:
+            yield arrow.importer, arrow.imported
+
+
+def test_rooms_import_as_the_plan_says():
+    new = set(breaks("run")) - KNOWN
+    assert not new, f"arrows that are not in the plan: {sorted(new)}"
+
+
+def test_what_was_mended_is_no_longer_listed():
+    assert not KNOWN - set(breaks("run")), "take these out of KNOWN"
+
+
+def test_types_are_imported_as_the_plan_says():
+    # A value may say the type of what it is handed by rooms above: readers of a manifest, sections.
+    new = set(breaks("types"))
+    assert not new, f"arrows that are not in the plan: {sorted(new)}"
+
+
+def test_rooms_that_load_each_other_make_no_circle():
+    """Follow imports at the top of modules from room to room; nobody comes back."""
+    next_rooms = defaultdict(set)
+    for arrow in arrows():
+        start, end = room(arrow.importer), room(arrow.imported)
+        known = (arrow.importer, arrow.imported) in KNOWN
+        if arrow.when == "top" and start != end and not known and end != "sfumato":
+            next_rooms[start].add(end)
+    while next_rooms:
+        ends = [name for name in next_rooms if not next_rooms[name] & set(next_rooms)]
+        assert ends, f"rooms in a circle: {dict(next_rooms)}"
+        for name in ends:
+            del next_rooms[name]
+
+
+@pytest.mark.parametrize(
+    "folder",
+    sorted(found for found in SOURCE.rglob("*") if found.is_dir()),
+    ids=lambda folder: str(folder.relative_to(SOURCE)),
+)
+def test_a_folder_holds_at_most_25_modules(folder):
+    modules = [file.name for file in folder.glob("*.py") if file.name != "__init__.py"]
+    assert len(modules) <= 25, f"{folder.name} has {len(modules)} modules; group them"
+
+
+def test_no_import_is_lazy_to_avoid_a_cycle():
+    found = Counter()
+    for file in SOURCE.rglob("*.py"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            code, mark, comment = line.partition("#")
+            if mark and "import" in code and "cycle" in comment:
+                found[str(file.relative_to(SOURCE))] += 1
+    assert not found - Counter(KNOWN_CYCLES), f"lazy to avoid a cycle: {found}"
+    assert not Counter(KNOWN_CYCLES) - found, "take these out of KNOWN_CYCLES"
