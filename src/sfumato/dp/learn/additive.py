@@ -31,7 +31,6 @@ from sfumato.dp.learn.features import Number
 from sfumato.dp.learn.probabilities import probabilities
 from sfumato.dp.learn.shapes import Layout, Shape, lay_out, shapes_of
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.neighbours import UNBOUNDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +98,7 @@ class _Additive(PrivateEstimator):
 
     def picture(self, *columns: Any) -> str:
         """Draw the shape functions of the named columns, or of those with the largest spread."""
-        from sfumato.report.shape_functions import draw_shapes  # noqa: PLC0415 - loaded when used
+        from sfumato.dp.learn.shape_pictures import draw_shapes  # noqa: PLC0415 - loaded when used
 
         return draw_shapes(self, columns)
 
@@ -127,7 +126,7 @@ class AdditiveClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]  # u
         smoothing: float = 50.0,
         clip: float = 0.5,
         momentum: float = 0.8,
-        neighbours: Any = UNBOUNDED,
+        neighbours: Any = "unbounded",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -195,7 +194,7 @@ class AdditiveRegressor(RegressorMixin, _Additive):  # type: ignore[misc]  # unt
         smoothing: float = 500.0,
         clip: float = 0.5,
         momentum: float = 0.8,
-        neighbours: Any = UNBOUNDED,
+        neighbours: Any = "unbounded",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta

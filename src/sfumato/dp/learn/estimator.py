@@ -10,6 +10,7 @@ The number of rows is not told: nothing that is kept depends on it but through n
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sfumato.errors import DataError, MissingExtra, ParameterError
 
 try:
     from sklearn.base import BaseEstimator
+    from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import check_is_fitted
 except ImportError:
     raise MissingExtra("scikit-learn", "ml", "A model with scikit-learn's manners") from None
@@ -123,6 +125,11 @@ def read_target(y: Any, rows: int) -> NDArray[Any]:
         y = y.to_numpy()
     target = np.asarray(y)
     if target.ndim == 2 and target.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected.",
+            DataConversionWarning,
+            stacklevel=3,
+        )
         target = target[:, 0]
     if target.ndim != 1 or target.size != rows:
         raise DataError("The target y has one value for each row of X.")

@@ -176,6 +176,8 @@ def categories(values: Any, name: Name) -> tuple[Any, ...]:
 
 def read_columns(data: Any) -> tuple[list[Name], list[NDArray[Any]]]:
     """Take a frame, a mapping of columns or an array of rows apart into named columns."""
+    if hasattr(data, "toarray"):
+        raise DataError("Sparse data are not read; give a dense array or a frame.")
     if isinstance(data, Mapping):
         return _checked(list(data), [np.asarray(column) for column in data.values()])
     if hasattr(data, "columns") and not isinstance(data, np.ndarray):
@@ -183,8 +185,6 @@ def read_columns(data: Any) -> tuple[list[Name], list[NDArray[Any]]]:
         if names and not isinstance(names[0], str | int):
             names = list(data.column_names)  # an Arrow table, whose .columns are arrays
         return _checked(names, [_of_frame(data, name) for name in names])
-    if hasattr(data, "toarray"):
-        raise DataError("A sparse matrix is not read; give a dense array or a frame.")
     array = np.asarray(data)
     if array.ndim != 2:
         raise DataError(

@@ -26,7 +26,6 @@ from sfumato.dp.learn.estimator import PrivateEstimator, read_interval, read_tar
 from sfumato.dp.learn.features import Number
 from sfumato.dp.learn.gram import BITS, STEP, exact_gram, nearest_psd, noisy_gram
 from sfumato.dp.learn.linear_features import NUMBER, LinearLayout, read_moments
-from sfumato.dp.neighbours import UNBOUNDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +50,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         domain: Any = None,
         target: Any = None,
         alpha: float = 0.0,
-        neighbours: Any = UNBOUNDED,
+        neighbours: Any = "unbounded",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -91,7 +90,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         """Centre by the noisy means, project, and solve; post-processing."""
         size = self.layout_.size - 1
         rows = max(gram[size, size], 1.0)
-        means, mean = gram[size, :size] / rows, gram[size, size + 1] / rows
+        means = np.clip(gram[size, :size] / rows, -1.0, 1.0)
+        # Where noise exceeds the rows, the mean is drawn to the middle of the bounds.
+        mean = gram[size, size + 1] * rows / (rows**2 + 4 * noise**2)
         spread = gram[:size, :size] - rows * np.outer(means, means)
         shared = gram[:size, size + 1] - rows * means * mean
         penalty = self.alpha + 2 * noise * math.sqrt(size)
@@ -104,7 +105,8 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Give the predicted number of each row, within the declared bounds."""
-        codes, steps = self.layout_.read(self._continue(X))
+        cells = self._continue(X)
+        codes, steps = self.layout_.read(cells)
         low, high = read_interval(self.target)
         first = self.layout_.first
         scores = (

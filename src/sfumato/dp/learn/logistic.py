@@ -25,7 +25,6 @@ from sfumato.dp.learn.estimator import PrivateEstimator, read_labels
 from sfumato.dp.learn.linear_features import NUMBER, LinearLayout, read_moments
 from sfumato.dp.learn.probabilities import probabilities
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.neighbours import UNBOUNDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +56,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         damping: float = 80.0,
         clip: float = 0.5,
         momentum: float = 0.8,
-        neighbours: Any = UNBOUNDED,
+        neighbours: Any = "unbounded",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -138,7 +137,8 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Give the linear score, for each class where there are more than two."""
-        codes, steps = self.layout_.read(self._continue(X))
+        cells = self._continue(X)
+        codes, steps = self.layout_.read(cells)
         steps = self.scaling_.apply(steps)
         first = self.layout_.first
         scores = self.coef_.T[codes].sum(axis=1)
@@ -151,5 +151,6 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
         """Give the likeliest class of each row."""
-        chosen: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        chances = self.predict_proba(X)
+        chosen: NDArray[Any] = self.classes_[chances.argmax(axis=1)]
         return chosen

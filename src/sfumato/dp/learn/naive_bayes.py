@@ -21,7 +21,6 @@ from sklearn.base import ClassifierMixin
 from sfumato.dp.learn.estimator import PrivateEstimator, read_labels
 from sfumato.dp.learn.shapes import Layout, lay_out
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.neighbours import UNBOUNDED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +45,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # un
         domain: Any = None,
         classes: Any = None,
         bins: int = 32,
-        neighbours: Any = UNBOUNDED,
+        neighbours: Any = "unbounded",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -99,7 +98,8 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # un
         return np.asarray(joint[:, 1] - joint[:, 0]) if joint.shape[1] == 2 else joint
 
     def _joint(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
-        codes = self.layout_.codes(self._continue(X))
+        cells = self._continue(X)
+        codes = self.layout_.codes(cells)
         joint: NDArray[np.float64] = self.feature_log_prob_.T[codes].sum(axis=1)
         return np.asarray(joint + self.class_log_prior_)
 
@@ -112,7 +112,8 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # un
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
         """Give the likeliest class of each row."""
-        chosen: NDArray[Any] = self.classes_[self._joint(X).argmax(axis=1)]
+        joint = self._joint(X)
+        chosen: NDArray[Any] = self.classes_[joint.argmax(axis=1)]
         return chosen
 
 

@@ -20,7 +20,6 @@ from sfumato.dp.learn.estimator import PrivateEstimator
 from sfumato.dp.learn.features import Number, as_numbers
 from sfumato.dp.learn.gram import BITS, STEP, exact_gram, nearest_psd, noisy_gram
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.neighbours import UNBOUNDED
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
         epsilon: Any = 1.0,
         delta: Any = 1e-5,
         bounds: Any = None,
-        neighbours: Any = UNBOUNDED,
+        neighbours: Any = "unbounded",
     ) -> None:
         self.n_components = n_components
         self.epsilon = epsilon
