@@ -36,6 +36,7 @@ COUNT_SHARE = Fraction(1, 100)
 _FINEST, _COARSEST = 1e-5, 0.05
 _CLOSE = 0.002  # how much more noise than the least is accepted
 _TRIES = 40
+_LEAST = 0.2  # of the clip: with less noise than that, sampling alone would hide an example
 
 
 @dataclass(frozen=True)
@@ -105,15 +106,17 @@ def least_multiplier(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: 
         return sampled_epsilon(sigma, delta, rate, steps, aim=wanted)
 
     low, high = 0.0, math.inf  # too little noise, enough noise
-    sigma = _guess(wanted, float(delta), float(rate), steps)
+    sigma = max(_guess(wanted, float(delta), float(rate), steps), _LEAST)
     power = -1.2  # about how ε falls with σ
     for _ in range(_TRIES):
         found = cost(sigma)
         low, high = (low, sigma) if found <= wanted else (sigma, high)
-        if high < math.inf and (high <= low * (1 + _CLOSE) or wanted * 0.998 <= found <= wanted):
+        if found <= wanted and (sigma <= _LEAST or found >= wanted * 0.998):
+            break
+        if high <= low * (1 + _CLOSE):
             break
         step = (0.999 * wanted / max(found, 1e-9)) ** (1 / power)
-        sigma = _between(sigma * min(max(step, 0.5), 2.0), low, high)
+        sigma = max(_between(sigma * min(max(step, 0.5), 2.0), low, high), _LEAST)
     if math.isinf(high):
         raise ParameterError("No noise keeps this guarantee; give a larger ε or δ, or fewer steps.")
     return high
