@@ -17,6 +17,7 @@ $(VENV)/base: pyproject.toml
 
 $(VENV)/dev: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	touch $@ $(VENV)/base
 

@@ -1,0 +1,146 @@
+"""What all estimators share: scikit-learn's manners, and a promise known before a row is read.
+
+Contract: ``guarantee`` is a function of the parameters alone, and so is ``error``; ``fit`` keeps
+the guarantee for its rows (features and target), and whatever it sets on the estimator may be
+published. Every call of ``fit`` spends the guarantee anew, those that cross-validation makes
+included; in a session each of them is charged (``session.fit``).
+
+The number of rows is not told: nothing that is kept depends on it but through noisy totals.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.dp.learn.budget import Budget
+from sfumato.dp.learn.features import Category, Column, declare, interval, read_columns
+from sfumato.errors import DataError, MissingExtra, ParameterError
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import DataConversionWarning
+    from sklearn.utils.validation import check_is_fitted
+except ImportError:
+    raise MissingExtra("scikit-learn", "ml", "A model with scikit-learn's manners") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from sfumato.dp.guarantees import Guarantee
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """An estimator whose fit is differentially private for its rows."""
+
+    epsilon: Any
+    delta: Any
+    bounds: Any
+    domain: Any
+    neighbours: Any
+    pure = False  # whether δ = 0 is possible
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one call of ``fit`` promises, known before."""
+        return self._budget().guarantee
+
+    def _budget(self) -> Budget:
+        return Budget.of(self.epsilon, self.delta, self.neighbours, pure=self.pure)
+
+    def _begin(self, X: Any) -> list[NDArray[Any]]:  # noqa: N803 - scikit-learn's name
+        """Read the columns of the rows to learn from, and hold them against the declarations."""
+        self._budget()
+        names, cells = read_columns(X)
+        if not names:
+            raise DataError("0 feature(s) (no columns) while a minimum of 1 is required.")
+        self.columns_: tuple[Column, ...] = declare(names, self.bounds, self.domain)
+        self.n_features_in_ = len(names)
+        if all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return cells
+
+    def _continue(self, X: Any) -> list[NDArray[Any]]:  # noqa: N803 - scikit-learn's name
+        """Read the columns of rows to be judged by a model that is there."""
+        check_is_fitted(self)
+        names, cells = read_columns(X)
+        if len(names) != self.n_features_in_:
+            raise DataError(
+                f"X has {len(names)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        known = [column.name for column in self.columns_]
+        if names != known and all(isinstance(name, str) for name in (*names, *known)):
+            raise DataError(
+                "The feature names should match those that were passed during fit, in their order."
+            )
+        return cells
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.non_deterministic = True
+        return tags
+
+
+def read_labels(y: Any, classes: Sequence[Any] | None, rows: int) -> tuple[Any, NDArray[np.int64]]:
+    """Give the declared classes and the place of each label among them; −1 for others.
+
+    Without a declaration the classes are 0 and 1. A label that is not declared adds nothing.
+    """
+    labels = read_target(y, rows)
+    if classes is None:
+        if labels.dtype.kind not in "iubf":
+            raise ParameterError(
+                "The classes are not declared, and 0 and 1 are meant where they are not; give "
+                "classes=[…] with the labels that may occur, from knowledge and never from the "
+                "data."
+            )
+        classes = (0, 1)
+    declared = Category("classes", _classes(classes))
+    places = declared.codes(labels, len(declared.values))
+    return np.array(declared.values), np.where(places < len(declared.values), places, -1)
+
+
+def _classes(classes: Sequence[Any]) -> tuple[Any, ...]:
+    listed = [value.item() if isinstance(value, np.generic) else value for value in classes]
+    if len(listed) < 2 or len(set(listed)) < len(listed):
+        raise ParameterError("classes= lists two labels or more, each once.")
+    return tuple(listed)
+
+
+def read_target(y: Any, rows: int) -> NDArray[Any]:
+    """Read a column with one value for each row."""
+    if y is None:
+        raise DataError("This estimator requires y to be passed, but the target y is None.")
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected.",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        target = target[:, 0]
+    if target.ndim != 1 or target.size != rows:
+        raise DataError("The target y has one value for each row of X.")
+    return target
+
+
+def read_interval(value: Any) -> tuple[float, float]:
+    """Read the declared bounds of a numeric target."""
+    if value is None:
+        raise ParameterError(
+            "The target is not declared; give target=(low, high), from knowledge of the domain and "
+            "never from the data; values outside are clamped."
+        )
+    return interval(value, "bounds of the target")

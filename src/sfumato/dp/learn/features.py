@@ -1,0 +1,229 @@
+"""Declared columns: what a model may know of its features before it reads a row.
+
+Contract: every column has bounds (a number, clamped to them) or a domain (a category of a list); a
+column with neither is refused, because bounds taken from the data tell of the data. Reading is
+total and works cell by cell: whatever a cell holds, it becomes a code or a whole number of steps
+that depends on that cell and on public facts alone. So no row moves another row's contribution,
+and no error can tell of a row. A missing cell, or one outside the domain, has a code of its own;
+among numbers it counts as the middle of the bounds.
+
+Proof that reading is cell by cell. Arrays are read by subtraction, multiplication, rounding and
+comparison of doubles, which IEEE 754 defines for each element alone, or by look-ups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from sfumato.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Name: TypeAlias = Any  # what a frame calls its column, or the number of an array's column
+_MOST_TABLE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Number:
+    """A column of numbers between public bounds."""
+
+    name: Name
+    low: float
+    high: float
+
+    def bins(self, cells: NDArray[Any], most: int) -> int:
+        """Choose how many bins of equal width it has; whole numbers have no empty ones between."""
+        if cells.dtype.kind in "iub" and self.low.is_integer() and self.high.is_integer():
+            return int(min(most, self.high - self.low + 1))
+        return most
+
+    def codes(self, cells: NDArray[Any], bins: int) -> NDArray[np.int64]:
+        """Give the bin of each cell; a missing one has the code ``bins``."""
+        numbers = as_numbers(cells)
+        whole = cells.dtype.kind in "iub" and bins == self.high - self.low + 1
+        width = 1.0 if whole else (self.high - self.low) / bins
+        with np.errstate(invalid="ignore"):
+            places = np.floor((np.clip(numbers, self.low, self.high) - self.low) / width)
+            places = np.where(np.isnan(numbers), bins, np.minimum(places, bins - 1))
+        return places.astype(np.int64)
+
+    def edges(self, bins: int, *, whole: bool) -> NDArray[np.float64]:
+        """Give the edges of the bins, for pictures."""
+        if whole:
+            return np.asarray(np.arange(bins + 1) + self.low - 0.5, dtype=np.float64)
+        return np.linspace(self.low, self.high, bins + 1).astype(np.float64)
+
+    def steps(self, cells: NDArray[Any], bits: int) -> NDArray[np.int64]:
+        """Give each cell as a whole number of steps between −2^bits and 2^bits."""
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        numbers = np.clip(as_numbers(cells), self.low, self.high)
+        scaled = np.rint((numbers - middle) / half * float(1 << bits))
+        scaled = np.where(np.isnan(scaled), 0.0, scaled)
+        return np.clip(scaled, -float(1 << bits), float(1 << bits)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Category:
+    """A column of categories from a public list."""
+
+    name: Name
+    values: tuple[Any, ...]
+
+    def bins(self, cells: NDArray[Any], most: int) -> int:  # noqa: ARG002 - as of numbers
+        """One bin for each value."""
+        return len(self.values)
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        return {value: place for place, value in enumerate(self.values)}
+
+    def codes(self, cells: NDArray[Any], bins: int) -> NDArray[np.int64]:
+        """Give the place of each cell in the list; anything else has the code ``bins``."""
+        if cells.dtype.kind in "iu" and self._whole is not None:
+            low, table = self._whole
+            inside = (cells >= low) & (cells < low + table.size)
+            places: NDArray[np.int64] = np.where(
+                inside, table[np.where(inside, cells - low, 0)], bins
+            )
+            return places
+        texts = all(isinstance(value, str) for value in self.values)
+        look = self._places.get
+        listed = cells.tolist()
+        if texts and cells.dtype.kind == "U":
+            return np.fromiter((look(v, bins) for v in listed), np.int64, len(listed))
+        if texts:
+            return np.array([look(v if type(v) is str else str(v), bins) for v in listed], np.int64)
+        return np.array([look(v, bins) if _hashable(v) else bins for v in listed], np.int64)
+
+    @cached_property
+    def _whole(self) -> tuple[int, NDArray[np.int64]] | None:
+        """A table of places, where all values are whole numbers not far apart."""
+        if not all(isinstance(v, int | np.integer) for v in self.values):
+            return None
+        low, high = min(self.values), max(self.values)
+        if high - low >= _MOST_TABLE:
+            return None
+        table = np.full(int(high - low) + 1, len(self.values), dtype=np.int64)
+        table[np.array(self.values, dtype=np.int64) - int(low)] = np.arange(len(self.values))
+        return int(low), table
+
+
+Column: TypeAlias = Number | Category
+
+
+def declare(
+    names: Sequence[Name], bounds: Any = None, domain: Mapping[Name, Sequence[Any]] | None = None
+) -> tuple[Column, ...]:
+    """Pair every column with its declaration; refuse columns that have none, or two."""
+    domains = {} if domain is None else dict(domain)
+    limits = bounds if isinstance(bounds, Mapping) else {}
+    for known in (limits, domains):
+        strangers = [name for name in known if name not in names]
+        if strangers:
+            raise ParameterError(
+                f"The data have no column {strangers[0]!r}, which bounds= or domain= names; the "
+                f"columns are {', '.join(map(repr, list(names)[:20]))}."
+            )
+    columns: list[Column] = []
+    for name in names:
+        if name in domains and name in limits:
+            raise ParameterError(f"Column {name!r} has bounds and a domain; give it one of them.")
+        if name in domains:
+            columns.append(Category(name, categories(domains[name], name)))
+        elif name in limits:
+            columns.append(Number(name, *interval(limits[name], f"bounds of column {name!r}")))
+        elif bounds is not None and not isinstance(bounds, Mapping):
+            columns.append(Number(name, *interval(bounds, "bounds")))
+        else:
+            raise ParameterError(
+                f"Column {name!r} is not declared; give bounds={{{name!r}: (low, high)}} or "
+                f"domain={{{name!r}: [values]}}, from knowledge of the domain and never from the "
+                "data, or leave the column out."
+            )
+    return tuple(columns)
+
+
+def interval(value: Any, what: str) -> tuple[float, float]:
+    """Read public bounds of a number."""
+    try:
+        low, high = (float(end) for end in value)
+    except (TypeError, ValueError):
+        low, high = math.nan, math.nan
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ParameterError(
+            f"The {what} are two finite numbers (low, high) with low below high, and {value!r} "
+            "was given."
+        )
+    return low, high
+
+
+def categories(values: Any, name: Name) -> tuple[Any, ...]:
+    """Read a public list of categories."""
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray | range):
+        raise ParameterError(f"The domain of column {name!r} is a list of its values.")
+    listed = [v.item() if isinstance(v, np.generic) else v for v in values]
+    if not listed or len(set(listed)) < len(listed):
+        raise ParameterError(f"The domain of column {name!r} lists each value once, and some.")
+    return tuple(listed)
+
+
+def read_columns(data: Any) -> tuple[list[Name], list[NDArray[Any]]]:
+    """Take a frame, a mapping of columns or an array of rows apart into named columns."""
+    if hasattr(data, "toarray"):
+        raise DataError("Sparse data are not read; give a dense array or a frame.")
+    if isinstance(data, Mapping):
+        return _checked(list(data), [np.asarray(column) for column in data.values()])
+    if hasattr(data, "columns") and not isinstance(data, np.ndarray):
+        names = list(data.columns)
+        if names and not isinstance(names[0], str | int):
+            names = list(data.column_names)  # an Arrow table, whose .columns are arrays
+        return _checked(names, [_of_frame(data, name) for name in names])
+    array = np.asarray(data)
+    if array.ndim != 2:
+        raise DataError(
+            f"Expected a 2D array of rows and columns, and one of {array.ndim} dimensions was "
+            "given. Reshape your data: X.reshape(-1, 1) makes rows of single numbers."
+        )
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported: give real numbers.")
+    return list(range(array.shape[1])), [array[:, j] for j in range(array.shape[1])]
+
+
+def _of_frame(frame: Any, name: Name) -> NDArray[Any]:
+    column = frame[name]
+    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _checked(
+    names: list[Name], columns: list[NDArray[Any]]
+) -> tuple[list[Name], list[NDArray[Any]]]:
+    if len({len(column) for column in columns}) > 1:
+        raise DataError("The columns have different lengths.")
+    if len(set(names)) < len(names):
+        raise DataError("Two columns have the same name.")
+    return names, columns
+
+
+def as_numbers(cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Read cells as doubles; what is no number is missing."""
+    if cells.dtype.kind in "fiub":
+        return cells.astype(np.float64)
+    return np.array([_number(cell) for cell in cells.tolist()], dtype=np.float64)
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _hashable(value: Any) -> bool:
+    return getattr(type(value), "__hash__", None) is not None

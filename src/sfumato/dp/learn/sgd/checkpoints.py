@@ -1,0 +1,70 @@
+"""The state of a training in a file, with its account: begun, and taken.
+
+Contract: before a stretch of steps begins, the file says that they have begun. If training is
+interrupted, the steps of the unfinished stretch count as taken when it goes on: their noise was
+drawn and their outcome may have been seen, so they are not run again for free. The plan is
+kept, so the same noise and the same promise hold to the end; an interruption costs steps, never
+privacy. The file appears whole or not at all.
+
+A copy of the file is a second account that nobody keeps: who trains twice from it publishes two
+trainings, and pays for both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sfumato.dp.learn.sgd.plan import TrainingPlan
+from sfumato.errors import DataError
+
+
+class Checkpoint:
+    """A file with a module, its optimiser, its plan and how far it got."""
+
+    def __init__(self, path: Path, every: int) -> None:
+        self.path = path
+        self.every = max(1, int(every))
+
+    @property
+    def exists(self) -> bool:
+        """Whether a training was begun."""
+        return self.path.exists()
+
+    def plan(self) -> TrainingPlan:
+        """Read the plan that was begun."""
+        return TrainingPlan(**self._read()["plan"])
+
+    def resume(self, model: Any, optimizer: Any) -> int:
+        """Load the state, and give the number of the next step: all that were begun are spent."""
+        if not self.exists:
+            return 0
+        state = self._read()
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        return int(state["begun"])
+
+    def save(self, step: int, first: int, plan: TrainingPlan, model: Any, optimizer: Any) -> None:
+        """Write the state where a stretch begins: at the first step and every so many."""
+        if step != plan.steps and (step - first) % self.every:
+            return
+        state = {
+            "plan": asdict(plan),
+            "begun": min(step + self.every, plan.steps),
+            "taken": step,
+            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+        }
+        staged = self.path.with_name(self.path.name + ".staged")
+        torch.save(state, staged)
+        Path(staged).replace(self.path)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            state: dict[str, Any] = torch.load(self.path, weights_only=True)
+        except Exception:  # noqa: BLE001 - whatever is wrong with it, it is no checkpoint
+            raise DataError(f"{self.path} is not a checkpoint of a training.") from None
+        return state

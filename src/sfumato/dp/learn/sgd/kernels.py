@@ -1,0 +1,80 @@
+"""Passes over gradients that torch would take several for: compiled, one row after the other.
+
+Contract: each kernel rounds to whole numbers and adds doubles that are whole and below 2⁵³, so its
+result does not depend on the order. A row whose scale is 0 is not looked at, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.float32]
+
+
+@njit(cache=True)
+def add_rounded(rows: Rows, scales: Floats, total: Floats) -> None:
+    """Add round(scale·row) to the total, for every row."""
+    for i in range(rows.shape[0]):
+        scale = scales[i]
+        if scale != 0.0:
+            for k in range(rows.shape[1]):
+                total[k] += np.rint(np.float64(rows[i, k]) * scale)
+
+
+@njit(cache=True)
+def round_rows(rows: Rows, scales: Floats, positions: int, out: Floats) -> None:
+    """Fill in round(scale·row); ``positions`` rows after each other share a scale."""
+    for i in range(rows.shape[0]):
+        scale = scales[i // positions]
+        if scale == 0.0:
+            out[i, :] = 0.0
+        else:
+            for k in range(rows.shape[1]):
+                out[i, k] = np.rint(np.float64(rows[i, k]) * scale)
+
+
+@njit(cache=True)
+def word_norms(words: npt.NDArray[np.int64], rows: npt.NDArray[np.float32], out: Floats) -> None:
+    """Give the squared norm of an embedding's gradient: rows of the same word are added first.
+
+    ``words`` is examples × positions, ``rows`` examples × positions × width.
+    """
+    examples, positions, width = rows.shape
+    sums = np.zeros((positions, width), dtype=np.float64)
+    for i in range(examples):
+        total = 0.0
+        for t in range(positions):
+            first = 0
+            while words[i, first] != words[i, t]:
+                first += 1
+            if first == t:
+                sums[t, :] = 0.0
+            for k in range(width):
+                sums[first, k] += rows[i, t, k]
+        for t in range(positions):
+            first = 0
+            while words[i, first] != words[i, t]:
+                first += 1
+            if first == t:
+                for k in range(width):
+                    total += sums[t, k] * sums[t, k]
+        out[i] = total
+
+
+@njit(cache=True)
+def add_words(
+    words: npt.NDArray[np.int64], rows: npt.NDArray[np.float32], scales: Floats,
+    total: npt.NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Add round(scale·row) to the row of each word."""
+    examples, positions, width = rows.shape
+    for i in range(examples):
+        scale = scales[i]
+        if scale != 0.0:
+            for t in range(positions):
+                word = words[i, t]
+                for k in range(width):
+                    total[word, k] += np.rint(np.float64(rows[i, t, k]) * scale)

@@ -1,0 +1,315 @@
+"""From a layer's inputs and output gradients to the gradients of single examples.
+
+Contract: :func:`read_site` turns what the tape kept of a layer into one or several *parts*. A part
+knows the squared norm of each example's gradient for its parameters, and adds the clipped
+gradients up as whole numbers of steps of 2⁻²⁰·C, so that the order and grouping of examples change
+nothing. There are three kinds; g is an example's gradient, c its clipping factor, T the positions
+(words, pixels):
+
+* :class:`Whole` holds g itself. c·g is rounded step by step: off by at most √d·½ step.
+* :class:`Outer` holds a_t and b_t with g = Σ_t b_t·a_tᵀ, and never forms g. With A = max ‖a_t‖ it
+  rounds a_t/A to 2⁻¹⁶ and c·A·b_t to 2⁻²⁰·C; products are whole numbers, and their sum over all
+  examples, whose size is below 2⁵³, is exact in doubles in any order. Its rounding to steps is the
+  last. Off by at most κ·√I·2⁻¹⁷ + T·√O·2⁻²¹·(1 + √I·2⁻¹⁷) for the factors and √(I·O) steps for the
+  sum (half a step on each of two neighbouring sums), where I and O are the lengths of a_t and
+  b_t, and c is kept so small that c·A·Σ‖b_t‖ ≤ κ·C; κ = 1 for T = 1, where that is the norm
+  itself, else 16.
+* :class:`Lookup` holds the rows b_t of an embedding and their words: T·√E·½ step.
+
+``slack`` is that bound divided by C: what rounding adds to the sensitivity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch.nn import functional
+
+from sfumato.dp.learn.sgd import kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.dp.learn.sgd.tape import Site
+
+STEP_BITS = 20
+_A_BITS = 16
+_REACH = 16.0  # κ
+MOST_ROWS = 1 << 12  # 2^(16 + 20 + 4 + 12) is below 2⁵³
+_ULP = 2.0**-52
+_CHUNK = 32  # examples whose patches stay in the cache
+_CHEAP = 4  # single precision and no copies make whole gradients so much cheaper
+_MOST_SINGLE = 1 << 13
+INSIDE = 1 - 2.0**-10
+"""Gradients are clipped to so much of the clip, so that rounding of norms never exceeds it."""
+
+
+class Part(Protocol):
+    """Gradients of some parameters, example by example."""
+
+    def norms(self) -> Any:
+        """Give the squared norm of each example's gradient, in doubles."""
+
+    def reach(self) -> Any:
+        """Give what c must not exceed κ·C divided by, or None where nothing limits it."""
+
+    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+        """Add clipped gradients up, in whole steps, for each parameter."""
+
+    @property
+    def slack(self) -> float:
+        """What rounding adds to the sensitivity, divided by the clip."""
+
+
+@dataclass(eq=False)
+class Whole:
+    """Gradients that are there themselves."""
+
+    parameter: Any
+    gradients: Any  # one for each example, float
+
+    def norms(self) -> Any:
+        """Give the squared norm of each example's gradient."""
+        return lengths(self.gradients.flatten(1)) ** 2
+
+    def reach(self) -> Any:
+        """Nothing limits the factors."""
+        return None
+
+    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+        """Round each clipped gradient to steps and add them up."""
+        total = torch.zeros(self.gradients[0].numel(), dtype=torch.float64)
+        scales = factors * (2.0**STEP_BITS / clip)
+        kernels.add_rounded(array(self.gradients.flatten(1)), scales.numpy(), total.numpy())
+        return [(self.parameter, total)]
+
+    @property
+    def slack(self) -> float:
+        """Half a step an entry."""
+        size = self.gradients[0].numel()
+        return math.sqrt(size) * 2.0 ** -(STEP_BITS + 1)
+
+
+@dataclass(eq=False)
+class Outer:
+    """Gradients Σ_t b_t·a_tᵀ of a weight that are never formed."""
+
+    parameter: Any
+    a: Any  # examples × positions × inputs
+    b: Any  # examples × positions × outputs
+
+    def __post_init__(self) -> None:
+        self.long_a, self.long_b = lengths(self.a), lengths(self.b)
+        self.single = self.a.shape[1] == 1
+
+    def norms(self) -> Any:
+        """Give ‖a‖²·‖b‖² for one position, Σ_{t,s} ⟨a_t, a_s⟩⟨b_t, b_s⟩ for several, rounded up."""
+        if self.single:
+            return (self.long_a * self.long_b).squeeze(1) ** 2
+        a, b = self.a.double(), self.b.double()
+        products = (a @ a.transpose(1, 2)) * (b @ b.transpose(1, 2))
+        terms = a.shape[2] + b.shape[2] + a.shape[1] ** 2
+        most = (self.long_a * self.long_b).sum(dim=1) ** 2
+        return products.sum(dim=(1, 2)).clamp_min(0.0) + terms * _ULP * most
+
+    def reach(self) -> Any:
+        """Give A·Σ‖b_t‖ / κ."""
+        if self.single:
+            return None
+        return self.long_a.amax(dim=1) * self.long_b.sum(dim=1) / _REACH
+
+    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+        """Round both factors, multiply and add exactly, and round the sum to steps."""
+        most = self.long_a.amax(dim=1)
+        safe = torch.where((factors > 0) & (most > 0), most, torch.ones_like(most))
+        alive = (factors > 0).double()
+        left = self._rounded(self.a, alive * 2.0**_A_BITS / safe)
+        right = self._rounded(self.b, factors * safe * (2.0**STEP_BITS / clip))
+        return [(self.parameter, ((right.T @ left) * 2.0**-_A_BITS).round_())]
+
+    def _rounded(self, x: Any, scales: Any) -> Any:
+        """Scale and round the rows of all positions: (examples · positions) × width."""
+        rows = array(x.flatten(0, 1))
+        out = torch.empty(rows.shape, dtype=torch.float64)
+        kernels.round_rows(rows, scales.contiguous().numpy(), x.shape[1], out.numpy())
+        return out
+
+    @property
+    def slack(self) -> float:
+        """The bound of the module's docstring, divided by the clip."""
+        positions, inputs, outputs = self.a.shape[1], self.a.shape[2], self.b.shape[2]
+        first = math.sqrt(inputs) * 2.0 ** -(_A_BITS + 1)
+        second = positions * math.sqrt(outputs) * 2.0 ** -(STEP_BITS + 1)
+        reach = 1.0 if self.single else _REACH
+        last = math.sqrt(inputs * outputs) * 2.0**-STEP_BITS
+        return float(reach * first + second * (1 + first) + last)
+
+
+@dataclass(eq=False)
+class Lookup:
+    """Gradients of an embedding: b_t belongs to the row of word t."""
+
+    parameter: Any
+    words: Any  # examples × positions
+    b: Any  # examples × positions × width, 0 at padding
+
+    def norms(self) -> Any:
+        """Give the squared norm, once the rows of the same word are added."""
+        out = torch.empty(len(self.b), dtype=torch.float64)
+        kernels.word_norms(array(self.words), array(self.b), out.numpy())
+        return out
+
+    def reach(self) -> Any:
+        """Nothing limits the factors."""
+        return None
+
+    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+        """Round each clipped row to steps and add it where its word is."""
+        total = torch.zeros(self.parameter.shape, dtype=torch.float64)
+        scales = factors * (2.0**STEP_BITS / clip)
+        kernels.add_words(array(self.words), array(self.b), scales.numpy(), total.numpy())
+        return [(self.parameter, total)]
+
+    @property
+    def slack(self) -> float:
+        """Half a step an entry, at every position."""
+        return float(self.b.shape[1] * math.sqrt(self.b.shape[2]) * 2.0 ** -(STEP_BITS + 1))
+
+
+def array(x: Any) -> Any:
+    """See a tensor as an array, in single or double precision."""
+    wide = x.dtype in {torch.float32, torch.float64, torch.int64}
+    plain = x.long() if not wide and not x.dtype.is_floating_point else x if wide else x.float()
+    return plain.detach().contiguous().numpy()
+
+
+def lengths(x: Any) -> Any:
+    """Give norms along the last dimension, as doubles.
+
+    Sums of n squares in single precision are off by at most n·2⁻²⁴ of themselves, in any order;
+    up to 2¹³ of them that is half of what :data:`INSIDE` leaves free, and longer rows are added in
+    double precision.
+    """
+    if x.shape[-1] <= _MOST_SINGLE:
+        return torch.linalg.vector_norm(x, dim=-1).double()
+    return torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64)
+
+
+def read_site(site: Site, trainable: set[int]) -> list[Part]:
+    """Turn what the tape kept of a layer into parts, for parameters that are to be trained."""
+    if any(call.b is None for call in site.calls):
+        site.calls = [call for call in site.calls if call.b is not None]
+    if not site.calls:  # the losses do not depend on it
+        return []
+    parts = _RULES[site.rule](site)
+    return [part for part in parts if id(part.parameter) in trainable]
+
+
+def _linear(site: Site) -> list[Any]:
+    a = _joined([call.a for call in site.calls])
+    b = _joined([call.b for call in site.calls])
+    parts: list[Any] = [_weight(site.weight, a, b)]
+    if site.bias is not None:
+        parts.append(Whole(site.bias, b.sum(dim=1) if b.shape[1] > 1 else b.squeeze(1)))
+    return parts
+
+
+def _joined(tensors: list[Any]) -> Any:
+    """Lay all positions of all calls side by side: examples × positions × width."""
+    flat = [x.reshape(x.shape[0], -1, x.shape[-1]) for x in tensors]
+    return flat[0] if len(flat) == 1 else torch.cat(flat, dim=1)
+
+
+def _weight(weight: Any, a: Any, b: Any) -> Any:
+    """Choose the cheaper form: factors, or gradients themselves."""
+    positions, inputs, outputs = a.shape[1], a.shape[2], b.shape[2]
+    if positions > 1 and inputs * outputs <= _CHEAP * positions * (inputs + outputs):
+        gradients = b.transpose(1, 2) @ a
+        return Whole(weight, gradients.view(-1, *weight.shape))
+    return Outer(weight, a, b)
+
+
+def _convolution(site: Site) -> list[Any]:
+    """See a convolution as a linear map of patches, by ``unfold``."""
+    module = site.module
+    parts: list[Any] = []
+    whole, bias = None, None
+    for call in site.calls:
+        gradients = torch.empty((len(call.a), *site.weight.shape), dtype=call.b.dtype)
+        for start in range(0, len(call.a), _CHUNK):
+            piece = slice(start, start + _CHUNK)
+            patches, b = _patches(module, call.a[piece]), call.b[piece].flatten(2)
+            out = gradients[piece].view(len(b), b.shape[1], -1)
+            torch.bmm(b, patches.transpose(1, 2), out=out)  # examples × outputs × patch
+        shares = call.b.flatten(2).sum(dim=2)
+        whole = gradients if whole is None else whole + gradients
+        bias = shares if bias is None else bias + shares
+    parts.append(Whole(site.weight, whole))
+    if site.bias is not None:
+        parts.append(Whole(site.bias, bias))
+    return parts
+
+
+def _patches(module: Any, a: Any) -> Any:
+    """Give the patches a kernel meets: examples × patch × positions."""
+    flat = () if a.dim() == 4 else (1,)  # a signal is an image of height 1
+    edge = () if a.dim() == 4 else (0,)
+    image = a if a.dim() == 4 else a.unsqueeze(2)
+    return functional.unfold(
+        image,
+        (*flat, *module.kernel_size),
+        dilation=(*flat, *module.dilation),
+        padding=(*edge, *module.padding),
+        stride=(*flat, *module.stride),
+    )
+
+
+def _embedding(site: Site) -> list[Any]:
+    words = torch.cat([call.a.reshape(call.a.shape[0], -1) for call in site.calls], dim=1)
+    b = _joined([call.b for call in site.calls])
+    if site.module.padding_idx is not None:
+        b = b * (words != site.module.padding_idx).unsqueeze(2)
+    return [Lookup(site.weight, words, b)]
+
+
+def _normalization(site: Site) -> list[Any]:
+    weight, bias = 0.0, 0.0
+    for call in site.calls:
+        normal = _NORMAL[type(site.module)](site.module, call.a)
+        weight = weight + _gathered(site.module, normal * call.b)
+        bias = bias + _gathered(site.module, call.b)
+    parts = [Whole(site.weight, weight)] if site.weight is not None else []
+    return parts + ([Whole(site.bias, bias)] if site.bias is not None else [])
+
+
+def _gathered(module: Any, product: Any) -> Any:
+    """Add up over all positions that share a parameter."""
+    shape = getattr(module, "normalized_shape", None)
+    if shape is None:  # one parameter a channel, the second dimension
+        return product.reshape(*product.shape[:2], -1).sum(dim=2)
+    return product.reshape(product.shape[0], -1, *shape).sum(dim=1)
+
+
+def _root_mean_square(module: Any, a: Any) -> Any:
+    dims = tuple(range(-len(module.normalized_shape), 0))
+    eps = module.eps if module.eps is not None else torch.finfo(a.dtype).eps
+    return a * torch.rsqrt((a * a).mean(dim=dims, keepdim=True) + eps)
+
+
+_NORMAL: dict[Any, Callable[[Any, Any], Any]] = {
+    torch.nn.LayerNorm: lambda m, a: functional.layer_norm(a, m.normalized_shape, eps=m.eps),
+    torch.nn.GroupNorm: lambda m, a: functional.group_norm(a, m.num_groups, eps=m.eps),
+    torch.nn.InstanceNorm1d: lambda m, a: functional.instance_norm(a, eps=m.eps),
+    torch.nn.InstanceNorm2d: lambda m, a: functional.instance_norm(a, eps=m.eps),
+    torch.nn.RMSNorm: _root_mean_square,
+}
+
+_RULES: dict[str, Callable[[Site], list[Any]]] = {
+    "linear": _linear,
+    "convolution": _convolution,
+    "embedding": _embedding,
+    "normalization": _normalization,
+}

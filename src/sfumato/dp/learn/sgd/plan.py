@@ -1,0 +1,164 @@
+"""What training will cost and how much noise it takes, before an example is read.
+
+Contract: a :class:`TrainingPlan` is a function of public parameters (and of a noisy number of
+rows, where none is declared). The noise multiplier it names was checked by the accountant to keep
+(ε, δ) over all steps, those on empty lots included.
+
+Why a number of rows is needed. Each example joins a lot with probability q = lot / rows, and q
+must be the same for neighbouring data sets, so it must not be computed from the true number
+of rows. Where ``rows`` is not declared, 1 % of ε buys a geometric count, and the rest trains:
+ε/100 + 99·ε/100 = ε (basic composition).
+
+Account. A step is the Poisson-sampled Gaussian mechanism (Abadi et al., CCS 2016). Its privacy
+loss distribution is composed numerically and pessimistically by dp-accounting (extra
+``accounting``), whose result is an upper bound whatever the discretisation; an interval of
+√(0.006·ε/steps) keeps what that costs below half a per cent of ε, and one account below a second.
+Where every example is in every lot the Gaussian mechanism itself is accounted, exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from sfumato.dp.guarantees import ApproxDP
+from sfumato.dp.mechanisms import parameters
+from sfumato.dp.neighbours import UNBOUNDED
+from sfumato.dp.noise.laplace import discrete_laplace
+from sfumato.dp.normal import gaussian_sigma_up
+from sfumato.dp.rounding import Stated, mul_up, sqrt_up, stated_up
+from sfumato.errors import MissingExtra, ParameterError
+
+COUNT_SHARE = Fraction(1, 100)
+_FINEST, _COARSEST = 1e-5, 0.05
+_CLOSE = 0.002  # how much more noise than the least is accepted
+_TRIES = 40
+_LEAST = 0.2  # of the clip: with less noise than that, sampling alone would hide an example
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """Public facts of a training: what is promised and how."""
+
+    epsilon: float
+    delta: float
+    lot: int
+    steps: int
+    clip: float
+    rate: float
+    multiplier: float
+    rows: int
+    declared: bool  # whether ``rows`` was declared, and not bought
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        """What all of training promises, for one example added or removed."""
+        return ApproxDP(self.epsilon, self.delta, neighbours=UNBOUNDED)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.steps} steps on lots of about {self.lot} of {self.rows} rows (rate "
+            f"{self.rate:.4g}), gradients clipped to {self.clip:g}, noise {self.multiplier:.4g} × "
+            f"clip; {self.guarantee}"
+        )
+
+
+def plan_training(
+    *,
+    epsilon: Stated,
+    delta: Stated,
+    lot: int,
+    steps: int,
+    clip: float,
+    rows: int | None,
+    count: int,
+) -> TrainingPlan:
+    """Choose rate and noise; ``count`` is the true number of rows, used only with noise."""
+    budget, failure = parameters.budget(epsilon), parameters.failure(delta)
+    size, times = parameters.count(lot, "lot"), parameters.count(steps, "steps")
+    if size is None or times is None:
+        raise ParameterError("lot= and steps= are whole numbers of at least 1.")
+    bound = float(parameters.positive(clip, "clip"))
+    spent = Fraction(0)
+    known = parameters.count(rows, "rows")
+    if known is None:
+        spent = budget * COUNT_SHARE
+        known = max(size, count + int(discrete_laplace(1 / spent, 1)[0]))
+    rate = min(Fraction(1), Fraction(size, known))
+    multiplier = least_multiplier(budget - spent, failure, rate, times)
+    return TrainingPlan(
+        stated_up(budget), stated_up(failure), size, times, bound, float(rate), multiplier, known,
+        rows is not None,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def least_multiplier(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: int) -> float:
+    """Find the least noise, relative to the sensitivity, that keeps (ε, δ) over all steps."""
+    if rate == 1:
+        return mul_up(sqrt_up(steps), gaussian_sigma_up(epsilon, delta))
+    wanted = float(epsilon)
+
+    def cost(sigma: float) -> float:
+        return sampled_epsilon(sigma, delta, rate, steps, aim=wanted)
+
+    low, high = 0.0, math.inf  # too little noise, enough noise
+    sigma = max(_guess(wanted, float(delta), float(rate), steps), _LEAST)
+    power = -1.2  # about how ε falls with σ
+    for _ in range(_TRIES):
+        found = cost(sigma)
+        low, high = (low, sigma) if found <= wanted else (sigma, high)
+        if found <= wanted and (sigma <= _LEAST or found >= wanted * 0.998):
+            break
+        if high <= low * (1 + _CLOSE):
+            break
+        step = (0.999 * wanted / max(found, 1e-9)) ** (1 / power)
+        sigma = max(_between(sigma * min(max(step, 0.5), 2.0), low, high), _LEAST)
+    if math.isinf(high):
+        raise ParameterError("No noise keeps this guarantee; give a larger ε or δ, or fewer steps.")
+    return high
+
+
+def _between(sigma: float, low: float, high: float) -> float:
+    """Keep a guess inside what is known, and away from its ends."""
+    if low < sigma < high:
+        return sigma
+    if math.isinf(high):
+        return 2 * low
+    return math.sqrt(max(low, high / 4) * high)
+
+
+def _guess(epsilon: float, delta: float, rate: float, steps: int) -> float:
+    """Begin with the central limit: μ = q·√(T·(e^(1/σ²) − 1)) (Bu, Dong, Long and Su 2020)."""
+    mu = 1 / gaussian_sigma_up(Fraction(epsilon), Fraction(delta))
+    inside = math.log1p((mu / rate) ** 2 / steps)
+    return 1 / math.sqrt(inside)
+
+
+def sampled_epsilon(
+    sigma: float, delta: Fraction, rate: Fraction, steps: int, *, aim: float
+) -> float:
+    """Bound the ε at δ of Poisson-sampled Gaussian steps; ``aim`` chooses how finely."""
+    library = _library()
+    usable = delta * (1 - Fraction(1, 10**6)) - Fraction(1, 10**13)
+    if usable <= 0:
+        raise ParameterError("The account is in floating point, which carries no δ below 10⁻¹³.")
+    interval = min(max(math.sqrt(0.006 * aim / steps), _FINEST), _COARSEST)
+    # Less noise and a larger rate than there are, by one part in 10¹², so that both floats err up.
+    loss = library.from_gaussian_mechanism(
+        sigma * (1 - 1e-12),
+        value_discretization_interval=interval,
+        sampling_prob=min(1.0, float(rate) * (1 + 1e-12)),
+    )
+    return float(loss.self_compose(steps).get_epsilon_for_delta(float(usable)))
+
+
+def _library() -> Any:
+    try:
+        from dp_accounting.pld import privacy_loss_distribution  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtra("dp-accounting", "accounting", "The account of training") from None
+    return privacy_loss_distribution

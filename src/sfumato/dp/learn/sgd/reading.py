@@ -1,0 +1,137 @@
+"""Which way each module is trained: by rules for its layers, or example by example.
+
+Contract: :func:`read_module` refuses layers that mix examples, with what to use instead; it gives a
+rule to every layer that has one; and where a layer has parameters and no rule, or two layers
+share a parameter, the whole module takes the slower way of ``torch.func``, which serves
+anything that treats examples apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from sfumato.dp.learn.sgd.composite import run_attention, run_recurrent
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d)
+_NORMALIZATIONS = (
+    nn.LayerNorm, nn.GroupNorm, nn.InstanceNorm1d, nn.InstanceNorm2d, nn.RMSNorm,
+)  # fmt: skip
+_RECURRENT = (nn.LSTM, nn.GRU, nn.RNN)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Rules of layers, forwards written out, and why ``torch.func`` is needed if it is."""
+
+    rules: dict[Any, str] = field(default_factory=dict)
+    forwards: dict[Any, Callable[..., Any]] = field(default_factory=dict)
+    slow: str | None = None
+
+
+def read_module(module: Any) -> Reading:
+    """Look at every layer once."""
+    rules: dict[Any, str] = {}
+    forwards: dict[Any, Callable[..., Any]] = {}
+    slow = _shared(module)
+    inside: set[int] = set()
+    for name, part in module.named_modules():
+        refuse_mixing(name, part)
+        if id(part) in inside:
+            continue
+        rule = _rule(part)
+        if rule is not None:
+            rules[part] = rule
+        elif type(part) in _RECURRENT and not part.proj_size:
+            forwards[part] = run_recurrent
+        elif type(part) is nn.MultiheadAttention and _plain_attention(part):
+            forwards[part] = run_attention
+            inside.add(id(part.out_proj))  # its parameters are read by run_attention
+        elif next(part.parameters(recurse=False), None) is not None:
+            slow = slow or f"{type(part).__name__} has no rule"
+    return Reading(slow=slow) if slow else Reading(rules, forwards)
+
+
+def _rule(part: Any) -> str | None:
+    if isinstance(part, nn.Linear):
+        return "linear"
+    if type(part) in _CONVOLUTIONS and part.groups == 1 and part.padding_mode == "zeros":
+        return None if isinstance(part.padding, str) else "convolution"
+    plain = type(part) is nn.Embedding and part.max_norm is None
+    if plain and not part.scale_grad_by_freq and not part.sparse:
+        return "embedding"
+    if type(part) in _NORMALIZATIONS and next(part.parameters(), None) is not None:
+        return "normalization"
+    return None
+
+
+def _plain_attention(part: Any) -> bool:
+    return (
+        part.in_proj_weight is not None
+        and part.bias_k is None
+        and part.bias_v is None
+        and not part.add_zero_attn
+    )
+
+
+def _shared(module: Any) -> str | None:
+    """Tell of parameters that two layers share: their gradients do not simply add up in norm."""
+    owners = Counter(
+        id(parameter) for part in module.modules() for parameter in part.parameters(recurse=False)
+    )
+    return "two layers share a parameter" if any(n > 1 for n in owners.values()) else None
+
+
+def refuse_mixing(name: str, part: Any) -> None:
+    """Refuse layers in which one example's output depends on others."""
+    where = f"Layer {name!r}" if name else "The module"
+    if isinstance(part, nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 - the common base
+        raise ParameterError(
+            f"{where} ({type(part).__name__}) mixes the examples of a batch, so no gradient "
+            "belongs to one example; use nn.GroupNorm or nn.LayerNorm instead."
+        )
+    if getattr(part, "track_running_stats", False):
+        raise ParameterError(
+            f"{where} ({type(part).__name__}) keeps statistics of the examples it has seen; use "
+            "track_running_stats=False, or nn.GroupNorm."
+        )
+
+
+def check_independent(module: Any, inputs: tuple[Any, ...]) -> None:
+    """Refuse a module that mixes examples in its own code, by trying it on made-up inputs."""
+    made_up = tuple(_made_up(x) for x in inputs)
+    other = tuple(x.clone() for x in made_up)
+    for x, fresh in zip(other, (_made_up(x) for x in inputs), strict=True):
+        x[2] = fresh[0]
+    was = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            first, second = module(*made_up), module(*other)
+    finally:
+        module.train(was)
+    if not isinstance(first, torch.Tensor) or first.shape[0] != len(made_up[0]):
+        raise ParameterError(
+            "The module gives one tensor with a row for each example; wrap it so that it does."
+        )
+    rest = [k for k in range(len(first)) if k != 2]
+    if not torch.allclose(first[rest], second[rest], rtol=1e-4, atol=1e-5, equal_nan=True):
+        raise ParameterError(
+            "The module mixes examples: changing one changed the outputs of others. Every example "
+            "must be treated apart; look for means over the batch, or batch_first=False."
+        )
+
+
+def _made_up(x: Any) -> Any:
+    shape = (5, *x.shape[1:])
+    if x.dtype.is_floating_point:
+        return torch.randn(shape, dtype=x.dtype)
+    return torch.randint(0, 2, shape, dtype=x.dtype)

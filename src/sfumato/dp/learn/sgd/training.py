@@ -1,0 +1,172 @@
+"""DP-SGD and DP-Adam for torch modules: ``sf.dp.train``.
+
+Promise: (ε, δ)-differential privacy for one example added or removed; every intermediate model and
+the last one together may be published.
+
+Proof. Each step draws a Poisson lot of rate q (:mod:`.lots`), adds clipped gradients up as whole
+numbers of steps with L2 sensitivity Δ, all rounding included (:mod:`.clipping`), and adds to each
+number Gaussian noise of standard deviation z·Δ rounded to whole steps, drawn exactly from the
+cryptographic stream: post-processing of the continuous Gaussian mechanism with multiplier z, on a
+Poisson sample. z keeps (ε, δ) over all T steps (:mod:`.plan`). An empty lot is a step like any
+other. The sum is divided by the *declared* lot, never by the lot drawn or by the number of rows,
+which are not public. The optimiser sees noisy gradients only: post-processing.
+
+Nothing else is told: no loss, no accuracy on the training rows, no number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.dp.learn.sgd.plan import TrainingPlan, plan_training
+from sfumato.dp.noise.gaussian import rounded_gaussian
+from sfumato.errors import MissingExtra, ParameterError
+
+try:
+    import torch
+except ImportError:
+    raise MissingExtra("PyTorch", "torch", "Training of neural networks") from None
+
+from sfumato.dp.learn.sgd.checkpoints import Checkpoint
+from sfumato.dp.learn.sgd.clipping import Clipper
+from sfumato.dp.learn.sgd.layers import MOST_ROWS, STEP_BITS
+from sfumato.dp.learn.sgd.lots import Examples, draw_lot
+from sfumato.dp.learn.sgd.reading import check_independent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.dp.guarantees import ApproxDP
+    from sfumato.dp.rounding import Stated
+
+_MICROBATCH = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A trained module with what its training promised."""
+
+    model: Any
+    plan: TrainingPlan
+    steps_taken: int
+    slow: str | None  # why gradients were taken example by example, if they were
+
+    @property
+    def guarantee(self) -> ApproxDP:
+        """What all of training promises."""
+        return self.plan.guarantee
+
+    def __str__(self) -> str:
+        return f"{type(self.model).__name__} after {self.plan}"
+
+
+def train(
+    model: Any,
+    data: Any,
+    loss: Callable[..., Any],
+    *,
+    epsilon: Stated,
+    delta: Stated,
+    lot: int,
+    steps: int,
+    clip: float = 1.0,
+    optimizer: str | Callable[..., Any] = "sgd",
+    learning_rate: float = 0.1,
+    momentum: float = 0.0,
+    rows: int | None = None,
+    microbatch: int = _MICROBATCH,
+    checkpoint: str | Path | None = None,
+    every: int = 50,
+    progress: Callable[[float, str], None] | None = None,
+) -> Training:
+    """Train a torch module in place, so that no example can be told from the result.
+
+    ``data`` is (inputs, targets), or a data set of such pairs; ``loss(output, target)`` is any
+    loss. Each of ``steps`` steps reads a random lot of about ``lot`` examples, whose gradients
+    are clipped to norm ``clip``. ``rows`` is the number of rows where it is public; otherwise 1 %
+    of ε buys a noisy one. ``optimizer`` is "sgd", "adam" or a function from parameters to an
+    optimiser. ``microbatch`` bounds the memory: so many examples are read at a time. With
+    ``checkpoint`` the state is kept in a file every so many steps, and training goes on from there
+    if it was interrupted, on what is left of the same account.
+    """
+    examples = Examples(data)
+    inputs, target = examples.shapes()
+    clipper = Clipper(model, loss, float(clip))
+    check_independent(model, inputs)
+    clipper.measure(inputs, target)
+    chosen = _optimizer(optimizer, clipper, learning_rate, momentum)
+    if not 1 <= microbatch <= MOST_ROWS:
+        raise ParameterError(
+            f"microbatch is between 1 and {MOST_ROWS}, and {microbatch} was given."
+        )
+    store = Checkpoint(Path(checkpoint), every) if checkpoint is not None else None
+    plan = store.plan() if store is not None and store.exists else None
+    asked = {"epsilon": epsilon, "delta": delta, "lot": lot, "steps": steps, "clip": clip}
+    if plan is None:
+        plan = plan_training(**asked, rows=rows, count=len(examples))  # type: ignore[arg-type]
+    else:
+        _same(plan, asked)
+    first = store.resume(model, chosen) if store is not None else 0
+    model.train()
+    for k in range(first, plan.steps):
+        if store is not None:
+            store.save(k, first, plan, model, chosen)
+        _step(clipper, examples, plan, chosen, microbatch)
+        if progress is not None:
+            progress((k + 1) / plan.steps, f"step {k + 1} of {plan.steps}")
+    if store is not None:
+        store.save(plan.steps, plan.steps, plan, model, chosen)
+    return Training(model, plan, plan.steps - first, clipper.reading.slow)
+
+
+def _step(
+    clipper: Clipper, examples: Examples, plan: TrainingPlan, optimizer: Any, microbatch: int
+) -> None:
+    """Take one private step."""
+    total = clipper.zero()
+    for places in draw_lot(len(examples), plan.rate, microbatch):
+        clipper.add(total, *examples.take(places))
+    add_noise(total, plan.multiplier, clipper.sensitivity())
+    unit = clipper.clip * 2.0**-STEP_BITS / plan.lot
+    for name, parameter in clipper.names.items():
+        parameter.grad = (total[name].to(torch.float64) * unit).to(parameter.dtype)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+def add_noise(total: dict[str, Any], multiplier: float, sensitivity: float) -> None:
+    """Add rounded Gaussian noise to sums in whole steps, in place."""
+    variance = (Fraction(multiplier) * Fraction(sensitivity)) ** 2
+    short = Fraction(math.nextafter(float(variance), math.inf))
+    size = sum(steps.numel() for steps in total.values())
+    noise = torch.from_numpy(rounded_gaussian(short, size).astype("int64", copy=False))
+    for name, part in zip(total, noise.split([x.numel() for x in total.values()]), strict=True):
+        total[name] = total[name] + part.view(total[name].shape)
+
+
+def _optimizer(chosen: Any, clipper: Clipper, rate: float, momentum: float) -> Any:
+    parameters = list(clipper.names.values())
+    if chosen == "sgd":
+        return torch.optim.SGD(parameters, lr=rate, momentum=momentum)
+    if chosen == "adam":
+        return torch.optim.Adam(parameters, lr=rate)
+    if callable(chosen):
+        return chosen(parameters)
+    raise ParameterError(
+        f"optimizer is 'sgd', 'adam' or a function from parameters to an optimiser, and {chosen!r} "
+        "was given."
+    )
+
+
+def _same(plan: TrainingPlan, asked: dict[str, Any]) -> None:
+    """Refuse to go on under another promise than the one that was begun."""
+    for name, value in asked.items():
+        if float(value) != float(getattr(plan, name)):
+            raise ParameterError(
+                f"The checkpoint was begun with {name}={getattr(plan, name)!r}, and {value!r} was "
+                "given; go on with the same, or choose another file for a new training."
+            )

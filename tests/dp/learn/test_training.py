@@ -1,0 +1,329 @@
+"""Private training: norms and sums against brute force, sensitivity, account, checkpoints."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402 - after the check that torch is there
+
+import sfumato as sf  # noqa: E402
+from sfumato.dp.learn.sgd import training  # noqa: E402
+from sfumato.dp.learn.sgd.clipping import Clipper, fill_up  # noqa: E402
+from sfumato.dp.learn.sgd.plan import least_multiplier, sampled_epsilon  # noqa: E402
+from sfumato.errors import ParameterError  # noqa: E402
+
+STEP = 2.0**-20
+
+
+class Text(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.words = nn.Embedding(12, 6, **options)
+        self.norm = nn.LayerNorm(6)
+        self.out = nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.out(self.norm(self.words(x)).mean(1))
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.cell = kind(4, 5, batch_first=True, **options)
+        self.out = nn.Linear(10 if options.get("bidirectional") else 5, 3)
+
+    def forward(self, x):
+        return self.out(self.cell(x)[0][:, -1])
+
+
+class Attention(nn.Module):
+    def __init__(self, cross):
+        super().__init__()
+        self.cross = cross
+        self.mix = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.out = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.out(self.mix(x, 2 * x if self.cross else x, x)[0].mean(1))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(5, 5)
+        self.second = nn.Linear(5, 5)
+        self.second.weight = self.first.weight
+
+    def forward(self, x):
+        return self.second(torch.tanh(self.first(x)))[:, :3]
+
+
+def flat(*layers, size):
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(size, 3))
+
+
+def models():
+    normal, words = torch.randn, torch.randint(0, 12, (9, 7))
+    encoder = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    two = {"num_layers": 2, "bidirectional": True}
+    return {
+        "linear": (
+            nn.Sequential(nn.Linear(5, 7), nn.ReLU(inplace=True), nn.Linear(7, 3)),
+            normal(9, 5),
+        ),
+        "linear over positions": (flat(nn.Linear(30, 40), nn.Tanh(), size=80), normal(9, 2, 30)),
+        "conv1d": (flat(nn.Conv1d(2, 4, 3, stride=2), nn.ReLU(), size=16), normal(9, 2, 10)),
+        "conv2d": (
+            flat(nn.Conv2d(2, 4, 3, padding=1, dilation=2), nn.GroupNorm(2, 4), size=144),
+            normal(9, 2, 8, 8),
+        ),
+        "grouped conv2d, by torch.func": (
+            flat(nn.Conv2d(2, 4, 3, groups=2), size=144),
+            normal(9, 2, 8, 8),
+        ),
+        "instance norm": (
+            flat(nn.Conv2d(2, 4, 3), nn.InstanceNorm2d(4, affine=True), size=144),
+            normal(9, 2, 8, 8),
+        ),
+        "rms norm": (nn.Sequential(nn.Linear(5, 8), nn.RMSNorm(8), nn.Linear(8, 3)), normal(9, 5)),
+        "embedding": (Text(), words),
+        "embedding with padding": (Text(padding_idx=0), words),
+        "lstm": (Recurrent(nn.LSTM), normal(9, 4, 4)),
+        "gru, two layers, both ways": (Recurrent(nn.GRU, **two), normal(9, 4, 4)),
+        "rnn": (Recurrent(nn.RNN), normal(9, 4, 4)),
+        "self-attention": (Attention(cross=False), normal(9, 5, 8)),
+        "cross-attention": (Attention(cross=True), normal(9, 5, 8)),
+        "transformer": (flat(encoder, size=40), normal(9, 5, 8)),
+        "tied weights, by torch.func": (Tied(), normal(9, 5)),
+        "unknown layer, by torch.func": (
+            nn.Sequential(nn.Linear(5, 7), nn.PReLU(), nn.Linear(7, 3)),
+            normal(9, 5),
+        ),
+    }
+
+
+torch.manual_seed(1)
+MODELS = models()
+
+
+def gradients_one_by_one(model, x, y):
+    """Brute force: a backward pass of its own for every example."""
+    found = []
+    for k in range(len(x)):
+        model.zero_grad()
+        nn.functional.cross_entropy(model(x[k : k + 1]), y[k : k + 1]).backward()
+        found.append({n: p.grad.double().clone() for n, p in model.named_parameters()})
+    model.zero_grad()
+    return found
+
+
+def norm_of(gradient):
+    return math.sqrt(sum(float((g**2).sum()) for g in gradient.values()))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_norms_and_clipped_sums_agree_with_brute_force(name):
+    model, x = MODELS[name]
+    y = torch.randint(0, 3, (len(x),))
+    exact = gradients_one_by_one(model, x, y)
+    norms = [norm_of(g) for g in exact]
+    clip = float(np.median(norms))
+    clipper = Clipper(model, nn.CrossEntropyLoss(), clip)
+    assert (clipper.reading.slow is not None) == ("torch.func" in name)
+    found = clipper.norms((x,), y)
+    assert found.numpy() == pytest.approx(norms, rel=1e-6)
+    total = clipper.zero()
+    clipper.add(total, (x,), y)
+    for parameter, steps in total.items():
+        wanted = sum(g[parameter] * min(1, clip / n) for g, n in zip(exact, norms, strict=True))
+        assert float((steps * clip * STEP - wanted).abs().max()) < 3e-3 * clip
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_example_moves_the_sums_by_more_than_is_declared(name):
+    """All neighbours of small lots, exactly: sums are whole numbers."""
+    model, x = MODELS[name]
+    x = torch.cat([x[:3], 30 * x[3:5] if x.dtype.is_floating_point else x[3:5]])
+    y = torch.tensor([0, 1, 2, 0, 1])
+    clipper = Clipper(model, nn.CrossEntropyLoss(), 0.05)
+    clipper.measure((x[:2],), y[:2])
+    sums = {}
+    for size in range(6):
+        for chosen in combinations(range(5), size):
+            total = clipper.zero()
+            if chosen:
+                clipper.add(total, (x[list(chosen)],), y[list(chosen)])
+            sums[chosen] = torch.cat([steps.flatten() for steps in total.values()])
+    largest = 0.0
+    for chosen, total in sums.items():
+        for k in chosen:
+            change = (total - sums[tuple(i for i in chosen if i != k)]).tolist()
+            largest = max(largest, math.sqrt(sum(v * v for v in change)))
+    assert largest <= clipper.sensitivity()
+    assert largest > 0.9 * clipper.sensitivity() or largest == 0
+
+
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("name", MODELS)
+def test_an_example_counts_the_same_in_every_lot(name, threads):
+    """The assumption of the proof: other examples change no bit of what one adds."""
+    torch.set_num_threads(threads)
+    model, x = MODELS[name]
+    big = torch.cat([x] * 15)[:130]
+    y = torch.arange(130) % 3
+    clipper = Clipper(model, nn.CrossEntropyLoss(), 0.05)
+
+    def steps(chosen):
+        total = clipper.zero()
+        clipper.add(total, (big[chosen],), y[chosen])
+        return torch.cat([part.flatten() for part in total.values()])
+
+    alone = sum(steps([k]) for k in range(3))
+    for others in ([], list(range(3, 63)), list(range(3, 130))):
+        rest = steps(others) if others else 0
+        difference = (steps([0, 1, 2, *others]) - rest - alone).abs().max()
+        assert int(difference) <= 1 + len(clipper.names)  # the last rounding of a sum, no more
+
+
+def test_micro_batches_change_nothing_but_the_last_rounding():
+    model, x = MODELS["conv2d"]
+    y = torch.arange(9) % 3
+    clipper = Clipper(model, nn.CrossEntropyLoss(), 0.1)
+    whole, parts = clipper.zero(), clipper.zero()
+    clipper.add(whole, (x,), y)
+    for start in range(0, 9, 2):
+        clipper.add(parts, (x[start : start + 2],), y[start : start + 2])
+    assert max(int((whole[n] - parts[n]).abs().max()) for n in whole) <= 5
+
+
+def test_an_example_that_is_no_number_adds_nothing():
+    model, x = MODELS["linear"]
+    y = torch.arange(9) % 3
+    clipper = Clipper(model, nn.CrossEntropyLoss(), 0.1)
+    broken = x.clone()
+    broken[4] = math.inf
+    kept = [0, 1, 2, 3, 5, 6, 7, 8]
+    first, second = clipper.zero(), clipper.zero()
+    clipper.add(first, (broken,), y)
+    clipper.add(second, (x[kept],), y[kept])
+    assert all(int((first[n] - second[n]).abs().max()) <= 1 for n in first)
+
+
+def test_layers_that_mix_examples_are_refused_with_advice():
+    options = {"epsilon": 1, "delta": 1e-5, "lot": 4, "steps": 1, "rows": 8}
+    data = (torch.randn(8, 5), torch.arange(8) % 3)
+    model = nn.Sequential(nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
+    with pytest.raises(ParameterError, match="GroupNorm"):
+        sf.dp.train(model, data, nn.CrossEntropyLoss(), **options)
+
+    class Centred(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(5, 3)
+
+        def forward(self, x):
+            return self.out(x - x.mean(0))
+
+    with pytest.raises(ParameterError, match="mixes examples"):
+        sf.dp.train(Centred(), data, nn.CrossEntropyLoss(), **options)
+    with pytest.raises(ParameterError, match="one number for each example"):
+        sf.dp.train(nn.Linear(5, 3), data, lambda out, y: out.mean(), **options)
+    model = nn.Sequential(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0), nn.Flatten())
+    turned = (torch.randn(8, 5, 8), torch.arange(8))
+    with pytest.raises(ParameterError, match="batch_first"):
+        sf.dp.train(model, turned, nn.CrossEntropyLoss(), **options)
+
+
+def test_it_learns_and_states_what_it_promised():
+    x = torch.randn(3000, 2)
+    y = (x[:, 0] > x[:, 1]).long()
+    model = nn.Linear(2, 2)
+    done = sf.dp.train(
+        model, (x, y), nn.CrossEntropyLoss(), epsilon=2, delta=1e-5, lot=300, steps=40, clip=1,
+        learning_rate=2.0,
+    )  # fmt: skip
+    assert (model(x).argmax(1) == y).float().mean() > 0.9
+    assert done.guarantee == sf.ApproxDP(2, 1e-5)
+    assert all(p.requires_grad for p in model.parameters())
+    frozen = nn.Sequential(nn.Linear(2, 4), nn.Linear(4, 2))
+    frozen[0].requires_grad_(False)
+    before = frozen[0].weight.clone()
+    sf.dp.train(
+        frozen, (x, y), nn.functional.cross_entropy, epsilon=1, delta=1e-5, lot=30, steps=3,
+        optimizer="adam", rows=3000,
+    )  # fmt: skip
+    assert torch.equal(before, frozen[0].weight)
+
+
+def test_gradients_are_divided_by_the_declared_lot_and_empty_lots_are_steps(monkeypatch):
+    """Without noise and with every row in the lot, the step is the clipped sum over the lot."""
+    monkeypatch.setattr(training, "rounded_gaussian", lambda v, n: np.zeros(n, dtype=np.int64))
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.zeros_(model.weight)
+    data = (torch.full((3, 1), 5.0), torch.full((3, 1), 100.0))
+    sf.dp.train(
+        model, data, nn.MSELoss(), epsilon=1, delta=1e-5, lot=2, steps=1, rows=2, clip=0.5,
+        learning_rate=1.0,
+    )  # fmt: skip
+    assert float(model.weight.detach()) == pytest.approx(3 * 0.5 / 2, rel=2e-3)
+    steps = []
+    monkeypatch.setattr(training, "add_noise", lambda *_: steps.append(1))
+    sf.dp.train(
+        model, data, nn.MSELoss(), epsilon=1, delta=1e-5, lot=1, steps=5, rows=10**6, clip=0.5
+    )
+    assert len(steps) == 5
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
+def test_the_noise_keeps_the_promise_by_another_account(epsilon):
+    """The finer account of the house agrees that (ε, δ) is kept, and not with much to spare."""
+    rate, delta = Fraction(1, 20), Fraction(1, 10**5)
+    sigma = least_multiplier(Fraction(epsilon), delta, rate, 200)
+    steps = sf.dp.Step.gaussian(sigma, rate=rate, times=200)
+    total = sf.dp.account(steps, delta=delta, accountants=["rdp"]).epsilon
+    fine = sampled_epsilon(sigma, delta, rate, 200, aim=float(epsilon) / 20)
+    assert 0.97 * float(epsilon) < fine <= float(epsilon) <= total * 1.02
+
+
+def test_unsampled_steps_are_one_gaussian_mechanism():
+    sigma = least_multiplier(Fraction(1), Fraction(1, 10**5), Fraction(1), 100)
+    assert sf.GDP(10 / sigma).to(sf.ApproxDP, delta=1e-5).epsilon == pytest.approx(1, rel=1e-6)
+
+
+def test_an_interrupted_training_goes_on_and_pays_for_lost_steps(tmp_path, monkeypatch):
+    x, y = torch.randn(50, 2), torch.arange(50) % 2
+    options = {"epsilon": 1, "delta": 1e-5, "lot": 10, "steps": 12, "rows": 50, "every": 4}
+    taken = []
+    true = training._step
+
+    def counted(*args):
+        taken.append(1)
+        if len(taken) == 7:
+            raise KeyboardInterrupt
+        true(*args)
+
+    monkeypatch.setattr(training, "_step", counted)
+    place = tmp_path / "state.pt"
+    model = nn.Linear(2, 2)
+    with pytest.raises(KeyboardInterrupt):
+        sf.dp.train(model, (x, y), nn.CrossEntropyLoss(), checkpoint=place, **options)
+    fresh = nn.Linear(2, 2)
+    done = sf.dp.train(fresh, (x, y), nn.CrossEntropyLoss(), checkpoint=place, **options)
+    assert done.steps_taken == 4  # 4 were kept, 4 had begun and count as taken
+    assert len(taken) <= 12
+    with pytest.raises(ParameterError, match="begun with epsilon"):
+        sf.dp.train(
+            fresh, (x, y), nn.CrossEntropyLoss(), checkpoint=place, **{**options, "epsilon": 2}
+        )
+
+
+def test_filling_up_adds_rows_of_zeros():
+    assert fill_up(torch.ones(65, 2)).shape == (128, 2)
+    assert float(fill_up(torch.ones(65, 2)).sum()) == 130
