@@ -7,8 +7,7 @@ finer one keeps: an itemset of a coarse cut that occurs is shown by some set, wh
 an itemset of the same size, which k sets share. So a node whose split breaks the promise once, breaks
 it under every finer cut, and one attempt per node is enough: the result cannot be refined further.
 
-Then rounds of change: a few nodes are joined at random, and refined in another order; what is
-better stays. Randomness here only chooses among results that all keep the promise.
+The way down alone, from the root, is tried as well; the better of the two results is taken.
 
 Terrovitis, Mamoulis, Kalnis (VLDB 2008) go up only, by one itemset at a time.
 """
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 
 STEP = 0.05
 """Share of the candidate groups that are formed at once on the way up."""
+FEW = 400_000
+"""Occurrences up to which the way up is tried as well; it costs many passes."""
 
 
 @dataclass
@@ -122,3 +123,16 @@ class CutSearch:
             self.cut[tree.first[node] : tree.last[node]] = node
             return []
         return [int(child) for child in parts]
+
+    def run(self) -> None:
+        """Take the better of the two ways: from the root down, or up first and down again."""
+        self.cut[:] = self.data.tree.root
+        self.refine()
+        down, cost = self.cut.copy(), self.cost
+        if self.data.occurrences > FEW:
+            return
+        self.cut = np.arange(self.data.tree.items, dtype=np.int32)
+        self.rise()
+        self.refine()
+        if cost < self.cost:
+            self.cut = down

@@ -89,14 +89,48 @@ def _fewest(members, starts, items, parent, seen, low):  # type: ignore[no-untyp
 
 
 @njit(cache=True)
-def divide(order, starts, items, parent, price, k, bag, keys, aside_share):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915
+def group_rows(pattern, rank, held, k, stays):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+    """Mark the rows that keep the node, since fewer than k share their pattern; return how many.
+
+    Where those are fewer than k themselves, rows of larger groups that hold least below the node
+    keep them company, if there are enough to spare.
+    """
+    n = len(rank)
+    size = np.zeros(n, np.int64)  # of the group of each row, at the rank of its first
+    lead = np.empty(n, np.int64)
+    small = spare = 0
+    x = 0
+    while x < n:
+        y = x
+        while y < n and pattern[rank[y]] == pattern[rank[x]]:
+            lead[rank[y]] = x
+            y += 1
+        size[x] = y - x
+        if y - x < k:
+            small += y - x
+            for i in range(x, y):
+                stays[rank[i]] = True
+        else:
+            spare += y - x - k
+        x = y
+    if 0 < small < k <= small + spare:
+        for x in np.argsort(held[:n]):
+            if small < k and not stays[x] and size[lead[x]] > k:
+                size[lead[x]] -= 1
+                stays[x] = True
+                small += 1
+    return small
+
+
+@njit(cache=True)
+def divide(order, starts, items, parent, price, k, bag, keys):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915
     """Divide the sets in `order` (permuted in place) into classes of at least k.
 
     Returns where classes begin and end in `order`, and the sets that were put aside. All members
     of a class show the same open nodes. The costliest is opened: members are grouped by which of its
     children they have (for bags: how many under each), told by sums of random `keys` per node.
     Groups of at least k become classes; the others together keep the node, closed for good. Where
-    they are fewer than k, they are put aside.
+    they are fewer than k, others keep them company, or they are put aside.
     """
     width = len(parent)
     occ = np.zeros(width, np.int64)
@@ -108,6 +142,7 @@ def divide(order, starts, items, parent, price, k, bag, keys, aside_share):  # t
     made = put = 0
     aside = np.empty(n, np.int64)
     pattern = np.zeros(n, np.uint64)
+    held = np.zeros(n, np.int64)
     stack = [(0, n)]
     while len(stack) > 0:
         b, e = stack.pop()
@@ -125,7 +160,6 @@ def divide(order, starts, items, parent, price, k, bag, keys, aside_share):  # t
         for i in range(met):
             if price[met_nodes[i]] * occ[met_nodes[i]] > cost:
                 v, cost = met_nodes[i], price[met_nodes[i]] * occ[met_nodes[i]]
-        for i in range(met):
             occ[met_nodes[i]] = 0
         if v < 0:
             begins[made], ends[made] = b, e
@@ -135,6 +169,7 @@ def divide(order, starts, items, parent, price, k, bag, keys, aside_share):  # t
             t = order[x]
             key = np.uint64(0)
             last = -1
+            number = 0
             for p in range(starts[t], starts[t + 1]):
                 if shown[p] == v and not closed[p]:
                     c = items[p]
@@ -143,43 +178,46 @@ def divide(order, starts, items, parent, price, k, bag, keys, aside_share):  # t
                     if bag or c != last:
                         key += keys[c]
                     last = c
+                    number += 1
             pattern[x - b] = key
+            held[x - b] = number
         rank = np.argsort(pattern[: e - b])
         members = order[b:e].copy()
-        small = 0
-        left = np.empty(e - b, np.int64)
+        stays = np.zeros(e - b, np.bool_)
+        small = group_rows(pattern, rank, held, k, stays)
+        if 0 < small < k:
+            for x in range(e - b):
+                if stays[x]:
+                    aside[put] = members[x]
+                    put += 1
         place = b
         x = 0
         while x < e - b:
-            y = x
+            y, begun = x, place
             while y < e - b and pattern[rank[y]] == pattern[rank[x]]:
-                y += 1
-            if y - x >= k:
-                for i in range(x, y):
-                    t = members[rank[i]]
-                    order[place + i - x] = t
+                if not stays[rank[y]]:
+                    t = members[rank[y]]
+                    order[place] = t
+                    place += 1
                     for p in range(starts[t], starts[t + 1]):
                         if shown[p] == v and not closed[p]:
                             c = items[p]
                             while parent[c] != v:
                                 c = parent[c]
                             shown[p] = c
-                stack.append((place, place + y - x))
-                place += y - x
-            else:
-                for i in range(x, y):
-                    left[small] = members[rank[i]]
-                    small += 1
+                y += 1
+            if place > begun:
+                stack.append((begun, place))
             x = y
-        if small == 0:
-            continue
-        for i in range(small):
-            order[place + i] = left[i]
         if small < k:
-            for i in range(small):
-                aside[put] = left[i]
-                put += 1
             continue
+        left = np.empty(small, np.int64)
+        i = 0
+        for x in range(e - b):
+            if stays[x]:
+                left[i] = members[x]
+                order[place + i] = members[x]
+                i += 1
         for i in range(small):
             t = left[i]
             for p in range(starts[t], starts[t + 1]):
@@ -187,6 +225,37 @@ def divide(order, starts, items, parent, price, k, bag, keys, aside_share):  # t
                     closed[p] = True
         stack.append((place, place + small))
     return begins[:made], ends[:made], aside[:put]
+
+
+@njit(cache=True)
+def list_labels(order, begins, ends, starts, items, parent, price, bag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return the cheapest labels of every class as compressed rows, with how often each stands."""
+    width = len(parent)
+    occ, cov = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    low, seen = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    below, show = np.zeros(width, np.float64), np.zeros(width, np.bool_)
+    nodes = np.zeros(width, np.int64)
+    found = np.zeros(len(begins) + 1, np.int64)
+    labels, copies = np.empty(len(items) + 1, np.int64), np.empty(len(items) + 1, np.int64)
+    filled = 0
+    for c in range(len(begins)):
+        _, met = best_labels(
+            order[begins[c] : ends[c]], starts, items, parent, price, bag,
+            occ, cov, low, seen, below, show, nodes,
+        )  # fmt: skip
+        for i in range(met - 1, -1, -1):  # parents first: a shown node hides what is below it
+            v = nodes[i]
+            hidden = parent[v] != v and cov[parent[v]] < 0
+            if not hidden and show[v]:
+                labels[filled] = v
+                copies[filled] = low[v] if bag else 1
+                filled += 1
+            if hidden or show[v]:
+                cov[v] = -1
+        for i in range(met):
+            occ[nodes[i]] = 0
+        found[c + 1] = filled
+    return found, labels[:filled].copy(), copies[:filled].copy()
 
 
 @njit(cache=True)

@@ -31,6 +31,8 @@ class SetRecoding:
     data: Sets
     nodes: NDArray[np.int32]
     bag: bool = False
+    seed: int | None = None
+    """Repeats the order of the released sets; never told."""
 
     @cached_property
     def prices(self) -> NDArray[np.float64]:

@@ -32,8 +32,8 @@ def read_lines(path: Path, *, commas: bool = False, encoding: str = "utf-8") -> 
         raise DataError(f"{path} cannot be read ({why}).") from None
     except (UnicodeDecodeError, LookupError):
         raise DataError(f"{path} is not text in {encoding}; name its encoding.") from None
-    if not text.strip():
-        raise DataError(f"{path} is empty; at least one set is needed.")
+    if not text:
+        return []
     if not commas:
         return [line.split() for line in text.removesuffix("\n").split("\n")]
     try:
