@@ -19,7 +19,7 @@ from sfumato.data.sets.sources import read_raw
 from sfumato.released.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -44,6 +44,8 @@ class SetsView(View):
     weights: NDArray[np.int64]
     labels: tuple[str, ...]
     covers: Mapping[str, tuple[str, ...]]
+    anything: str = ""
+    """The label that may stand for every item, where there is one."""
 
     @property
     def records(self) -> int:
@@ -69,9 +71,12 @@ class SetsView(View):
         """Label by its text."""
         return {label: code for code, label in enumerate(self.labels)}
 
-    def stands_for(self, label: str) -> frozenset[str]:
-        """Return the items that a label may stand for; itself where nothing else is known."""
-        return frozenset(self.covers.get(label, ())) | {label}
+    def may_be(self, label: str, items: Iterable[str]) -> bool:
+        """Tell whether a label may stand for one of some items."""
+        if label == self.anything:
+            return True
+        below = self.covers.get(label, ())
+        return any(item == label or item in below for item in items)
 
 
 def see_sets(
@@ -96,6 +101,7 @@ def see_sets(
     return SetsView(
         source=called or (str(source) if isinstance(source, str | Path) else "the sets"),
         promise=promise, starts=starts, items=items, weights=weights, labels=labels, covers=covers,
+        anything=str(facts.get("stands_for_anything") or ""),
     )  # fmt: skip
 
 

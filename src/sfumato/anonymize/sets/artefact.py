@@ -31,6 +31,7 @@ class SetsArtefact:
     stands_for: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kind: str = "lists"
     meaning: str = "set"
+    anything: str = ""
 
     def __len__(self) -> int:
         return len(self.sets)
@@ -82,6 +83,7 @@ class SetsArtefact:
         """Return the meaning of a set and what the groups cover."""
         return {
             "meaning": self.meaning,
+            "stands_for_anything": self.anything or None,
             "stands_for": {name: list(items) for name, items in self.stands_for.items()},
         }
 
@@ -108,4 +110,5 @@ def show(recoding: SetRecoding, words: RandomWords) -> SetsArtefact:
         stands_for={tree.labels[v]: tree.leaves(v) for v in groups if v != tree.root},
         kind=recoding.data.kind,
         meaning="bag" if recoding.bag else "set",
+        anything=tree.labels[tree.root] if tree.root in groups else "",
     )

@@ -53,7 +53,8 @@ def walk_rules(starts, items, weights, secret, barred, m):  # type: ignore[no-un
     follows, turn = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
     count = np.zeros(width, np.int64)
     size[0] = len(weights)
-    sets[0, :] = np.arange(len(weights)) if len(weights) else 0
+    for t in range(len(weights)):
+        sets[0, t] = t
     depth, opening = 0, True
     while True:
         if opening:

@@ -149,9 +149,8 @@ def matches(view: SetsView, wanted: tuple[str, ...]) -> int:
     """Return how many sets show every wanted item, or a label that may stand for it."""
     bits = np.zeros(len(view.labels), dtype=np.int64)
     for code, label in enumerate(view.labels):
-        possible = view.stands_for(label)
         for place, item in enumerate(wanted):
-            if item in possible:
+            if view.may_be(label, (item,)):
                 bits[code] |= 1 << place
     return int(count_matches(view.starts, view.items, view.weights, bits, len(wanted)))
 
@@ -221,7 +220,7 @@ def _unknown_secrets(view: SetsView, hidden: tuple[str, ...]) -> tuple[Finding, 
     covered = [
         label
         for label in view.labels
-        if label not in hidden and view.stands_for(label) & set(hidden)
+        if label not in hidden and label != view.anything and view.may_be(label, hidden)
     ]
     if not covered:
         return ()
