@@ -26,6 +26,11 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.anonymize.definitions.diversity import DistinctLDiversity as DistinctLDiversity
     from sfumato.anonymize.definitions.diversity import EntropyLDiversity as EntropyLDiversity
     from sfumato.anonymize.definitions.diversity import RecursiveLDiversity as RecursiveLDiversity
+    from sfumato.anonymize.definitions.itemsets import Coherence as Coherence
+    from sfumato.anonymize.definitions.itemsets import ItemConstraints as ItemConstraints
+    from sfumato.anonymize.definitions.itemsets import ItemDiversity as ItemDiversity
+    from sfumato.anonymize.definitions.itemsets import KmAnonymity as KmAnonymity
+    from sfumato.anonymize.definitions.itemsets import RhoUncertainty as RhoUncertainty
     from sfumato.anonymize.definitions.likeness import BetaLikeness as BetaLikeness
     from sfumato.anonymize.definitions.likeness import DeltaDisclosure as DeltaDisclosure
     from sfumato.anonymize.definitions.presence import DeltaPresence as DeltaPresence
@@ -71,6 +76,7 @@ _HOME = {
     "ApproxDP": "dp.guarantees",
     "BetaLikeness": "anonymize.definitions.likeness",
     "BudgetExceeded": "errors",
+    "Coherence": "anonymize.definitions.itemsets",
     "col": "ask.fluent.terms",
     "Definition": "anonymize.definitions.definition",
     "DeltaDisclosure": "anonymize.definitions.likeness",
@@ -81,6 +87,10 @@ _HOME = {
     "Hierarchy": "data.hierarchies.hierarchy",
     "inspect": "data.tables.suggestions",
     "KAnonymity": "anonymize.definitions.anonymity",
+    "ItemConstraints": "anonymize.definitions.itemsets",
+    "ItemDiversity": "anonymize.definitions.itemsets",
+    "KAnonymity": "anonymize.definitions.definition",
+    "KmAnonymity": "anonymize.definitions.itemsets",
     "KMap": "anonymize.definitions.presence",
     "Ledger": "govern.ledger.ledger",
     "Limits": "govern.limits",
@@ -98,6 +108,7 @@ _HOME = {
     "Shape": "shape",
     "RecursiveLDiversity": "anonymize.definitions.diversity",
     "Release": "release",
+    "RhoUncertainty": "anonymize.definitions.itemsets",
     "Schema": "data.schema",
     "Session": "ask.session.session",
     "SfumatoError": "errors",

@@ -25,6 +25,7 @@ _BUILT_IN = {
     "table": "sfumato.shapes.tables:TABLES",
     "numbers": "sfumato.shapes.numbers:NUMBERS",
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
+    "sets": "sfumato.shapes.sets:SETS",
 }
 """Shapes that come with Sfumato, and where they live: the one line that a new one needs."""
 

@@ -1,0 +1,244 @@
+"""Promises about sets: what somebody may learn who knows some items of a person's set.
+
+The groups that these definitions judge are the sets that hold a given itemset: whoever knows the
+itemset of a person is left with them. Supports count released sets that show the itemset
+literally. That is at least as strong as counting those that match it through a hierarchy: where
+one released set matches what is known, the labels by which it matches are an itemset of at
+most the same size, and every set that shows those labels matches, too.
+
+Terrovitis, Mamoulis, Kalnis: Privacy-preserving anonymization of set-valued data, VLDB 2008 (k^m);
+Xu, Wang, Fu, Yu: Anonymizing transaction databases for publication, KDD 2008 (coherence); Cao,
+Karras, Raïssi, Tan: ρ-uncertainty, VLDB 2010; Loukides, Gkoulalas-Divanis, Malin: COAT, KAIS 2011
+(constraints).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sfumato.anonymize.definitions.definition import (
+    TOLERANCE,
+    Definition,
+    number_between,
+    positive_integer,
+)
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.definitions.classes import Classes
+
+ITEMS = "items"
+"""What the histogram of sensitive items is called among those of a group."""
+
+
+class ItemsetDefinition(Definition):
+    """A promise about every group of sets that hold some known items."""
+
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"sets"})
+
+    @property
+    def known(self) -> int | None:
+        """How many items an adversary may know; None for any number."""
+        return None
+
+    @property
+    def secret(self) -> tuple[str, ...]:
+        """Items that nobody knows beforehand, and nobody may learn."""
+        return ()
+
+    def shares(self, classes: Classes) -> NDArray[np.float64]:
+        """Return the share of each group that holds the most frequent sensitive item."""
+        counts = classes.sensitive[ITEMS].counts
+        top = counts.max(axis=1, initial=0)
+        return np.asarray(top / np.maximum(classes.sizes, 1), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class KmAnonymity(ItemsetDefinition):
+    """Whoever knows up to m items of a person's set is left with at least k sets, or none.
+
+    `attribute` names the attribute of sets in a table of hybrid records; joined with k-anonymity
+    there, the two together are (k, k^m)-anonymity: k sets within the group of like rows.
+    """
+
+    k: int
+    m: int = 2
+    attribute: str | None = None
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"sets", "hybrid"})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", positive_integer("k", self.k))
+        object.__setattr__(self, "m", positive_integer("m", self.m))
+        if self.attribute is not None and (not isinstance(self.attribute, str) or not self.attribute):
+            raise ParameterError(f"attribute must be a name, not {self.attribute!r}.")
+
+    @property
+    def known(self) -> int | None:
+        """Return m."""
+        return self.m
+
+    def judge(self, classes: Classes) -> NDArray[np.bool_]:
+        """Hold where at least k sets show the itemset."""
+        return classes.sizes >= self.k
+
+    def __str__(self) -> str:
+        of = f" of {self.attribute}" if self.attribute else ""
+        return f"{self.k}^{self.m}-anonymity{of}"
+
+
+@dataclass(frozen=True)
+class RhoUncertainty(ItemsetDefinition):
+    """Whatever items somebody knows of a set, no sensitive item follows with more than ρ.
+
+    For every itemset q and every sensitive item a outside it, at most the share `rho` of the sets
+    that hold q hold a as well. `m` bounds the size of q; without it q may be anything.
+    """
+
+    rho: float
+    sensitive_items: tuple[str, ...]
+    m: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", number_between("rho", self.rho, 0, 1, open_low=True))
+        object.__setattr__(self, "sensitive_items", item_names(self.sensitive_items))
+        if self.m is not None:
+            object.__setattr__(self, "m", positive_integer("m", self.m))
+
+    @property
+    def known(self) -> int | None:
+        """Return m."""
+        return self.m
+
+    @property
+    def secret(self) -> tuple[str, ...]:
+        """Return the sensitive items."""
+        return self.sensitive_items
+
+    def judge(self, classes: Classes) -> NDArray[np.bool_]:
+        """Hold where no sensitive item is in more than the share ρ of the group."""
+        return self.shares(classes) <= self.rho + TOLERANCE
+
+    def __str__(self) -> str:
+        bound = "" if self.m is None else f" against {self.m} known items"
+        return f"{self.rho:g}-uncertainty of {_some(self.sensitive_items)}{bound}"
+
+
+@dataclass(frozen=True)
+class Coherence(ItemsetDefinition):
+    """(h, k, p)-coherence: up to p known public items leave k sets, and no secret above h.
+
+    Every itemset of at most p public items that occurs is in at least k sets, of which at most the
+    share `h` hold the same private item.
+    """
+
+    h: float
+    k: int
+    p: int
+    private: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "h", number_between("h", self.h, 0, 1, open_low=True))
+        object.__setattr__(self, "k", positive_integer("k", self.k))
+        object.__setattr__(self, "p", positive_integer("p", self.p))
+        object.__setattr__(self, "private", item_names(self.private))
+
+    @property
+    def known(self) -> int | None:
+        """Return p."""
+        return self.p
+
+    @property
+    def secret(self) -> tuple[str, ...]:
+        """Return the private items."""
+        return self.private
+
+    def judge(self, classes: Classes) -> NDArray[np.bool_]:
+        """Hold where k sets are left and no private item is in too many of them."""
+        enough: NDArray[np.bool_] = classes.sizes >= self.k
+        return enough & (self.shares(classes) <= self.h + TOLERANCE)
+
+    def __str__(self) -> str:
+        return f"({self.h:g}, {self.k}, {self.p})-coherence of {_some(self.private)}"
+
+
+@dataclass(frozen=True)
+class ItemConstraints(ItemsetDefinition):
+    """Each of the named itemsets is in no released set, or in at least k.
+
+    An item is there where the release shows it or a group that it belongs to.
+    """
+
+    k: int
+    itemsets: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", positive_integer("k", self.k))
+        given: Any = self.itemsets
+        if isinstance(given, str) or not isinstance(given, Iterable) or not (found := tuple(given)):
+            raise ParameterError("itemsets must be a list of lists of items.")
+        object.__setattr__(self, "itemsets", tuple(item_names(items) for items in found))
+
+    def judge(self, classes: Classes) -> NDArray[np.bool_]:
+        """Hold where nobody or at least k sets match."""
+        verdict: NDArray[np.bool_] = (classes.sizes == 0) | (classes.sizes >= self.k)
+        return verdict
+
+    def __str__(self) -> str:
+        count = "1 itemset" if len(self.itemsets) == 1 else f"{len(self.itemsets)} itemsets"
+        return f"{count} with support 0 or at least {self.k}"
+
+
+@dataclass(frozen=True)
+class ItemDiversity(ItemsetDefinition):
+    """Among sets alike in their other items, no sensitive item is in more than one of l.
+
+    The groups are the sets that show the same items beside the sensitive ones.
+    """
+
+    l: int  # noqa: E741 - the letter of the definition
+    sensitive_items: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", positive_integer("l", self.l))
+        object.__setattr__(self, "sensitive_items", item_names(self.sensitive_items))
+
+    @property
+    def secret(self) -> tuple[str, ...]:
+        """Return the sensitive items."""
+        return self.sensitive_items
+
+    def judge(self, classes: Classes) -> NDArray[np.bool_]:
+        """Hold where the most frequent sensitive item is in at most one of l sets."""
+        return self.shares(classes) * self.l <= 1 + TOLERANCE
+
+    def __str__(self) -> str:
+        return f"{self.l}-diversity of {_some(self.sensitive_items)}"
+
+
+SET_DEFINITIONS = (KmAnonymity, RhoUncertainty, Coherence, ItemConstraints, ItemDiversity)
+
+
+def secret_items(promise: Definition) -> tuple[str, ...]:
+    """Return the items that some part of a promise protects, each once."""
+    found = [item for part in promise.parts for item in getattr(part, "secret", ())]
+    return tuple(dict.fromkeys(found))
+
+
+def item_names(value: Any) -> tuple[str, ...]:
+    """Return a tuple of item names, or say what is wrong."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ParameterError(f"Items must be given as a list of names, not {value!r}.")
+    names = tuple(str(item) for item in value)
+    if not names or len(set(names)) != len(names):
+        raise ParameterError("A list of items needs at least one name, and each only once.")
+    return names
+
+
+def _some(items: tuple[str, ...]) -> str:
+    return items[0] if len(items) == 1 else f"{len(items)} sensitive items"

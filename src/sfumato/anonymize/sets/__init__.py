@@ -1,0 +1,1 @@
+"""Anonymise sets of items: by groups, by deletion, by cutting links."""

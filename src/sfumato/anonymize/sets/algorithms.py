@@ -1,0 +1,235 @@
+"""The algorithms for sets by name, and what each can promise.
+
+All are called alike, `algorithm(data, promise, **options)`, and end in a decision. Those that
+generalise meet k-anonymity and k^m-anonymity; what else is promised is met by deletion behind them.
+Sets are dealt with in an order from cryptographic randomness: which of several equal candidates is
+treated how must not tell where it stood in the file. `seed` repeats it, for tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.anonymize.definitions.definition import Conjunction, Definition, KAnonymity
+from sfumato.anonymize.definitions.itemsets import KmAnonymity, secret_items
+from sfumato.anonymize.sets.cut import CutSearch
+from sfumato.anonymize.sets.descent import Descent
+from sfumato.anonymize.sets.partition import Partition
+from sfumato.anonymize.sets.recoding import DELETED, SetRecoding
+from sfumato.anonymize.sets.suppression import suppress
+from sfumato.data.tables.permutation import RandomWords, shuffle
+from sfumato.data.wording import did_you_mean, listed
+from sfumato.decision import Decision, SearchRecord
+from sfumato.errors import ParameterError, Unsatisfiable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.data.sets.sets import Sets
+
+MEANINGS = ("set", "bag")
+Step = Callable[["Sets", Definition, RandomWords], "NDArray[np.int32]"]
+
+
+def check_promise(data: Sets, promise: Definition) -> None:
+    """Refuse what cannot be promised about these sets."""
+    for part in promise.parts:
+        k = getattr(part, "k", 1)
+        if k > len(data):
+            raise Unsatisfiable(
+                f"{part} asks for {k:,} sets that look alike, but there are only {len(data):,}."
+            )
+        if getattr(part, "on", ()) or getattr(part, "attribute", None):
+            raise ParameterError(f"{part} names attributes, but sets have items alone.")
+    known = data.tree.codes
+    for item in secret_items(promise):
+        if item not in known:
+            raise ParameterError(
+                f"There is no item '{item}', which the promise protects."
+                f"{did_you_mean(item, tuple(known))}"
+            )
+
+
+def _decide(
+    name: str, data: Sets, promise: Definition, step: Step, *, seed: int | None, bag: bool = False
+) -> Decision:
+    """Recode in random order, delete what else must go, and say what was decided."""
+    words = RandomWords(seed)
+    mixed = _mixed(data, words)
+    secret = secret_items(promise)
+    public = _without(mixed, secret)
+    nodes = step(public, promise, words)
+    recoding = SetRecoding(mixed, _joined(mixed, public, nodes, secret), bag)
+    if secret or not all(isinstance(part, KAnonymity | KmAnonymity) for part in promise.parts):
+        recoding = suppress(recoding, promise)
+    starts, _ = recoding.released
+    gone = int((np.diff(starts) == 0).sum())
+    facts = {"items deleted": recoding.deleted, "loss": recoding.ncp}
+    return Decision(
+        record=SearchRecord(name, facts=facts),
+        content=replace(recoding, seed=seed),
+        records=len(data),
+        suppressed=gone,
+        settings={"meaning": "bag" if bag else "set"},
+    )
+
+
+def _mixed(data: Sets, words: RandomWords) -> Sets:
+    """Return the sets in random order."""
+    order = np.arange(len(data), dtype=np.int64)
+    shuffle(order, words)
+    sizes = data.sizes[order]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    places = np.repeat(data.starts[order] - starts[:-1], sizes) + np.arange(len(data.items))
+    return replace(data, starts=starts, items=data.items[places])
+
+
+def _without(data: Sets, secret: tuple[str, ...]) -> Sets:
+    """Return the sets without secret items: those are not generalised."""
+    if not secret:
+        return data
+    kept = ~np.isin(data.items, [data.tree.codes[item] for item in secret])
+    counts = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return replace(data, starts=counts[data.starts], items=data.items[kept])
+
+
+def _joined(
+    data: Sets, public: Sets, nodes: NDArray[np.int32], secret: tuple[str, ...]
+) -> NDArray[np.int32]:
+    """Return the nodes of all items: secret ones as they are."""
+    if not secret:
+        return nodes
+    whole = data.items.astype(np.int32).copy()
+    whole[~np.isin(data.items, [data.tree.codes[item] for item in secret])] = nodes
+    # a group may not cover a secret item beside it: nobody could tell what it stands for
+    tree = data.tree
+    for item in secret:
+        whole[np.isin(whole, tree.above(tree.codes[item])[1:])] = DELETED
+    del public
+    return whole
+
+
+def _needed(promise: Definition, algorithm: str) -> KmAnonymity:
+    """Return the k^m that the parts about known items come to; 1 where there are none."""
+    k, m = 1, 1
+    for part in promise.parts:
+        if isinstance(part, KAnonymity):
+            raise ParameterError(
+                f"The algorithm '{algorithm}' does not make whole sets alike, as {part} asks; use "
+                "'partition'."
+            )
+        if isinstance(part, KmAnonymity):
+            k, m = max(k, part.k), max(m, part.m)
+        elif hasattr(part, "p"):
+            k, m = max(k, part.k), max(m, part.p)
+    return KmAnonymity(k, m)
+
+
+def _size(promise: Definition) -> int:
+    return max([1, *(int(getattr(part, "k", 1)) for part in promise.parts)])
+
+
+# -- the algorithms ------------------------------------------------------------------------
+
+
+def recode_locally(
+    data: Sets, promise: Definition, *, seed: int | None = None, progress: Any = None
+) -> Decision:
+    """Show each item as finely as its company in the set allows (`descent`)."""
+    del progress
+
+    def step(sets: Sets, wanted: Definition, words: RandomWords) -> NDArray[np.int32]:
+        del words
+        need = _needed(wanted, "local")
+        search = Descent(sets, need.k, need.m)
+        search.run()
+        return search.shown
+
+    return _decide("local", data, promise, step, seed=seed)
+
+
+def recode_globally(
+    data: Sets,
+    promise: Definition,
+    *,
+    deletion: bool = True,
+    seed: int | None = None,
+    progress: Any = None,
+) -> Decision:
+    """Show an item alike in all sets: one cut, with deletions where sets are too odd for it.
+
+    Without `deletion` no item is deleted (`cut`).
+    """
+    del progress
+
+    def step(sets: Sets, wanted: Definition, words: RandomWords) -> NDArray[np.int32]:
+        del words
+        need = _needed(wanted, "global")
+        if deletion:
+            search = Descent(sets, need.k, need.m, staying=False)
+            search.run()
+            return search.shown
+        cut = CutSearch(sets, need.k, need.m)
+        cut.run()
+        return cut.cut[sets.items]
+
+    return _decide("global", data, promise, step, seed=seed)
+
+
+def partition(
+    data: Sets,
+    promise: Definition,
+    *,
+    meaning: str = "set",
+    seed: int | None = None,
+    progress: Any = None,
+) -> Decision:
+    """Make whole sets alike, at least k at a time; this keeps k^m for every m as well."""
+    del progress
+    if meaning not in MEANINGS:
+        raise ParameterError(f"meaning is {listed(MEANINGS)}, not {meaning!r}.")
+
+    def step(sets: Sets, wanted: Definition, words: RandomWords) -> NDArray[np.int32]:
+        search = Partition(sets, _size(wanted), meaning == "bag", words)
+        search.run()
+        return search.nodes()
+
+    return _decide("partition", data, promise, step, seed=seed, bag=meaning == "bag")
+
+
+def delete_items(
+    data: Sets, promise: Definition, *, seed: int | None = None, progress: Any = None
+) -> Decision:
+    """Delete whole items until everything promised holds; nothing is generalised."""
+    del progress
+
+    def step(sets: Sets, wanted: Definition, words: RandomWords) -> NDArray[np.int32]:
+        del words
+        plain = SetRecoding(sets, sets.items.astype(np.int32))
+        parts = tuple(p for p in wanted.parts if isinstance(p, KAnonymity | KmAnonymity))
+        return suppress(plain, Conjunction(parts)).nodes if parts else plain.nodes
+
+    return _decide("suppression", data, promise, step, seed=seed)
+
+
+def choose(data: Sets, promise: Definition, **options: Any) -> Decision:
+    """Take the algorithm that loses least for what is promised."""
+    parts = promise.parts
+    if any(isinstance(part, KAnonymity) or hasattr(part, "l") for part in parts):
+        return partition(data, promise, **options)
+    if any(isinstance(part, KmAnonymity) or hasattr(part, "p") for part in parts):
+        return recode_locally(data, promise, **options)
+    return delete_items(data, promise, **options)
+
+
+ALGORITHMS: dict[str, Callable[..., Decision]] = {
+    "best": choose,
+    "local": recode_locally,
+    "global": recode_globally,
+    "partition": partition,
+    "suppression": delete_items,
+}

@@ -1,0 +1,124 @@
+"""Kernels that better a partition: sets move to classes whose labels fit them more closely.
+
+A set fits a class if it has an item under each of its labels (for bags: enough items). It then shows
+those labels; its other items are deleted. The labels of the class it joins stay valid, and what is
+left of its own class can show at least what it showed, so a move changes the loss by what
+the set itself pays. A class must keep k members, or lose all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def find_alternatives(starts, items, parent, price, bag, class_of, g_starts, g_nodes, g_copies, head, head_classes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501
+    """Return for every set what it pays in its class, and the best other class and what it pays there.
+
+    `g_nodes[g_starts[c]:g_starts[c + 1]]` are the labels of class c, `g_copies` how often each
+    stands. `head_classes[head[v]:head[v + 1]]` are the classes whose rarest label is v: whoever
+    fits a class has an item under that label, so only those classes are looked at.
+    """
+    n = len(starts) - 1
+    pays, other = np.zeros(n, np.float64), np.full(n, np.inf)
+    target = np.full(n, -1, np.int64)
+    below = np.zeros(len(parent), np.int64)  # items of the set at hand under each node
+    met = np.empty(len(parent), np.int64)
+    for t in range(n):
+        if class_of[t] < 0:
+            pays[t] = starts[t + 1] - starts[t]
+        length = starts[t + 1] - starts[t]
+        known = 0
+        for p in range(starts[t], starts[t + 1]):
+            v = items[p]
+            while True:
+                if below[v] == 0:
+                    met[known] = v
+                    known += 1
+                below[v] += 1
+                if parent[v] == v:
+                    break
+                v = parent[v]
+        own = class_of[t]
+        if own >= 0:
+            pays[t] = _price_of(own, length, below, price, bag, g_starts, g_nodes, g_copies)
+        if pays[t] > 0.0:
+            for i in range(known):
+                v = met[i]
+                for q in range(head[v], head[v + 1]):
+                    c = head_classes[q]
+                    if c != own:
+                        cost = _price_of(c, length, below, price, bag, g_starts, g_nodes, g_copies)
+                        if cost < other[t]:
+                            other[t], target[t] = cost, c
+        for i in range(known):
+            below[met[i]] = 0
+    return pays, other, target
+
+
+@njit(cache=True)
+def _price_of(c, length, below, price, bag, g_starts, g_nodes, g_copies):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return what a set pays in a class; infinity where it does not fit."""
+    cost = 0.0
+    covered = 0
+    for q in range(g_starts[c], g_starts[c + 1]):
+        v = g_nodes[q]
+        if below[v] < g_copies[q]:
+            return np.inf
+        kept = g_copies[q] if bag else below[v]
+        covered += kept
+        cost += price[v] * kept
+    return cost + (length - covered)
+
+
+@njit(cache=True)
+def move(class_of, sizes, pays, other, target, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
+    """Empty classes and move sets where that saves; return how much is saved.
+
+    Classes that lose from staying are emptied first, the worst first; then single sets move out of
+    classes of more than k. A class that somebody was sent to is not emptied in the same round.
+    """
+    classes = len(sizes)
+    saving = np.zeros(classes, np.float64)
+    for t in range(len(class_of)):
+        if class_of[t] >= 0:
+            saving[class_of[t]] += pays[t] - other[t]
+    by_class = np.argsort(class_of)
+    begin = np.searchsorted(class_of[by_class], np.arange(classes + 1))
+    needed = np.zeros(classes, np.bool_)
+    gone = np.zeros(classes, np.bool_)
+    total = 0.0
+    for c in np.argsort(-saving):
+        if not saving[c] > 1e-12:
+            break
+        if needed[c]:
+            continue
+        free = True
+        for x in range(begin[c], begin[c + 1]):
+            free = free and not gone[target[by_class[x]]]
+        if not free:
+            continue
+        gone[c] = True
+        total += saving[c]
+        for x in range(begin[c], begin[c + 1]):
+            t = by_class[x]
+            needed[target[t]] = True
+            class_of[t] = target[t]
+            sizes[target[t]] += 1
+        sizes[c] = 0
+    gains = np.where(np.isfinite(other), pays - other, -1.0)
+    for t in np.argsort(-gains):
+        if not gains[t] > 1e-12:
+            break
+        own, c = class_of[t], target[t]
+        if own == c or gone[c] or (own >= 0 and (gone[own] or sizes[own] <= k)):
+            continue
+        if own >= 0 and needed[own] and pays[t] <= other[t]:
+            continue
+        if own >= 0:
+            sizes[own] -= 1
+        class_of[t] = c
+        sizes[c] += 1
+        total += gains[t]
+    return total

@@ -1,0 +1,1 @@
+"""Sets of items, one per person: baskets, clicks, diagnoses."""

@@ -1,0 +1,56 @@
+"""Files of one set per line: items parted by blanks (.dat), or by commas with quotes (.csv)."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LINE_ENDINGS = (".dat", ".txt", ".basket")
+
+
+def is_line_file(path: Path) -> bool:
+    """Tell whether a file's name says that it holds one set per line, packed or not."""
+    stem = path.with_suffix("") if path.suffix == ".gz" else path
+    return stem.suffix.lower() in LINE_ENDINGS
+
+
+def read_lines(path: Path, *, commas: bool = False, encoding: str = "utf-8") -> list[list[str]]:
+    """Return the items of every line; a line of nothing is an empty set."""
+    try:
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        text = raw.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except (OSError, EOFError) as error:
+        why = getattr(error, "strerror", None) or "it is not a whole file"
+        raise DataError(f"{path} cannot be read ({why}).") from None
+    except (UnicodeDecodeError, LookupError):
+        raise DataError(f"{path} is not text in {encoding}; name its encoding.") from None
+    if not text:
+        return []
+    if not commas:
+        return [line.split() for line in text.removesuffix("\n").split("\n")]
+    try:
+        return [[cell for cell in row if cell] for row in csv.reader(io.StringIO(text))]
+    except csv.Error:
+        raise DataError(f"{path} cannot be read as CSV with one set per line.") from None
+
+
+def lines_fit(labels: Iterable[str]) -> bool:
+    """Tell whether labels can be parted by blanks."""
+    return all(label and not any(mark.isspace() for mark in label) for label in labels)
+
+
+def write_lines(path: Path, sets: Iterable[list[str]], *, commas: bool = False) -> None:
+    """Write one set per line."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if commas:
+            csv.writer(file, lineterminator="\n").writerows(sets)
+        else:
+            file.writelines(" ".join(items) + "\n" for items in sets)
