@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
 Type = Literal["text", "integer", "number", "date"]
 
+ROW_UNIT = "row"
+"""The privacy unit where every record is a person; any other text names the person's column."""
+
 
 def _as_rule(value: Any, info: ValidationInfo) -> Any:
     if value is None or value == "" or hasattr(value, "over"):

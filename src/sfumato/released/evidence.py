@@ -3,6 +3,9 @@
 `gather` groups the file by the quasi-identifiers it has and counts. Cells are compared as
 the text they are; a missing cell is the empty text, a value like any other, so no record
 slips past the check. Nothing here knows how the release was made.
+
+Where a column tells whose the records of a class are, classes and values count people: everybody
+once per class, and once per class and value.
 """
 
 from __future__ import annotations
@@ -32,8 +35,10 @@ if TYPE_CHECKING:
 class Spread:
     """How one sensitive attribute is spread over the classes, zeros left out.
 
-    Entry `i` says: `count[i]` records of class `class_[i]` have value number `value[i]`.
-    Values stand in their natural order. Entries are sorted by class, then by value.
+    Entry `i` says: `count[i]` records of class `class_[i]` have value number `value[i]`; people
+    instead of records where they are known, so that a person with two values counts for both.
+    `sizes` adds the counts up per class. Values stand in their natural order. Entries are sorted by
+    class, then by value.
     """
 
     class_: NDArray[np.int64]
@@ -72,7 +77,8 @@ class Spread:
 class Evidence:
     """The equivalence classes of a released file.
 
-    `labels[a][codes[c, a]]` is what class `c` shows for the `a`-th quasi-identifier.
+    `labels[a][codes[c, a]]` is what class `c` shows for the `a`-th quasi-identifier. `sizes` counts
+    people where the column `person` tells them apart, else records; `rows` always counts records.
     """
 
     source: str
@@ -82,11 +88,13 @@ class Evidence:
     labels: tuple[tuple[str, ...], ...]
     sizes: NDArray[np.int64]
     sensitive: Mapping[str, Spread]
+    rows: NDArray[np.int64]
+    person: str | None = None
 
     @property
     def records(self) -> int:
         """Number of released records."""
-        return int(self.sizes.sum())
+        return int(self.rows.sum())
 
     @property
     def classes(self) -> int:
@@ -104,30 +112,42 @@ class Evidence:
         return Classes(self.sizes[part], views)
 
     def sizes_on(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """Return for each class how many records agree with it on some of the attributes."""
+        """Return for each class how many records agree with it on some of the attributes.
+
+        Of people with records in several classes no more can be told than that they are as many as
+        in the largest of them: somebody may be in all.
+        """
         chosen = [self.quasi.index(name) for name in names if name in self.quasi]
         widths = [len(self.labels[a]) for a in chosen]
         number, groups = numbered([self.codes[:, a] for a in chosen], widths, self.classes)
-        sizes = np.bincount(number, weights=self.sizes, minlength=groups).astype(np.int64)
+        sizes = np.zeros(groups, dtype=np.int64)
+        if self.person is None:
+            np.add.at(sizes, number, self.sizes)
+        else:
+            np.maximum.at(sizes, number, self.sizes)
         return sizes[number]
 
 
-def gather(source: Any, schema: Schema, judged: Iterable[str] = ()) -> tuple[Evidence, Table]:
+def gather(
+    source: Any, schema: Schema, judged: Iterable[str] = (), person: str | None = None
+) -> tuple[Evidence, Table]:
     """Read a release and group it; return what it shows, and the table for further looks.
 
-    `judged` names attributes that a promise is about, sensitive or not.
+    `judged` names attributes that a promise is about, sensitive or not; `person` the column that
+    tells whose the records of a class are.
     """
     table = read(source)
     quasi = tuple(name for name in schema.quasi_names if name in table.columns)
     wanted = dict.fromkeys([*schema.sensitive_names, *judged])
-    sensitive = tuple(name for name in wanted if name in table.columns and name not in quasi)
+    taken = {*quasi, person}
+    sensitive = tuple(name for name in wanted if name in table.columns and name not in taken)
     if not quasi and not sensitive:
         raise SchemaError(
             f"{table.source} has none of the quasi-identifiers and sensitive attributes that "
             f"{schema.source} names; check that the schema belongs to this release."
         )
-    counted = table.count((*quasi, *sensitive))
-    return _evidence(table, counted, quasi, sensitive, schema), table
+    counted = table.count((*quasi, *sensitive, *(() if person is None else (person,))))
+    return _evidence(table, counted, quasi, sensitive, schema, person), table
 
 
 def _evidence(
@@ -136,29 +156,40 @@ def _evidence(
     quasi: tuple[str, ...],
     sensitive: tuple[str, ...],
     schema: Schema,
+    person: str | None,
 ) -> Evidence:
     columns = counted.codes[: len(quasi)]
     labels = counted.values[: len(quasi)]
     number, classes = numbered(columns, [len(v) for v in labels], len(counted.counts))
-    sizes = np.bincount(number, weights=counted.counts, minlength=classes).astype(np.int64)
+    rows = np.bincount(number, weights=counted.counts, minlength=classes).astype(np.int64)
+    who = None if person is None else counted.codes[-1].astype(np.int64)
+    sizes = rows if who is None else _people(number, classes, who)
     first = np.zeros(classes, dtype=np.int64)
     first[number[::-1]] = np.arange(len(number))[::-1]
     codes = np.zeros((classes, len(quasi)), dtype=np.int64)
     for a, column in enumerate(columns):
         codes[:, a] = column[first]
     spreads = {
-        name: _spread(counted, len(quasi) + s, number, sizes, schema)
+        name: _spread(counted, len(quasi) + s, number, rows, schema, who)
         for s, name in enumerate(sensitive)
     }
-    return Evidence(table.source, table.columns, quasi, codes, labels, sizes, spreads)
+    return Evidence(table.source, table.columns, quasi, codes, labels, sizes, spreads, rows, person)
+
+
+def _people(group: NDArray[np.int64], groups: int, who: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the different people of every group."""
+    width = int(who.max(initial=0)) + 1
+    pairs = np.unique(group * width + who)
+    return np.bincount(pairs // width, minlength=groups).astype(np.int64)
 
 
 def _spread(
     counted: Counted,
     column: int,
     number: NDArray[np.int64],
-    sizes: NDArray[np.int64],
+    rows: NDArray[np.int64],
     schema: Schema,
+    who: NDArray[np.int64] | None,
 ) -> Spread:
     """Add up the counts per class and value, values in their natural order."""
     name, texts = counted.columns[column], counted.values[column]
@@ -167,7 +198,14 @@ def _spread(
     value = np.array([place[text] for text in texts], dtype=np.int64)[counted.codes[column]]
     key = number * len(order) + value
     distinct, index = np.unique(key, return_inverse=True)
-    count = np.bincount(index.reshape(-1), weights=counted.counts).astype(np.int64)
+    index = index.reshape(-1).astype(np.int64)
+    sizes = rows
+    if who is None:
+        count = np.bincount(index, weights=counted.counts).astype(np.int64)
+    else:
+        count = _people(index, len(distinct), who)
+        sizes = np.bincount(distinct // len(order), weights=count, minlength=len(rows))
+        sizes = sizes.astype(np.int64)
     tree = schema.sensitive_hierarchy(name, order)
     return Spread(distinct // len(order), distinct % len(order), count, order, sizes, tree)
 

@@ -46,6 +46,15 @@ def population_counts(evidence: Evidence, schema: Schema, population: Any) -> Po
             f"The population {table.source} lacks the quasi-identifier(s) {', '.join(lacking)}; "
             "a person can only be compared on attributes both tables have."
         )
+    if schema.unit in table.columns:
+        rows, people_ = table.run(
+            f"SELECT count(*), count(DISTINCT {table.text(schema.unit)}) FROM {table.scan}"  # noqa: S608 - quoted by `text`
+        )[0]
+        if people_ < rows:
+            raise DataError(
+                f"The population {table.source} has several rows of one '{schema.unit}'; a "
+                "population lists every person once."
+            )
     counted = table.count(evidence.quasi)
     masks = [_masks(evidence, counted, a, schema) for a in range(len(evidence.quasi))]
     everybody = np.arange(len(counted.counts))

@@ -6,15 +6,16 @@ they are written, and a label nobody can read may stand for any value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.data.schema import Schema
+from sfumato.data.schema import ROW_UNIT, Schema
 from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.released.evidence import gather
 from sfumato.released.manifest import Manifest
+from sfumato.released.people import Persons, find_persons
 from sfumato.released.view import View
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class TableView(View):
     """The classes of a released table and the meaning of its columns.
 
     `blind` says that the roles are known but not the hierarchies; `pseudonyms` names columns that
-    are said to hold keyed pseudonyms; `table` is for further looks at the same file.
+    are said to hold keyed pseudonyms; `table` is for further looks at the same file; `persons`
+    says how people are told apart, and `kept_order` that the rows stand as in the original data.
     """
 
     shape: ClassVar[str] = "table"
@@ -41,6 +43,8 @@ class TableView(View):
     table: Table
     blind: bool = False
     pseudonyms: tuple[str, ...] = ()
+    persons: Persons = field(default_factory=Persons)
+    kept_order: bool = False
 
     @property
     def records(self) -> int:
@@ -98,7 +102,10 @@ def see_table(
         delimiter = stated.facts.get("delimiter")
     data = read(source, delimiter=delimiter, encoding=encoding)
     data = replace(data, source=called) if called is not None else data
-    evidence, table = gather(data, rules, () if promise is None else promise.sensitive)
+    persons = find_persons(data, rules, stated)
+    judged = () if promise is None else promise.sensitive
+    evidence, table = gather(data, rules, judged, persons.column)
+    settings = stated.facts.get("settings")
     return TableView(
         source=evidence.source,
         evidence=evidence,
@@ -106,13 +113,21 @@ def see_table(
         table=table,
         blind=schema is None,
         pseudonyms=tuple(stated.facts.get("pseudonyms") or ()),
+        persons=persons,
+        kept_order=isinstance(settings, dict) and settings.get("order") == "keep",
     )
 
 
 def _roles(manifest: Manifest, source: Any) -> Schema:
     roles = manifest.facts.get("roles")
     if isinstance(roles, dict):
-        return Schema(quasi=roles.get("quasi", ()), sensitive=roles.get("sensitive", ()))
+        people = manifest.facts.get("people")
+        unit = people.get("unit") if isinstance(people, dict) else None
+        return Schema(
+            quasi=roles.get("quasi", ()),
+            sensitive=roles.get("sensitive", ()),
+            unit=unit if isinstance(unit, str) else ROW_UNIT,
+        )
     if isinstance(source, str | Path):
         raise SchemaError(
             f"No schema was given, and {Path(source).with_name('release.json')} states no roles; "

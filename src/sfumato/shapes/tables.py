@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sfumato.anonymize.tables.artefact import TableArtefact
-    from sfumato.anonymize.tables.release import TableDecision
+    from sfumato.anonymize.tables.decision import TableDecision
     from sfumato.attack.attack import Attack, Knowledge
     from sfumato.audit.verification.tables import TableVerification
     from sfumato.data.tables.table import Table

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sfumato.data.schema import ROW_UNIT
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class TableArtefact:
 
     `left_out` names columns that were not released, `pseudonyms` identifiers released under keyed
     pseudonyms; `levels` is the level per quasi-identifier where all records are treated alike.
+    `unit` is what the schema calls a person; `numbers` the column that tells the people of a class
+    apart, where somebody has several rows.
     """
 
     rows: Rows
@@ -34,6 +37,8 @@ class TableArtefact:
     left_out: tuple[str, ...] = ()
     pseudonyms: tuple[str, ...] = ()
     levels: Mapping[str, int] | None = None
+    unit: str = ROW_UNIT
+    numbers: str | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -68,5 +73,6 @@ class TableArtefact:
             "delimiter": self.delimiter,
             "roles": {"quasi": list(self.quasi), "sensitive": list(self.sensitive)},
             "pseudonyms": list(self.pseudonyms),
+            "people": {"unit": self.unit, "column": self.numbers},
             "levels": None if self.levels is None else dict(self.levels),
         }

@@ -126,7 +126,7 @@ class Policy:
         prepared = prepare(table, self.promise, settings, population, self.objective, share)
         recoding = self._recoding(prepared.problem, share)
         asked = {"algorithm": "policy", "suppression": share, "objective": self.objective}
-        decision = settle_decision(prepared, recoding, settings, asked)
+        decision = settle_decision(prepared, recoding, settings, asked, fixed=True)
         return assemble(find_shape("table"), table, self.promise, decision, algorithm="policy")
 
     def _merged(self, given: Schema | None) -> Schema:

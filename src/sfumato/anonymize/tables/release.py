@@ -14,47 +14,28 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.anonymize.definitions.definition import Definition, number_between
-from sfumato.anonymize.loss.measures import OBJECTIVES, check_objective, losses, separable
+from sfumato.anonymize.loss.measures import OBJECTIVES, check_objective, losses
 from sfumato.anonymize.tables.apply.recheck import recheck
 from sfumato.anonymize.tables.apply.recode import labelled_shares
 from sfumato.anonymize.tables.apply.rows import RowSettings, release_rows, released_columns
 from sfumato.anonymize.tables.artefact import TableArtefact
-from sfumato.anonymize.tables.problem import Problem
-from sfumato.data.tables.sources import read
-from sfumato.data.tables.table import bind_hierarchies, frequency_table
+from sfumato.anonymize.tables.decision import TableDecision
+from sfumato.anonymize.tables.people.release import PeopleSource, prepare_people, settle_people
+from sfumato.anonymize.tables.people.search import reach_everybody
+from sfumato.anonymize.tables.people.unit import person_column, repeats
+from sfumato.anonymize.tables.pose import pose
+from sfumato.data.tables.permutation import RandomWords
 from sfumato.data.wording import did_you_mean, listed
-from sfumato.decision import Decision
-from sfumato.errors import DataError, ParameterError, SchemaError
+from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sfumato.anonymize.tables.algorithms.progress import Progress
-    from sfumato.anonymize.tables.apply.recode import LabelledShares
+    from sfumato.anonymize.tables.problem import Problem
     from sfumato.anonymize.tables.recoding import Recoding
     from sfumato.data.schema import Schema
     from sfumato.data.tables.table import Table
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class TableDecision(Decision):
-    """The problem, its solution, and how rows are made of it."""
-
-    content: Recoding
-    problem: Problem
-    rows: Any
-    row_settings: RowSettings
-    shares: LabelledShares
-
-    @property
-    def recoding(self) -> Recoding:
-        """What the algorithm decided."""
-        return self.content
-
-    @property
-    def objective(self) -> str:
-        """The loss that was minimised."""
-        return self.problem.objective
 
 
 def decide(
@@ -105,10 +86,22 @@ def decide(
 
 
 def settle_decision(
-    prepared: Prepared, recoding: Recoding, settings: RowSettings, asked: dict[str, Any]
+    prepared: Prepared,
+    recoding: Recoding,
+    settings: RowSettings,
+    asked: dict[str, Any],
+    *,
+    fixed: bool = False,
 ) -> TableDecision:
-    """Look at a recoding once more, as it will be shown, before it becomes a decision."""
+    """Look at a recoding once more, as it will be shown, before it becomes a decision.
+
+    `fixed` says that its levels must stay as they are.
+    """
+    if prepared.source is not None:
+        return settle_people(prepared.source, recoding, settings, asked, fixed=fixed)
     problem = prepared.problem
+    if problem.definition.needs_population:
+        recoding = reach_everybody(problem, recoding, RandomWords(settings.seed), fixed=fixed)
     recheck(problem, recoding)
     shares = labelled_shares(problem.table, problem.hierarchies, recoding)
     return TableDecision(
@@ -137,6 +130,8 @@ def apply(table: Table, decision: TableDecision) -> TableArtefact:
         delimiter=table.delimiter,
         left_out=tuple(column for column in table.columns if column not in columns),
         pseudonyms=() if settings.pseudonym_key is None else schema.identifier_names,
+        unit=schema.unit,
+        numbers=decision.numbers,
         levels=None
         if levels is None
         else dict(zip(schema.quasi_names, (int(v) for v in levels), strict=True)),
@@ -200,11 +195,16 @@ def algorithm_named(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prepared:
-    """A table counted and priced: the problem, and what is needed to apply its solution."""
+    """A table counted and priced: the problem, and what is needed to apply its solution.
+
+    Where people have several rows, `source` knows whose they are and the problem is about primary
+    records.
+    """
 
     table: Table
     problem: Problem
     rows: Any
+    source: PeopleSource | None = None
 
 
 def prepare(
@@ -218,43 +218,13 @@ def prepare(
     """Count the table and set up the problem."""
     schema = table.schema
     _check_promise(promise, schema)
-    source = release_rows(table, promise, settings)
-    counted = source.counted
-    hierarchies = bind_hierarchies(counted, schema)
-    people = None
-    if promise.needs_population:
-        people = _population(population, table, promise)
-        hierarchies = people.extend(hierarchies, counted)
-    frequencies, tuple_of = frequency_table(counted, schema, hierarchies, promise.sensitive)
-    costs, suppressed = separable(
-        objective if objective in {"LM", "MD", "NUE"} else "LM",
-        hierarchies,
-        frequencies,
-        schema.weights,
-    )
-    nested = {
-        name: tree
-        for name, values in zip(promise.sensitive, frequencies.sensitive_values, strict=True)
-        if (tree := schema.sensitive_hierarchy(name, values)) is not None
-    }
-    if promise.minimum_size > frequencies.rows:
-        raise ParameterError(
-            f"{promise} needs at least {promise.minimum_size:,} records, and {table.source} has "
-            f"{frequencies.rows:,}; ask for less, or bring more records."
-        )
-    problem = Problem(
-        frequencies,
-        hierarchies,
-        promise,
-        costs,
-        suppressed,
-        suppression_limit=_limit(promise, suppression, frequencies.rows),
-        sensitive_hierarchies=nested,
-        population=None if people is None else people.frequencies(hierarchies),
-        population_source=None if people is None else people.table,
-        objective=objective,
-    )
-    return Prepared(table, problem, source.bind(tuple_of))
+    unit = person_column(table)
+    if unit is not None and repeats(table, unit):
+        source = prepare_people(table, promise, settings, unit, population, objective, suppression)
+        return Prepared(table, source.problem, None, source)
+    rows = release_rows(table, promise, settings)
+    problem, tuple_of = pose(table, promise, rows.counted, population, objective, suppression)
+    return Prepared(table, problem, rows.bind(tuple_of))
 
 
 def _check_promise(promise: Definition, schema: Schema) -> None:
@@ -264,25 +234,3 @@ def _check_promise(promise: Definition, schema: Schema) -> None:
             "know about a person with role 'quasi'."
         )
     promise.check_schema(schema)
-
-
-def _limit(promise: Definition, suppression: float, rows: int) -> int:
-    """Return how many records may be suppressed; none where leaving a person out is forbidden."""
-    return math.floor(suppression * rows + 1e-9) if promise.allows_suppression else 0
-
-
-def _population(population: Any, table: Table, promise: Definition) -> Any:
-    from sfumato.anonymize.tables.population import Population  # noqa: PLC0415 - rarely needed
-
-    if population is None:
-        raise ParameterError(
-            f"{promise} compares with a population; give the table of everybody who could be in "
-            "the data as population=…"
-        )
-    people = read(population)
-    missing = [name for name in table.schema.quasi_names if name not in people.columns]
-    if missing:
-        raise DataError(
-            f"The population ({people.source}) lacks the quasi-identifier(s) {listed(missing)}."
-        )
-    return Population(people, table.schema)

@@ -21,6 +21,7 @@ from sfumato.anonymize.definitions.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.anonymize.definitions.presence import DeltaPresence, KMap
 from sfumato.audit.verification import measures
 from sfumato.audit.verification.measures import SLACK
+from sfumato.data.wording import some
 from sfumato.errors import HierarchyError, ParameterError
 
 if TYPE_CHECKING:
@@ -42,11 +43,12 @@ class Bottleneck:
 
     cells: Mapping[str, str]
     size: int
+    people: bool = False
 
     def __str__(self) -> str:
         shown = ", ".join(f"{name} = {label or '(missing)'}" for name, label in self.cells.items())
-        records = "1 record" if self.size == 1 else f"{self.size} records"
-        return f"{shown or 'the whole table'} ({records})"
+        nouns = ("person", "people") if self.people else ("record", "records")
+        return f"{shown or 'the whole table'} ({some(self.size, *nouns)})"
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _row(found: _Found, evidence: Evidence, attribute: str, promised: str) -> Ro
 
 def bottleneck(evidence: Evidence, c: int) -> Bottleneck:
     """Return what is shown of a class: its generalised tuple and size, nothing sensitive."""
-    return Bottleneck(evidence.cells(c), int(evidence.sizes[c]))
+    return Bottleneck(evidence.cells(c), int(evidence.sizes[c]), evidence.person is not None)
 
 
 # -- one check per built-in definition ------------------------------------------------
@@ -126,17 +128,25 @@ def _k(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
 
 def _distinct(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
     values = measures.distinct_values(evidence.sensitive[part.attribute])
-    return _Found("distinct l", values, True, values >= part.l)
+    return _Found("distinct l", values, True, (values >= part.l) & _hidden(part, evidence))
+
+
+def _hidden(part: Any, evidence: Evidence) -> NDArray[np.bool_]:
+    """Tell where no value is everybody's, which diversity asks for as soon as l passes 1."""
+    if part.l <= 1:
+        return np.ones(evidence.classes, dtype=np.bool_)
+    return ~measures.shared_by_all(evidence.sensitive[part.attribute], evidence.sizes)
 
 
 def _entropy(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
     values = measures.effective_values(evidence.sensitive[part.attribute])
-    return _Found("entropy l", values, True, values >= part.l * (1 - SLACK))
+    holds = (values >= part.l * (1 - SLACK)) & _hidden(part, evidence)
+    return _Found("entropy l", values, True, holds)
 
 
 def _recursive(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
     spread = evidence.sensitive[part.attribute]
-    holds = measures.is_recursive(spread, part.c, part.l)
+    holds = measures.is_recursive(spread, part.c, part.l) & _hidden(part, evidence)
     ratio = measures.recursive_ratio(spread, part.l)
     return _Found(f"recursive c (l = {part.l})", ratio, False, holds)
 

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 FEW_RECORDS = 20
 """Below this, whole numbers that happen to be close and all different prove nothing."""
 
+CODE_DIGITS = 7
+"""Whole numbers of as many digits each look like numbers given to people from this length on."""
+
+MOST_OF = 0.9
+"""Share of cells of a form from which on a column is taken to be of it."""
 
 FIRST_RECORDS = 10_000
 """How many records are looked at before a column is searched for repeated values."""
@@ -46,13 +51,20 @@ class Finding:
 
 
 def look(
-    evidence: Evidence, table: Table, schema: Schema, pseudonyms: Collection[str] = ()
+    evidence: Evidence,
+    table: Table,
+    schema: Schema,
+    pseudonyms: Collection[str] = (),
+    numbers: str | None = None,
 ) -> tuple[Finding, ...]:
-    """Return everything found about the columns and labels of a release."""
+    """Return everything found about the columns and labels of a release.
+
+    `numbers` is the column that tells the people of a class apart; `people.py` looks at it.
+    """
     found = [
         *_identifiers(table, schema, pseudonyms),
-        *_columns_without_role(table, schema),
-        *_row_numbers(evidence, table, schema, pseudonyms),
+        *_columns_without_role(table, schema, numbers),
+        *_row_numbers(evidence, table, schema, {*pseudonyms, numbers or ""}),
         *_strange_labels(evidence, schema),
         *_nothing_left(evidence, schema),
         *_missing_columns(table, schema),
@@ -79,7 +91,7 @@ def _look_like_pseudonyms(table: Table, name: str) -> bool:
     return bool(table.run(query)[0][0] == 0)
 
 
-def _columns_without_role(table: Table, schema: Schema) -> list[Finding]:
+def _columns_without_role(table: Table, schema: Schema, numbers: str | None) -> list[Finding]:
     return [
         Finding(
             "no role",
@@ -88,7 +100,7 @@ def _columns_without_role(table: Table, schema: Schema) -> list[Finding]:
             "protects it; name it in the schema or leave it out.",
         )
         for name in table.columns
-        if name not in schema.attributes
+        if name not in schema.attributes and name != numbers
     ]
 
 
@@ -108,13 +120,36 @@ def _row_numbers(
             continue
         named = name in schema.attributes and name not in schema.identifier_names
         if named and (records < FEW_RECORDS or high - low >= 2 * records):
-            continue  # salaries may well be all different; row numbers stand close together
+            # Salaries may well be all different; row numbers stand close together.
+            found += _codes(name, low, high, records, schema)
+            continue
         text = (
             f"Column '{name}' holds {records} different whole numbers, one per record: it looks "
             "like the row number of the original file, which tells who is who; leave it out."
         )
         found.append(Finding("row number", name, text))
     return found
+
+
+def _codes(name: str, low: int, high: int, records: int, schema: Schema) -> list[Finding]:
+    """Find whole numbers that single out every record of a column that is said to tell nothing.
+
+    As many digits each, and many of them, are how numbers look that are given to people: of social
+    insurance, accounts, telephones.
+    """
+    if name not in schema.insensitive_names or records < FEW_RECORDS:
+        return []
+    given = low > 0 and len(str(low)) == len(str(high)) >= CODE_DIGITS
+    words = (
+        f"Column '{name}' is said to tell nothing about people and holds a different whole number "
+        "in every record: whoever knows the number of a person finds the record"
+    )
+    if given:
+        text = (
+            f"{words}. All have {len(str(low))} digits, as numbers given to people; leave it out."
+        )
+        return [Finding("code", name, text)]
+    return [Finding("all different", name, f"{words}.", serious=False)]
 
 
 def _all_different(table: Table, name: str, records: int, schema: Schema) -> list[Finding]:
@@ -126,11 +161,25 @@ def _all_different(table: Table, name: str, records: int, schema: Schema) -> lis
     distinct, numbers = table.run(query)[0]
     if distinct < records or numbers == records:
         return []
+    if _are_addresses(table, name):
+        words = (
+            f"Column '{name}' holds an e-mail address per record, which names people; leave it out."
+        )
+        return [Finding("address", name, words)]
     words = (
         f"Column '{name}' has a different text in every record; if it names people it must be "
         "left out."
     )
     return [Finding("all different", name, words, serious=False)]
+
+
+def _are_addresses(table: Table, name: str) -> bool:
+    """Tell whether nearly every cell is an e-mail address."""
+    text = table.text(name)
+    form = "regexp_full_match(trim(" + text + "), '[^@ ]+@[^@ ]+[.][A-Za-z]{2,}')"
+    query = f"SELECT count(*) FILTER (WHERE {form}), count(*) FROM {table.scan}"  # noqa: S608 - quoted by `text`
+    found, records = table.run(query)[0]
+    return bool(found >= MOST_OF * records)
 
 
 def _unique_at_first(table: Table, names: Sequence[str]) -> list[str]:

@@ -27,6 +27,16 @@ def distinct_values(spread: Spread) -> NDArray[np.int64]:
     return np.bincount(spread.class_, minlength=len(spread.sizes)).astype(np.int64)
 
 
+def shared_by_all(spread: Spread, people: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell in which classes some value is that of everybody, so that it hides nobody's.
+
+    Among people with one value each this is a class with one value. A person may have several.
+    """
+    shared = np.zeros(len(people), dtype=np.bool_)
+    shared[spread.class_[spread.count >= people[spread.class_]]] = True
+    return shared
+
+
 def effective_values(spread: Spread) -> NDArray[np.float64]:
     """Return e to the entropy: as many equally frequent values would be as surprising."""
     # H = log n − (Σ r·log r)/n, from counts instead of shares.

@@ -14,7 +14,10 @@ import numpy as np
 from sfumato.audit.risk import Risk, reidentification_risk
 from sfumato.audit.verification import measures
 from sfumato.audit.verification.checks import Row, bottleneck, check_part, distances
+from sfumato.audit.verification.file_facts import look_at_file
 from sfumato.audit.verification.findings import look
+from sfumato.audit.verification.lookalikes import look_at_cells, look_at_values
+from sfumato.audit.verification.people import look_at_people
 from sfumato.audit.verification.verify import Verification
 from sfumato.released.population import (
     at_least_itself,
@@ -57,7 +60,15 @@ def verify_table(
     evidence, rules = view.evidence, view.schema
     people = None if population is None else population_counts(evidence, rules, population)
     parts = () if stated.definition is None else stated.definition.parts
-    findings = look(evidence, view.table, rules, view.pseudonyms)
+    persons = view.persons
+    numbers = persons.column if persons.numbers else None
+    findings = (
+        *look_at_people(evidence, view.table, persons),
+        *look(evidence, view.table, rules, view.pseudonyms, numbers),
+        *look_at_values(evidence, parts, people),
+        *look_at_cells(evidence, view.table),
+        *look_at_file(view.table, kept_order=view.kept_order),
+    )
     return TableVerification(
         source=evidence.source,
         records=evidence.records,

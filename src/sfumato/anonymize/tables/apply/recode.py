@@ -108,11 +108,23 @@ def released_lines(
         else:
             codes.append(counted.codes[c][combination])
             values.append(counted.values[c])
+    return compose_lines(counted.columns, codes, values, count, types, words)
+
+
+def compose_lines(
+    columns: tuple[str, ...],
+    codes: list[NDArray[np.int32]],
+    values: list[tuple[str, ...]],
+    count: NDArray[np.int64],
+    types: Mapping[str, str],
+    words: RandomWords,
+) -> Lines:
+    """Return lines that occur so many times each, in random order."""
     codes, count = _merged(codes, [len(v) for v in values], count)
     order = np.repeat(np.arange(len(count)), count)
     shuffle(order, words)
-    kinds = tuple(types.get(name, "VARCHAR") for name in counted.columns)
-    return Lines(counted.columns, tuple(codes), tuple(values), order, kinds)
+    kinds = tuple(types.get(name, "VARCHAR") for name in columns)
+    return Lines(columns, tuple(codes), tuple(values), order, kinds)
 
 
 def _dealt(

@@ -87,6 +87,20 @@ def release_rows(table: Table, promise: Definition, settings: RowSettings) -> Ro
     return _by_query(table.materialize(), columns, promise, settings)
 
 
+def count_people(
+    table: Table, promise: Definition, settings: RowSettings, unit: str
+) -> tuple[Table, Counted]:
+    """Count what `release_rows` counts together with whose it is; return the table to write from.
+
+    A table whose rows the engine must write is copied into it first.
+    """
+    columns = released_columns(table, settings)
+    if settings.order == "shuffle" and table.about(SAMPLE) <= MOST_LINES:
+        return table, table.count((*columns, unit))
+    judged = [c for c in columns if c in table.schema.quasi_names or c in promise.sensitive]
+    return table.materialize(), table.count((*judged, unit))
+
+
 def expected_lines(table: Table) -> float:
     """Estimate the number of distinct combinations; few records cannot have many.
 

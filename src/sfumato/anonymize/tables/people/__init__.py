@@ -1,0 +1,1 @@
+"""Tables in which a person has several rows: classes count people."""

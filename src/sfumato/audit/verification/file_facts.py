@@ -1,0 +1,71 @@
+"""What a released file tells beside its cells: metadata, and the order of its rows."""
+
+# SQL here is built from texts that `quoted_text` quotes.
+# ruff: noqa: S608
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.audit.verification.findings import Finding
+from sfumato.data.engines.duckdb import quoted_text
+from sfumato.data.wording import listed
+
+if TYPE_CHECKING:
+    from sfumato.data.tables.table import Table
+
+KNOWN_KEYS = frozenset({"ARROW:schema", "pandas"})
+"""Keys that libraries write to find types again; what pandas writes is looked into."""
+
+PANDAS_KEYS = frozenset(
+    {"index_columns", "column_indexes", "columns", "attributes", "creator", "pandas_version"}
+)
+
+
+def look_at_file(table: Table, *, kept_order: bool) -> list[Finding]:
+    """Return what the file tells beside its cells."""
+    found = []
+    if kept_order:
+        text = (
+            "The rows stand in the order of the original data (order='keep'): whoever knows that "
+            "order knows whose each row is."
+        )
+        found.append(Finding("order", "", text, serious=False))
+    if table.kind == "parquet" and Path(table.source).is_file():
+        found += _metadata(table)
+    return found
+
+
+def _metadata(table: Table) -> list[Finding]:
+    """Find metadata of a Parquet file that nobody has checked."""
+    rows = table.run(f"SELECT key, value FROM parquet_kv_metadata({quoted_text(table.source)})")
+    strange = []
+    for key, value in rows:
+        name = _text(key)
+        if name not in KNOWN_KEYS or (name == "pandas" and not _is_plain(_text(value), table)):
+            strange.append(name)
+    if not strange:
+        return []
+    text = (
+        f"The file carries metadata that are no cells and that nothing here protects, under the "
+        f"key(s) {listed(sorted(set(strange)))}; write the file without them."
+    )
+    return [Finding("metadata", "", text)]
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _is_plain(value: str, table: Table) -> bool:
+    """Tell whether what pandas wrote names columns and types and carries nothing else."""
+    try:
+        facts = json.loads(value)
+    except ValueError:
+        return False
+    if not isinstance(facts, dict) or set(facts) - PANDAS_KEYS or facts.get("attributes"):
+        return False
+    named = [column.get("name") for column in facts.get("columns", [])]
+    return all(name is None or name in table.columns for name in named)

@@ -1,0 +1,56 @@
+"""How the people of a released table are told apart: what is claimed, and whether it can be.
+
+A class is as large as the number of *people* in it. Where every record is a person, records are
+counted. Where people may have several, the release carries a column of numbers that mean one person
+within one class, and `release.json` names it. A file that lacks it says nothing about people, and
+then nothing can be said to hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sfumato.data.schema import ROW_UNIT
+
+if TYPE_CHECKING:
+    from sfumato.data.schema import Schema
+    from sfumato.data.tables.table import Table
+    from sfumato.released.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Persons:
+    """The column that tells people apart, if there is one.
+
+    `numbers` says that its cells are numbers that mean a person within one class only. `trouble` is
+    why people cannot be counted, where they cannot.
+    """
+
+    column: str | None = None
+    numbers: bool = False
+    trouble: str = ""
+
+
+def find_persons(table: Table, schema: Schema, manifest: Manifest) -> Persons:
+    """Find out how the people of a released table are told apart."""
+    stated = manifest.facts.get("people")
+    stated = stated if isinstance(stated, dict) else {}
+    column = stated.get("column")
+    if isinstance(column, str):
+        if column in table.columns:
+            return Persons(column, numbers=True)
+        return Persons(
+            trouble=f"The release is said to number people in the column '{column}', which it does "
+            "not have, so nobody can tell how many people a class holds."
+        )
+    unit = schema.unit
+    if unit == ROW_UNIT or stated.get("unit") == unit:
+        return Persons()
+    if unit in table.columns:
+        return Persons(unit)
+    return Persons(
+        trouble=f"The schema names '{unit}' as the privacy unit, and the release has no column "
+        "that tells people apart, so nobody can tell how many people a class holds: its records "
+        "may all be of one person."
+    )
