@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _BUILT_IN = {
     "table": "sfumato.shapes.tables:TABLES",
     "numbers": "sfumato.shapes.numbers:NUMBERS",
+    "graph": "sfumato.shapes.graphs:GRAPHS",
 }
 """Shapes that come with Sfumato, and where they live: the one line that a new one needs."""
 
