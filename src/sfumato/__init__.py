@@ -35,6 +35,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.anonymize.definitions.likeness import DeltaDisclosure as DeltaDisclosure
     from sfumato.anonymize.definitions.presence import DeltaPresence as DeltaPresence
     from sfumato.anonymize.definitions.presence import KMap as KMap
+    from sfumato.anonymize.definitions.structure import KDegreeAnonymity as KDegreeAnonymity
+    from sfumato.anonymize.definitions.structure import NodeKAnonymity as NodeKAnonymity
     from sfumato.anonymize.loss.utility import model_loss as model_loss
     from sfumato.anonymize.loss.utility import query_error as query_error
     from sfumato.anonymize.run import anonymize as anonymize
@@ -91,12 +93,14 @@ _HOME = {
     "ItemDiversity": "anonymize.definitions.itemsets",
     "KAnonymity": "anonymize.definitions.definition",
     "KmAnonymity": "anonymize.definitions.itemsets",
+    "KDegreeAnonymity": "anonymize.definitions.structure",
     "KMap": "anonymize.definitions.presence",
     "Ledger": "govern.ledger.ledger",
     "Limits": "govern.limits",
     "LocalDP": "dp.guarantees",
     "Microaggregate": "anonymize.tables.perturb.operations",
     "model_loss": "anonymize.loss.utility",
+    "NodeKAnonymity": "anonymize.definitions.structure",
     "overlap": "audit.overlap",
     "perturb": "anonymize.tables.perturb.operations",
     "Policy": "anonymize.tables.policy",

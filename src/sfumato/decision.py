@@ -28,7 +28,8 @@ class Decision:
     """A decision of any shape: how it was found, and what was decided.
 
     ``records`` counts what came in (the length of the dataset where None) and ``suppressed`` what
-    is left out, in the unit of the shape; ``settings`` is what was asked for.
+    is left out, in the unit of the shape; ``settings`` is what was asked for; ``untruthful`` names
+    what is done after which single units are no longer facts.
     """
 
     record: SearchRecord
@@ -36,3 +37,4 @@ class Decision:
     records: int | None = None
     suppressed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    untruthful: tuple[str, ...] = ()

@@ -50,6 +50,8 @@ BUILT_IN: Mapping[str, str] = {
     "DeltaDisclosure": f"{_HOME}.likeness",
     "KMap": f"{_HOME}.presence",
     "DeltaPresence": f"{_HOME}.presence",
+    "KDegreeAnonymity": f"{_HOME}.structure",
+    "NodeKAnonymity": f"{_HOME}.structure",
 }
 """Definitions by name, with the module each is loaded from when it is needed; in the order in
 which their options are listed."""

@@ -89,7 +89,7 @@ def assemble(
             record=decision.record,
             records=len(dataset) if decision.records is None else decision.records,
             suppressed=decision.suppressed,
-            untruthful=tuple(getattr(dataset, "untruthful", ())),
+            untruthful=(*getattr(dataset, "untruthful", ()), *decision.untruthful),
             settings={"algorithm": algorithm, **decision.settings},
         ),
         schema=getattr(dataset, "schema", None),

@@ -24,9 +24,11 @@ _HOME = {
     "attribute_from_answers": "queries.answers",
     "attribute_inference": "releases.attribute_inference",
     "background_knowledge": "releases.background_knowledge",
+    "colluding_neighbours": "graphs.collusion",
     "composition": "releases.composition",
     "de_finetti": "releases.de_finetti",
     "differencing": "queries.differencing",
+    "edge_disclosure": "graphs.edges",
     "homogeneity": "releases.homogeneity",
     "linkage": "releases.linkage",
     "membership": "releases.membership",
@@ -42,6 +44,7 @@ _HOME = {
     "synthetic_inference": "releases.synthetic",
     "synthetic_membership": "releases.synthetic",
     "synthetic_singling_out": "releases.synthetic",
+    "structural_knowledge": "graphs.structure",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

@@ -1,0 +1,1 @@
+"""Graphs: edges added and removed, or nodes grouped, until nobody stands out."""

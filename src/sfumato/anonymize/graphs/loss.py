@@ -1,0 +1,97 @@
+"""What a released graph lost, each figure between 0 (nothing) and 1.
+
+* edits: edges that are in only one of the two graphs, of those in either;
+* degrees: how far the distributions of degrees are apart (total variation);
+* clustering: the change in the share of open triads that are closed;
+* distances: the relative change of the mean distance from a few nodes to those they reach;
+* spectrum: the relative change of the largest eigenvalue of the adjacency matrix.
+
+For groups of nodes: how uncertain the places of the edges are, Σ e·(1 − e/possible) / Σ e (structural
+information loss, Campan and Truta 2008, as a share of its largest value).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.anonymize.graphs.artefact import GraphArtefact, to_sparse
+from sfumato.data.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.graphs.artefact import GroupArtefact
+    from sfumato.anonymize.graphs.plan import EditPlan
+    from sfumato.data.graphs.group_files import NodeGroups
+    from sfumato.decision import Decision
+
+FROM_NODES = 16
+"""Nodes from which distances are measured: those of the highest degree."""
+
+
+def measure(
+    data: Graph, decision: Decision, artefact: GraphArtefact | GroupArtefact
+) -> dict[str, float]:
+    """Return the losses of a release, the one that was minimised first."""
+    if not isinstance(artefact, GraphArtefact):
+        return {"edges": _uncertainty(artefact.groups)}
+    plan: EditPlan = decision.content
+    after = Graph(len(data), plan.edges)
+    either = len(data.edges) + plan.added
+    first, second = to_sparse(data), to_sparse(after)
+    few = np.argsort(-data.degrees, kind="stable")[:FROM_NODES]
+    return {
+        "edits": (plan.added + plan.removed) / max(either, 1),
+        "degrees": _degrees(data, after),
+        "clustering": abs(_clustering(first) - _clustering(second)),
+        "distances": _relative(_distance(first, few), _distance(second, few)),
+        "spectrum": _relative(_eigenvalue(first), _eigenvalue(second)),
+    }
+
+
+def _uncertainty(groups: NodeGroups) -> float:
+    sizes, (a, b, count) = groups.sizes, groups.between.T
+    inside = np.maximum(sizes * (sizes - 1) / 2, 1)
+    edges = np.concatenate([groups.within, count])
+    possible = np.concatenate([inside, sizes[a] * sizes[b]])
+    return float((edges * (1 - edges / possible)).sum() / max(int(edges.sum()), 1))
+
+
+def _degrees(first: Graph, second: Graph) -> float:
+    most = int(max(first.degrees.max(initial=0), second.degrees.max(initial=0))) + 1
+    shares = [np.bincount(g.degrees, minlength=most) / len(g) for g in (first, second)]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+def _clustering(matrix: Any) -> float:
+    """Return the share of triads with two edges that have the third."""
+    degrees = matrix.sum(axis=1)
+    triads = float((degrees * (degrees - 1)).sum())
+    return float((matrix @ matrix).multiply(matrix).sum()) / triads if triads else 0.0
+
+
+def _distance(matrix: Any, few: NDArray[np.int64]) -> float:
+    """Return the mean number of steps from a few nodes to those they reach."""
+    from scipy.sparse.csgraph import dijkstra  # noqa: PLC0415 - loaded when used
+
+    steps = dijkstra(matrix, unweighted=True, indices=few)
+    reached = steps[np.isfinite(steps) & (steps > 0)]
+    return float(reached.mean()) if len(reached) else 0.0
+
+
+def _eigenvalue(matrix: Any, rounds: int = 60) -> float:
+    """Return the largest eigenvalue, by iteration of the matrix and itself (so −λ does not matter)."""
+    vector = np.ones(matrix.shape[0])
+    value = 0.0
+    for _ in range(rounds):
+        vector = matrix @ vector + vector  # λ + 1: positive, and larger than any other in size
+        value = float(np.linalg.norm(vector))
+        vector /= value
+    return value - 1.0
+
+
+def _relative(first: float, second: float) -> float:
+    largest = max(abs(first), abs(second))
+    return abs(first - second) / largest if largest else 0.0

@@ -1,0 +1,1 @@
+"""Attacks on graphs: finding people by where they stand, and learning who knows whom."""

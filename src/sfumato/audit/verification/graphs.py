@@ -1,0 +1,88 @@
+"""Verify a released graph: nodes with the same structural answer, counted from the file alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from sfumato.anonymize.definitions.structure import StructuralDefinition
+from sfumato.audit.verification.checks import Bottleneck, Row
+from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.verify import Verification
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.promise import StatedPromise
+    from sfumato.released.graphs import GraphView
+
+
+def verify_graph(view: GraphView, stated: StatedPromise) -> Verification:
+    """Hold a promise against a released graph, and measure what is not promised, too."""
+    parts = () if stated.definition is None else stated.definition.parts
+    degree = _smallest(view, "degree")
+    stronger = _smallest(view, "neighbour-degrees")
+    return Verification(
+        source=view.source,
+        records=view.records,
+        classes=len(view.groups()),
+        promises=tuple(_check(part, view) for part in parts),
+        measured=(degree, stronger),
+        findings=_attributes(view),
+        unchecked=stated.own,
+        unit="node",
+    )
+
+
+def _check(part: Definition, view: GraphView) -> Row:
+    if isinstance(part, StructuralDefinition):
+        row = _smallest(view, part.knowledge)
+        kept = row.found is not None and row.found >= part.k
+        return Row(row.measure, "", row.found, row.bottleneck, str(part), holds=kept)
+    holds = part.judge(view.groups(part))
+    broken = float((~holds).sum())
+    return Row("groups that break it", "", broken, None, str(part), holds=not broken)
+
+
+def _smallest(view: GraphView, query: str | Callable[..., Any]) -> Row:
+    """Measure the smallest set of nodes with the same answer."""
+    name = "k for " + (query if isinstance(query, str) else getattr(query, "__name__", "the query"))
+    counted = Counter(_answers(view, query))
+    if not counted:
+        return Row(name, "", None, None)
+    answer, size = min(counted.items(), key=lambda item: item[1])
+    shown = {"group" if view.graph is None else "answer": _short(str(answer))}
+    return Row(name, "", float(size), Bottleneck(shown, size))
+
+
+def _answers(view: GraphView, query: str | Callable[..., Any]) -> list[Any]:
+    """Return the answer of every node, found by walking over the edges of the file."""
+    if view.graph is None:
+        return [n for n, size in enumerate(view.sizes_of_groups.tolist()) for _ in range(size)]
+    graph = view.graph
+    if not isinstance(query, str):
+        return [query(graph, node) for node in range(len(graph))]
+    around: list[list[int]] = [[] for _ in range(len(graph))]
+    for u, v in graph.edges.tolist():
+        around[u].append(v)
+        around[v].append(u)
+    if query == "degree":
+        return [len(friends) for friends in around]
+    return [tuple(sorted(len(around[v]) for v in friends)) for friends in around]
+
+
+def _short(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _attributes(view: GraphView) -> tuple[Finding, ...]:
+    """Warn of attributes of nodes: they may be known, and then tell nodes of one class apart."""
+    names = () if view.graph is None else tuple(view.graph.attributes)
+    if not names:
+        return ()
+    text = (
+        f"Nodes carry {', '.join(names)}; the promise is about structure alone, so whoever knows "
+        "one of these as well may be left with fewer nodes."
+    )
+    return (Finding("attributes", "", text, serious=False),)

@@ -1,0 +1,1 @@
+"""Graphs of people who know each other: reading and holding them."""

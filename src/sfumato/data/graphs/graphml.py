@@ -1,0 +1,86 @@
+"""GraphML, in and out: nodes with attributes, undirected edges."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree  # noqa: S405 - documents that declare entities are refused
+from xml.sax.saxutils import escape, quoteattr
+
+from sfumato.data.graphs.raw import RawGraph
+from sfumato.errors import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sfumato.data.graphs.graph import Graph
+
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+
+
+def read_graphml(path: Path) -> RawGraph:
+    """Read the first graph of a GraphML file; data of edges are not looked at."""
+    root = _root(path)
+    graph = next((child for child in root if _tag(child) == "graph"), None)
+    if graph is None:
+        raise DataError(f"{path} holds no graph.")
+    keys = {
+        child.get("id", ""): child.get("attr.name", child.get("id", ""))
+        for child in root
+        if _tag(child) == "key"
+    }
+    attributes: dict[str, dict[str, str]] = {}
+    pairs = []
+    for child in graph:
+        if _tag(child) == "node":
+            attributes[child.get("id", "")] = {
+                keys.get(data.get("key", ""), data.get("key", "")): data.text or ""
+                for data in child
+                if _tag(data) == "data"
+            }
+        elif _tag(child) == "edge":
+            pairs.append((child.get("source", ""), child.get("target", "")))
+    if any(u not in attributes or v not in attributes for u, v in pairs):
+        raise DataError(f"{path} has an edge to a node that it does not list.")
+    directed = graph.get("edgedefault") == "directed"
+    return RawGraph(pairs, list(attributes), attributes, directed=directed, source=str(path),
+                    name=path.name.split(".")[0], kind="graphml")  # fmt: skip
+
+
+def _root(path: Path) -> ElementTree.Element:
+    try:
+        content = gzip.open(path).read() if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError):
+        raise DataError(f"{path} cannot be read as GraphML.") from None
+    if b"<!ENTITY" in content or b"<!DOCTYPE" in content:
+        raise DataError(
+            f"{path} declares a document type or entities, which GraphML does not need."
+        )
+    try:
+        return ElementTree.fromstring(content)  # noqa: S314 - without entities there is nothing to expand
+    except ElementTree.ParseError:
+        raise DataError(f"{path} is not well-formed XML.") from None
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def write_graphml(path: Path, graph: Graph) -> None:
+    """Write nodes by their numbers with their attributes, edges in sorted order."""
+    names = list(graph.attributes)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(_HEAD)
+        file.writelines(
+            f'<key id="d{i}" for="node" attr.name={quoteattr(key)} attr.type="string"/>\n'
+            for i, key in enumerate(names)
+        )
+        file.write('<graph edgedefault="undirected">\n')
+        for node in range(len(graph)):
+            data = "".join(
+                f'<data key="d{i}">{escape(graph.attributes[key][node])}</data>'
+                for i, key in enumerate(names)
+            )
+            file.write(f'<node id="{node}">{data}</node>\n')
+        file.writelines(f'<edge source="{u}" target="{v}"/>\n' for u, v in graph.edges.tolist())
+        file.write("</graph>\n</graphml>\n")

@@ -1,0 +1,59 @@
+"""Who looks alike in a graph to somebody who knows part of its structure.
+
+Candidate sets by growing knowledge (Hay, Miklau, Jensen, Towsley, Weis: Resisting structural
+re-identification in anonymized social networks, VLDB 2008): H1 is the degree of a person, H2 the
+degrees of her neighbours, H3 what H2 says of each of her neighbours, and so on. These are the colours
+of Weisfeiler and Leman's refinement. Each round sorts the edges once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from sfumato.data.graphs.graph import Graph
+
+
+def structural_classes(graph: Graph, depth: int) -> NDArray[np.int64]:
+    """Return for each node the number of its class under the knowledge H1, H2, … of a depth."""
+    tail = np.concatenate([graph.edges[:, 0], graph.edges[:, 1]])
+    head = np.concatenate([graph.edges[:, 1], graph.edges[:, 0]])
+    degree = np.bincount(tail, minlength=len(graph))
+    colour = np.unique(degree, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(degree)])
+    for _ in range(depth - 1):
+        order = np.lexsort([colour[head], tail])
+        seen = colour[head][order].astype(np.int32).tobytes()
+        numbers: dict[bytes, int] = {}
+        bounds = (4 * starts).tolist()
+        colour = np.fromiter(
+            (
+                numbers.setdefault(seen[b:e], len(numbers))
+                for b, e in zip(bounds[:-1], bounds[1:], strict=True)
+            ),
+            np.int64,
+            len(graph),
+        )
+    return colour
+
+
+def classes_by(graph: Graph, query: str | Callable[..., Any]) -> NDArray[np.int64]:
+    """Return for each node the number of its class under a structural query."""
+    if not callable(query):
+        return structural_classes(graph, {"degree": 1, "neighbour-degrees": 2}[query])
+    numbers: dict[Any, int] = {}
+    return np.array(
+        [numbers.setdefault(query(graph, node), len(numbers)) for node in range(len(graph))],
+        dtype=np.int64,
+    )
+
+
+def class_sizes(classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many nodes each class has."""
+    return np.bincount(classes)

@@ -1,0 +1,89 @@
+"""Graphs: people who know each other, one node per person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sfumato.shape import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from sfumato.anonymize.graphs.artefact import GraphArtefact, GroupArtefact
+    from sfumato.attack.attack import Attack, Knowledge
+    from sfumato.audit.verification.verify import Verification
+    from sfumato.data.graphs.graph import Graph
+    from sfumato.decision import Decision
+    from sfumato.promise import StatedPromise
+    from sfumato.release import Release
+    from sfumato.released.graphs import GraphView
+
+
+class GraphShape(Shape):
+    """An undirected graph, one node per person."""
+
+    name: ClassVar[str] = "graph"
+    unit: ClassVar[str] = "node"
+    files: ClassVar[tuple[str, ...]] = ("release.edges", "release.graphml", "groups.json")
+
+    def read(self, source: Any, *, schema: Any = None, **options: Any) -> Graph:  # noqa: ARG002 - a graph has no schema
+        """Bring edges in."""
+        from sfumato.data.graphs.sources import read_graph  # noqa: PLC0415 - loaded when used
+
+        return read_graph(source, **options)
+
+    def algorithms(self) -> Mapping[str, Callable[..., Decision]]:
+        """Return editing and grouping."""
+        from sfumato.anonymize.graphs.algorithms import ALGORITHMS  # noqa: PLC0415 - loaded when used
+
+        return ALGORITHMS
+
+    def check(self, data: Graph, promise: Any) -> None:
+        """Refuse a promise that no release of the graph can keep."""
+        from sfumato.anonymize.graphs.algorithms import check_promise  # noqa: PLC0415 - loaded when used
+
+        check_promise(data, promise)
+
+    def apply(self, data: Graph, decision: Decision) -> GraphArtefact | GroupArtefact:
+        """Make the released graph or groups."""
+        from sfumato.anonymize.graphs.artefact import apply  # noqa: PLC0415 - loaded when used
+
+        return apply(data, decision)
+
+    def losses(self, data: Graph, decision: Decision, artefact: Any) -> Mapping[str, float]:
+        """Return what became of edges, degrees, clustering and distances."""
+        from sfumato.anonymize.graphs.loss import measure  # noqa: PLC0415 - loaded when used
+
+        return measure(data, decision, artefact)
+
+    def view(self, source: Any, *, schema: Any = None, **options: Any) -> GraphView:
+        """Look at a released file."""
+        from sfumato.released.graphs import see_graph  # noqa: PLC0415 - loaded when used
+
+        return see_graph(source, schema=schema, **options)
+
+    def verify(self, view: GraphView, promise: StatedPromise, **options: Any) -> Verification:
+        """Count nodes with the same answer by code of its own."""
+        from sfumato.audit.verification.graphs import verify_graph  # noqa: PLC0415 - loaded when used
+
+        return verify_graph(view, promise, **options)
+
+    def original(self, release: Release) -> Graph:
+        """Return the graph as it came."""
+        graph: Graph = release.decision.content.graph
+        return graph
+
+    def attacks(self, view: GraphView, knowledge: Knowledge) -> Iterable[Attack]:
+        """Return the attacks of people who know a part of the graph."""
+        from sfumato.attack.graphs.attacks import graph_attacks  # noqa: PLC0415 - loaded when used
+
+        return graph_attacks(view, knowledge)
+
+    def sections(self) -> tuple[Any, ...]:
+        """Return what the report says of degrees and of those who stand out."""
+        from sfumato.report.graphs.sections import SECTIONS  # noqa: PLC0415 - loaded when used
+
+        return SECTIONS
+
+
+GRAPHS = GraphShape()
