@@ -19,8 +19,8 @@ import sfumato
 
 SOURCE = Path(sfumato.__file__).parent
 
-GROUND = {"sfumato", "errors", "lazy", "compiled", "staging"}
-"""What everybody may lean on: the version, errors, and ways to load, compile and stage."""
+GROUND = {"sfumato", "errors", "message", "lazy", "compiled", "staging"}
+"""What everybody may lean on: the version, errors and what they say, ways to load and compile."""
 
 NOUNS = {"promise", "artefact", "decision", "release", "shape"}
 """The nouns of the sentence, of which everything is made."""

@@ -37,6 +37,11 @@ class SfumatoError(Exception):
 
     exit_code = 1
 
+    @property
+    def message(self) -> str:
+        """The sentence with what it is made of, where it was raised with a `Message`."""
+        return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
+
 
 class InputError(SfumatoError, ValueError):
     """The user's input is at fault; nothing was computed or written."""
@@ -95,7 +100,7 @@ class Refused(InputError):  # noqa: N818 - a verdict on the question, not a faul
         self.slots = dict(slots or {})
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _refused, (str(self), self.code, self.nearest, self.slots)
+        return _refused, (self.message, self.code, self.nearest, self.slots)
 
 
 def _refused(

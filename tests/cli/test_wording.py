@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 
+from sfumato.ask.language.refusals import refuse
 from sfumato.cli import run
 from sfumato.cli.wording import in_options
+from sfumato.errors import ParameterError
 from sfumato.govern.ledger.ledger import Ledger
+from sfumato.message import Argument, Call, Message, Ways, Word
 
 COUNT = "SELECT COUNT(*) FROM d"
 
@@ -33,22 +37,46 @@ def say(capsys):
     return said
 
 
+UNIT = Call("Unit", "id", {"rows": 5, "rows_per_group": 1})
+
+
 @pytest.mark.parametrize(
-    ("python", "options"),
+    ("argument", "python", "option"),
     [
-        ("such as epsilon=0.1.", "such as --epsilon 0.1."),
-        ("Give accuracy= or epsilon=/rho=.", "Give --accuracy or --epsilon/--rho."),
-        ("as in bins=[0, 50, 100], or", "as in --bins 0,50,100, or"),
-        ("unit='row' or unit=Unit('id', rows=5)", "--unit row or --unit id --rows 5"),
-        ("in bounds={'age': (0, 100)};", "in --bounds age=0,100;"),
-        ("Ledger.amend('d', public=['w']) or `sfumato ledger amend`", "`sfumato ledger amend`"),
-        ('as in where="age >= 18".', 'as in --where "age >= 18".'),
-        ("postgresql://host/database?table=visits", "postgresql://host/database?table=visits"),
-        ("the column x.epsilon=3", "the column x.epsilon=3"),
+        (Argument("epsilon", 0.1), "epsilon=0.1", "--epsilon 0.1"),
+        (Argument("accuracy"), "accuracy=", "--accuracy"),
+        (Argument("bounds", ...), "bounds=…", "--bounds …"),
+        (Argument("bins", [0, 50, 100]), "bins=[0, 50, 100]", "--bins 0,50,100"),
+        (Argument("unit", "row"), "unit='row'", "--unit row"),
+        (Argument("unit", UNIT), "unit=Unit('id', rows=5, rows_per_group=1)",
+         "--unit id --rows 5 --rows-per-group 1"),
+        (Argument("budget", Call("sf.PureDP", 1.0)), "budget=sf.PureDP(1.0)", "--budget 1.0"),
+        (Argument("bounds", {"age": (0, 100)}), "bounds={'age': (0, 100)}", "--bounds age=0,100"),
+        (Argument("bounds", (Word("low"), Word("high"))), "bounds=(low, high)",
+         "--bounds low,high"),
+        (Argument("where", "sex = 'f'"), "where=\"sex = 'f'\"", "--where \"sex = 'f'\""),
+        (Ways("Ledger.amend('d')", "sfumato ledger amend"),
+         "Ledger.amend('d') or `sfumato ledger amend`", "`sfumato ledger amend`"),
     ],
 )  # fmt: skip
-def test_arguments_are_told_as_options(python, options):
-    assert in_options(python) == options
+def test_arguments_are_told_as_options(argument, python, option):
+    message = Message("Give {}, as {!r} does; {who}.", argument, "epsilon=3", who=Message("so"))
+    assert message == f"Give {python}, as 'epsilon=3' does; so."
+    assert in_options(message) == f"Give {option}, as 'epsilon=3' does; so."
+    error = pickle.loads(pickle.dumps(ParameterError(message)))
+    assert (str(error), in_options(error.message)) == (message, in_options(message))
+
+
+def test_other_texts_stay_as_they_are():
+    for text in ("the column epsilon=3", "postgresql://host/database?table=visits"):
+        assert in_options(text) == text
+
+
+def test_refusals_keep_their_arguments_when_sent_elsewhere():
+    refused = pickle.loads(pickle.dumps(refuse("condition", place="at its end")))
+    assert str(refused).startswith("where= is not a condition")
+    assert in_options(refused.message).startswith("--where is not a condition")
+    assert refused.slots == {"place": "at its end"}
 
 
 ROW = ("--unit", "row")

@@ -10,6 +10,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sfumato.errors import SfumatoError
 
 STOPPED = 130
 UNFORESEEN = 70
@@ -43,7 +47,7 @@ def run(arguments: list[str]) -> int:
             complain("Stopped; nothing was written.")
         return end.code if isinstance(end.code, int) else 0
     except SfumatoError as error:
-        complain(_told(str(error), arguments))
+        complain(_told(error, arguments))
         return error.exit_code
     except KeyboardInterrupt:
         complain("Stopped; nothing was written.")
@@ -64,8 +68,9 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _told(message: str, arguments: list[str]) -> str:
-    """Say a message in options where it is about arguments of Python."""
+def _told(error: SfumatoError, arguments: list[str]) -> str:
+    """Say what went wrong, in options where it is about arguments of Python."""
     from sfumato.cli.wording import in_options  # noqa: PLC0415 - only where something went wrong
 
-    return in_options(message) if arguments[0] in {"ask", "histogram"} else message
+    asks = arguments[0] in {"ask", "histogram"}
+    return in_options(error.message) if asks else str(error)

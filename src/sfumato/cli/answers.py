@@ -49,7 +49,7 @@ def deliver(answer: Answer, asked: Mapping[str, Any], delivery: Delivery) -> Non
 
 def show_estimate(estimate: Estimate) -> None:
     """Tell what a question would cost."""
-    out.print(in_options(str(estimate)), markup=False)
+    out.print("\n".join(map(in_options, estimate.lines())), markup=False)
 
 
 def _write(path: Path, text: str) -> None:

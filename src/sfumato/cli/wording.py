@@ -6,45 +6,38 @@ an option for each of those arguments, under the same name.
 
 from __future__ import annotations
 
-import re
+from typing import Any
 
-_OPTIONS = (
-    "accuracy", "analyst", "bins", "blocks", "bounds", "box", "budget", "delta", "epsilon", "keys",
-    "policy", "private", "public", "purpose", "rho", "schema", "sums", "unit", "where",
-)  # fmt: skip
-_ARGUMENT = re.compile(
-    rf"(?<![\w.'\"(-])({'|'.join(_OPTIONS)})="
-    r"(?P<value>Unit\([^)]*\)|sf\.\w+\([^)]*\)|\[[^\]]*\]|\{[^}]*\}|'[^']*'|\"[^\"]*\"|[\w.+-]*\w|…)?"
-)
-_AMEND = re.compile(r"Ledger\.amend(\([^)]*\))? or (?=`sfumato ledger amend`)")
-_PAIR = re.compile(r"'([^']*)': [(\[]([^)\]]*)[)\]]")
+from sfumato.message import Argument, Call, Message, Part
 
 
-def in_options(message: str) -> str:
-    """Write ``epsilon=0.1`` as ``--epsilon 0.1``, and ``accuracy=`` as ``--accuracy``."""
-    return _ARGUMENT.sub(_option, _AMEND.sub("", message))
+def in_options(text: str) -> str:
+    """Tell a message with ``--epsilon 0.1`` for ``epsilon=0.1``; any other text as it is."""
+    return text.told(spell) if isinstance(text, Message) else text
 
 
-def _option(found: re.Match[str]) -> str:
-    name, value = found[1], found["value"] or ""
-    if value.startswith("Unit("):
-        return f"--unit {_unit(value)}"
-    if name == "budget" and "(" in value:
-        return f"--budget {value.partition('(')[2].partition(',')[0].rstrip(')')}"
-    if value.startswith("{"):
-        pairs = _PAIR.findall(value) or [("COLUMN", "A, B")]
-        return " ".join(f"--{name} {of}={_listed(what)}" for of, what in pairs)
-    if value.startswith('"'):
-        return f"--{name} {value}"
-    return f"--{name} {_listed(value.strip('[]'))}".rstrip()
+def spell(part: Part) -> str:
+    """Spell an argument as an option, and a way to do something as a command."""
+    if not isinstance(part, Argument):
+        return f"`{part.command}`"
+    option, example = f"--{part.name.replace('_', '-')}", part.example
+    if example is None:
+        return option
+    if isinstance(example, dict):
+        return " ".join(f"{option} {name}={_listed(item)}" for name, item in example.items())
+    return f"{option} {_called(example) if isinstance(example, Call) else _listed(example)}"
 
 
-def _unit(value: str) -> str:
-    """Write ``Unit('user_id', rows=5)`` as options."""
-    column, *bounds = value.removeprefix("Unit(").rstrip(")").split(", ")
-    options = [f"--{bound.replace('_', '-').replace('=', ' ')}" for bound in bounds]
-    return " ".join([column.strip("'\""), *options])
+def _called(call: Call) -> str:
+    """Write ``Unit('user_id', rows=5)`` as ``user_id --rows 5``."""
+    rest = [f"--{name.replace('_', '-')} {value}" for name, value in (call.rest or {}).items()]
+    return " ".join([_listed(call.first), *rest])
 
 
-def _listed(values: str) -> str:
-    return ",".join(one.strip().strip("'\"") for one in values.split(","))
+def _listed(value: Any) -> str:
+    """Write values with commas between them, and one with blanks in quotes."""
+    if value is ...:
+        return "…"
+    if isinstance(value, list | tuple):
+        return ",".join(_listed(item) for item in value)
+    return f'"{value}"' if isinstance(value, str) and " " in value else str(value)

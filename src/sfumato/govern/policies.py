@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,8 +52,11 @@ class Policy(ABC):
     def _free(self, wanted: Stated | None) -> Fraction:
         if wanted is None:
             raise ParameterError(
-                "Say how much of the budget this question may spend, such as epsilon=0.1; the "
-                "policy of this dataset leaves that to you."
+                Message(
+                    "Say how much of the budget this question may spend, such as {}; the policy of "
+                    "this dataset leaves that to you.",
+                    Argument("epsilon", 0.1),
+                )
             )
         if stated(wanted) <= 0:
             raise ParameterError("A question spends more than 0 of the budget.")

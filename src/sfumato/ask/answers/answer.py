@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answers.note import Note
 from sfumato.errors import ParameterError
+from sfumato.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -272,14 +273,18 @@ class Estimate:
     mechanism: str
     notes: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
+        """Tell it line by line; a note that speaks of arguments keeps them apart."""
         lines = [f"{self.mechanism} noise: {self.guarantee}"]
         lines += [
             f"  {name}: ± {error:.6g} with {self.confidence:.0%} confidence"
             for name, error in self.errors.items()
         ]
-        lines += [f"  {note}" for note in self.notes]
+        lines += [Message("  {}", note) for note in self.notes]
         lines.append(
             "It fits the budget." if self.fits else "It does not fit what is left of the budget."
         )
-        return "\n".join(lines)
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())

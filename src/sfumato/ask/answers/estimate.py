@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sfumato.ask.answers.answer import Estimate, check_confidence
 from sfumato.ask.answers.composition import bounding_notes
 from sfumato.ask.price.accuracy import errors, needs_size
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from sfumato.ask.price.preparation import Prepared
@@ -27,8 +28,11 @@ def estimate_answer(
     notes: list[str] = list(bounding_notes(prepared))
     if needs_size(prepared):
         notes.append(
-            "the error of a mean or variance shrinks with the number of rows, which is not told "
-            "here; ask with accuracy= to have it found"
+            Message(
+                "the error of a mean or variance shrinks with the number of rows, which is not "
+                "told here; ask with {} to have it found",
+                Argument("accuracy"),
+            )
         )
     if prepared.searched:
         notes.append("bounds would be found with a share of the price; sums scale with them")

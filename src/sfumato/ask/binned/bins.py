@@ -20,6 +20,7 @@ from sfumato.ask.language.build import case, compare, literal, missing
 from sfumato.ask.language.domains import given_values
 from sfumato.dp.rounding import stated
 from sfumato.errors import ParameterError
+from sfumato.message import Argument, Message, Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,11 @@ def binned(
     if column.kind in {"text", "boolean"} or (bins is None and domain is not None):
         if counted:
             raise ParameterError(
-                f"{column.name!r} holds categories: give them with bins=[…], not their number."
+                Message(
+                    "{!r} holds categories: give them with {}, not their number.",
+                    column.name,
+                    Argument("bins", [...]),
+                )
             )
         return _categories(column, bins, domain, with_missing=with_missing)
     if column.kind == "date":
@@ -70,8 +75,14 @@ def binned(
 
 def _wrong_bins(name: str) -> ParameterError:
     return ParameterError(
-        f"bins= of {name!r} is a number of bins, as in bins=10, a list of edges, as in "
-        "bins=[0, 18, 65, 120], or a list of categories."
+        Message(
+            "{} of {!r} is a number of bins, as in {}, a list of edges, as in {}, or a list of "
+            "categories.",
+            Argument("bins"),
+            name,
+            Argument("bins", 10),
+            Argument("bins", [0, 18, 65, 120]),
+        )
     )
 
 
@@ -130,9 +141,14 @@ def _equal(column: Column, count: int, bounds: Bounds | None) -> tuple[Fraction,
         raise ParameterError(f"A column has 1 to {_MOST_BINS} bins, and {count} was given.")
     if bounds is None:
         raise ParameterError(
-            f"{column.name!r} has no declared bounds to cut into {count} bins: give the edges, as "
-            "in bins=[0, 50, 100], or bounds=(low, high) from knowledge of the domain, never from "
-            "the data."
+            Message(
+                "{!r} has no declared bounds to cut into {} bins: give the edges, as in {}, or {} "
+                "from knowledge of the domain, never from the data.",
+                column.name,
+                count,
+                Argument("bins", [0, 50, 100]),
+                Argument("bounds", (Word("low"), Word("high"))),
+            )
         )
     low, high = bounds
     if low >= high:
@@ -187,9 +203,13 @@ def _categories(
         bins = (False, True)
     if bins is None and domain is None:
         raise ParameterError(
-            f"The categories of {column.name!r} are not known beforehand: give them with "
-            f"bins=['…', '…'], list them in the schema, or let them be found with SELECT "
-            f"{column.name}, COUNT(*) … GROUP BY {column.name}."
+            Message(
+                "The categories of {name!r} are not known beforehand: give them with {bins}, list "
+                "them in the schema, or let them be found with SELECT {name}, COUNT(*) … GROUP BY "
+                "{name}.",
+                name=column.name,
+                bins=Argument("bins", ["…", "…"]),
+            )
         )
     wanted: Any = domain if bins is None else bins
     values = given_values(column.name, column.kind, wanted)
@@ -206,8 +226,11 @@ def _categories(
 def _dates(column: Column, bins: Any, *, with_missing: bool) -> Binned:
     if bins is None or isinstance(bins, int):
         raise ParameterError(
-            f"{column.name!r} holds dates: give the edges of their bins, as in "
-            "bins=['2024-01-01', '2024-07-01', '2025-01-01']."
+            Message(
+                "{!r} holds dates: give the edges of their bins, as in {}.",
+                column.name,
+                Argument("bins", ["2024-01-01", "2024-07-01", "2025-01-01"]),
+            )
         )
     edges = cast("tuple[dt.date, ...]", given_values(column.name, "date", bins))
     if None in edges:

@@ -24,6 +24,7 @@ from sfumato.ask.scope.scopes import Name, Person, fresh, scan
 from sfumato.ask.sql.parse import parse
 from sfumato.dp.rounding import stated
 from sfumato.errors import ParameterError, Refused
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,11 @@ if TYPE_CHECKING:
     from sfumato.ask.session.dataset import Opened
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
-_CONDITION = "where= is one condition in SQL, as in where=\"age >= 18 AND sex = 'female'\"."
+_CONDITION = Message(
+    "{} is one condition in SQL, as in {}.",
+    Argument("where"),
+    Argument("where", "age >= 18 AND sex = 'female'"),
+)
 
 
 @dataclass(frozen=True)
@@ -210,8 +215,11 @@ def _bins_of(bins: Any, name: str, *, several: bool) -> Any:
         return lowered.get(name.lower())
     if several and bins is not None and not isinstance(bins, int):
         raise ParameterError(
-            "Of several columns, bins= is a number for all of them or names each, as in "
-            "bins={'age': 10, 'sex': ['female', 'male']}."
+            Message(
+                "Of several columns, {} is a number for all of them or names each, as in {}.",
+                Argument("bins"),
+                Argument("bins", {"age": 10, "sex": ["female", "male"]}),
+            )
         )
     return bins
 
@@ -223,8 +231,12 @@ def _bounds(opened: Opened, names: Sequence[str], bounds: Any) -> dict[str, Boun
     if given is None:
         if len(names) != 1:
             raise ParameterError(
-                "bounds= names its columns, as in bounds={'age': (0, 100)}; a pair alone is for a "
-                "histogram of one column."
+                Message(
+                    "{} names its columns, as in {}; a pair alone is for a histogram of one "
+                    "column.",
+                    Argument("bounds"),
+                    Argument("bounds", {"age": (0, 100)}),
+                )
             )
         given = {names[0]: bounds}
     try:
@@ -244,11 +256,18 @@ def _box(box: Any) -> tuple[Any, Any, Any, Any]:
         south, west, north, east = (stated(end) for end in box)
     except (TypeError, ValueError, ArithmeticError):
         raise ParameterError(
-            "box= is (south, west, north, east) in degrees, as in box=(46.2, 10.4, 47.1, 12.5)."
+            Message(
+                "{} is (south, west, north, east) in degrees, as in {}.",
+                Argument("box"),
+                Argument("box", (46.2, 10.4, 47.1, 12.5)),
+            )
         ) from None
     if not -90 <= south < north <= 90 or not -180 <= west < east <= 180:
         raise ParameterError(
-            "box= is (south, west, north, east) in degrees with south < north within ±90 and west "
-            "< east within ±180; cut a box that crosses the date line in two."
+            Message(
+                "{} is (south, west, north, east) in degrees with south < north within ±90 and "
+                "west < east within ±180; cut a box that crosses the date line in two.",
+                Argument("box"),
+            )
         )
     return south, west, north, east

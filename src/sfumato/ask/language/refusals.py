@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sfumato.errors import Refused
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 REASONS: Mapping[str, str] = MappingProxyType({
     # the text
     "syntax": "The question is not SQL that can be read: {what} at line {line}, column {column}.",
-    "condition": "where= is not a condition in SQL that can be read: it stops making sense "
+    "condition": "{where} is not a condition in SQL that can be read: it stops making sense "
     "{place}. Write it as after WHERE: age >= 18 AND sex = 'female'.",
     "one_statement": "A question is one SELECT statement, not {what}.",
     "too_long": "The question is too long: {what}.",
@@ -104,19 +105,28 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "distinct_top": "SELECT DISTINCT shows values of single rows.",
     "unknown_keys": "The groups of this question are not known beforehand, and finding them "
     "privately takes some δ, which a budget of {kind} does not have. Give the values with "
-    "keys={{'column': [...]}}, name them in the schema, or open the session with "
+    "{keys}, name them in the schema, or open the session with "
     "sf.ApproxDP(epsilon, delta).",
     # what one person may contribute
     "unit_bounds": "Nothing limits {what} for the unit '{name}', so no noise would hide a person. "
-    "The owner declares it when the dataset is registered, as in unit={example}; COUNT(DISTINCT "
+    "The owner declares it when the dataset is registered, as in {example}; COUNT(DISTINCT "
     "{name}) without GROUP BY needs no limit.",
     "date_bounds": "{what} of dates is looked for between bounds, and none are known: give "
-    "bounds={{'column': ('2020-01-01', '2029-12-31')}}.",
+    "{bounds}.",
     "people_filter": "COUNT(DISTINCT {name}) with FILTER is not answered: the rows kept of a "
     "person need not be those it counts; use WHERE.",
     "nothing_asked": "All that is asked for is 0 whatever the data are, since bounds leave no "
     "other value; give wider bounds.",
 })  # fmt: skip
+
+ARGUMENTS: Mapping[str, Mapping[str, Argument]] = MappingProxyType(
+    {
+        "condition": {"where": Argument("where")},
+        "unknown_keys": {"keys": Argument("keys", {"column": [...]})},
+        "date_bounds": {"bounds": Argument("bounds", {"column": ("2020-01-01", "2029-12-31")})},
+    }
+)
+"""The arguments that a sentence always speaks of, by its code."""
 
 _MOST_SHOWN = 80
 
@@ -124,7 +134,9 @@ _MOST_SHOWN = 80
 def refuse(code: str, **slots: object) -> Refused:
     """Make a refusal; the caller raises it."""
     filled = {name: _shown(slot) for name, slot in slots.items()}
-    return Refused(REASONS[code].format(**filled), code=code, slots=filled)
+    named = {name: slot for name, slot in slots.items() if isinstance(slot, Argument)}
+    message = Message(REASONS[code], **{**filled, **ARGUMENTS.get(code, {}), **named})
+    return Refused(message, code=code, slots=filled)
 
 
 def _shown(slot: object) -> str:

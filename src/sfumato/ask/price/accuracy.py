@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,14 +60,19 @@ def _width(recipe: Recipe, half: list[float], size: float | None) -> float | Non
     return (half[0] + recipe.grid.most * half[1]) / (size - half[1]) * step + recipe.rounded
 
 
+def _no_accuracy(given: object) -> ParameterError:
+    wanted = Argument("accuracy")
+    return ParameterError(Message("{} is a number above 0, and {} was given.", wanted, given))
+
+
 def least_amount(
     at: Callable[[Fraction], Prepared], accuracy: float, *, size: float | None = None
 ) -> Fraction:
     """Find the smallest amount at which all measures are within the accuracy, with 95 %."""
     if isinstance(accuracy, bool) or not isinstance(accuracy, (int, float, Fraction)):
-        raise ParameterError(f"accuracy= is a number above 0, and {accuracy!r} was given.")
+        raise _no_accuracy(repr(accuracy))
     if not 0 < accuracy < math.inf:
-        raise ParameterError(f"accuracy= is a number above 0, and {accuracy} was given.")
+        raise _no_accuracy(accuracy)
     low, high = _LEAST, _MOST
     if not _holds(at(_rounded(high)), accuracy, size):
         raise Unsatisfiable(

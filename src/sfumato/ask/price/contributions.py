@@ -23,6 +23,7 @@ from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit
 from sfumato.dp.queries.base import sensitivity
 from sfumato.dp.queries.grouped import GroupedSum, Histogram
 from sfumato.errors import ParameterError
+from sfumato.message import Argument, Call, Message
 
 if TYPE_CHECKING:
     from sfumato.ask.language.language import Question, Relation
@@ -39,8 +40,13 @@ def bound_for(unit: PrivacyUnit, question: Question) -> Bound:
         return RowBound()
     if not isinstance(unit, Unit):
         raise ParameterError(
-            f"A session protects rows, or people named by a column; {unit} is neither. Use "
-            "unit='row' or unit=Unit('user_id', rows=5)."
+            Message(
+                "A session protects rows, or people named by a column; {} is neither. Use {} or "
+                "{}.",
+                unit,
+                Argument("unit", "row"),
+                Argument("unit", Call("Unit", "user_id", {"rows": 5})),
+            )
         )
     if any(n is not None and n > _MOST for n in (unit.rows, unit.groups, unit.rows_per_group)):
         raise ParameterError(
@@ -66,7 +72,7 @@ def _whole(unit: Unit, *, once: bool) -> Bound:
         return GroupsBound(1, 1)
     limits = [n for n in (unit.rows, unit.rows_per_group) if n is not None]
     if not limits:
-        raise _unbounded(unit, "how many rows of one person count", f"Unit({unit.name!r}, rows=5)")
+        raise _unbounded(unit, "how many rows of one person count", rows=5)
     return GroupsBound(1, min(limits))
 
 
@@ -76,7 +82,8 @@ def _grouped(unit: Unit, *, once: bool) -> Bound:
         raise _unbounded(
             unit,
             "into how many groups one person falls",
-            f"Unit({unit.name!r}, groups=5, rows_per_group=1)",
+            groups=5,
+            rows_per_group=1,
         )
     if unit.rows is not None:
         groups = min(groups, unit.rows)
@@ -90,12 +97,14 @@ def _grouped(unit: Unit, *, once: bool) -> Bound:
         raise _unbounded(
             unit,
             "how many rows of one person count in each group",
-            f"Unit({unit.name!r}, groups={groups}, rows_per_group=5)",
+            groups=groups,
+            rows_per_group=5,
         )
     return GroupsBound(groups, min(limits))
 
 
-def _unbounded(unit: Unit, what: str, example: str) -> Refused:
+def _unbounded(unit: Unit, what: str, **limits: int) -> Refused:
+    example = Argument("unit", Call("Unit", unit.name, limits))
     return refuse("unit_bounds", what=what, name=unit.name, example=example)
 
 

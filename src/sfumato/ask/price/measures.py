@@ -24,6 +24,7 @@ from sfumato.ask.language.analysis import kind_of
 from sfumato.ask.language.request import Grid, Total
 from sfumato.ask.price.grids import MOST_ROWS, grid_for, rounding
 from sfumato.errors import ParameterError
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -204,8 +205,11 @@ def _grid(measure: Measure, *, centred: bool) -> Grid | None:
         return None
     if measure.bounds is None or measure.term is None:
         raise ParameterError(
-            f"{measure.spelling or measure.aggregate.upper()} of a term without bounds cannot be "
-            "measured; give bounds=…, or let them be found."
+            Message(
+                "{} of a term without bounds cannot be measured; give {}, or let them be found.",
+                measure.spelling or measure.aggregate.upper(),
+                Argument("bounds", ...),
+            )
         )
     kind = kind_of(measure.term)
     if measure.aggregate == "sum":

@@ -23,6 +23,7 @@ from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.normal import gaussian_sigma_up
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import ParameterError
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,14 +91,25 @@ def offers(
     than all of the budget's.
     """
     if (epsilon is None) == (rho is None):
-        raise ParameterError("Say what the answer may cost: epsilon=0.1, rho=0.01 or accuracy=….")
+        raise ParameterError(
+            Message(
+                "Say what the answer may cost: {}, {} or {}.",
+                Argument("epsilon", 0.1),
+                Argument("rho", 0.01),
+                Argument("accuracy", ...),
+            )
+        )
     amount = _positive(epsilon, "ε (epsilon)") if rho is None else _positive(rho, "ρ (rho)")
     failure = _failure(budget, delta, finds_keys=finds_keys)
     if rho is not None:
         if not isinstance(budget, ZCDP):
             raise ParameterError(
-                f"rho= is for sessions with a ZCDP budget; this one has {budget.kind}. Give "
-                "epsilon=."
+                Message(
+                    "{} is for sessions with a ZCDP budget; this one has {}. Give {}.",
+                    Argument("rho"),
+                    budget.kind,
+                    Argument("epsilon"),
+                )
             )
         return (Price("gaussian", rho=amount),)
     pure = Price("pure", epsilon=amount, delta=failure)
@@ -107,7 +119,10 @@ def offers(
     calibration = whole - failure
     if failure >= budget.exact_delta:
         raise ParameterError(
-            "delta= is smaller than the δ of the session's budget; the noise needs some of it."
+            Message(
+                "{} is smaller than the δ of the session's budget; the noise needs some of it.",
+                Argument("delta"),
+            )
         )
     if calibration <= 0:  # what is left of δ is too little for Gaussian noise, and pure needs none
         return (pure,)

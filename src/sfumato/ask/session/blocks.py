@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.ask.language.request import Aggregates, Request, RowBound
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.registrations import MAIN
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,8 +52,11 @@ class Blocks:
         """Add the exact totals of some blocks."""
         if not isinstance(request.bound, RowBound):
             raise ParameterError(
-                "Blocks with budgets of their own are for unit='row': a person may have rows in "
-                "several blocks."
+                Message(
+                    "Blocks with budgets of their own are for {}: a person may have rows in "
+                    "several blocks.",
+                    Argument("unit", "row"),
+                )
             )
         return _added([self.engines[label].aggregate(request) for label in labels])
 

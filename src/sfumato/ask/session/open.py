@@ -36,6 +36,7 @@ from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.ledger.registrations import MAIN, SALT_HASH, Registration
 from sfumato.govern.places import default_place
 from sfumato.govern.policies import Free
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -152,8 +153,11 @@ def _check_blocks(unit: PrivacyUnit, private: Mapping[str, Any]) -> None:
     """Refuse what several blocks of a dataset cannot have."""
     if not isinstance(unit, Row):
         raise ParameterError(
-            "Blocks with budgets of their own are for unit='row': a person may have rows in "
-            "several blocks, so that their budgets would add up for her. Give one table."
+            Message(
+                "Blocks with budgets of their own are for {}: a person may have rows in "
+                "several blocks, so that their budgets would add up for her. Give one table.",
+                Argument("unit", "row"),
+            )
         )
     if private:
         raise ParameterError(

@@ -18,6 +18,7 @@ from sfumato.dp.rounding import stated
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.registrations import SALT_HASH, salt_hash
 from sfumato.govern.limits import Limits
+from sfumato.message import Argument, Call, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from sfumato.ask.language.language import TableFacts
     from sfumato.ask.session.sources import Source
     from sfumato.govern.ledger.registrations import Registration
+
+_ROW = Argument("unit", "row")
+_PERSON = Argument("unit", Call("Unit", "user_id", {"rows": 5}))
 
 
 def unit_for(given: Any, first: Source, known: Registration | None) -> PrivacyUnit:
@@ -34,15 +38,23 @@ def unit_for(given: Any, first: Source, known: Registration | None) -> PrivacyUn
     wanted = given if given is not None else first.unit
     if wanted is None:
         raise ParameterError(
-            "Say whose presence is hidden: unit='row' if every row is another person, or "
-            "unit=Unit('user_id', rows=5) with the column that names the person."
+            Message(
+                "Say whose presence is hidden: {} if every row is another person, or {} with the "
+                "column that names the person.",
+                _ROW,
+                _PERSON,
+            )
         )
     if isinstance(wanted, str):  # "row" is the only keyword; all else names a column
         return Row() if wanted == "row" else Unit(wanted)
     if not isinstance(wanted, (Row, Unit)):
         raise ParameterError(
-            f"A session hides one row (unit='row') or all rows of a person (unit=Unit('user_id', "
-            f"rows=5)), and {type(wanted).__name__} was given."
+            Message(
+                "A session hides one row ({}) or all rows of a person ({}), and {} was given.",
+                _ROW,
+                _PERSON,
+                type(wanted).__name__,
+            )
         )
     return wanted
 
@@ -99,10 +111,15 @@ def check_schema(first: Source, given: dict[str, Any], known: Registration) -> N
     told = [f"other {what} of {', '.join(names)}" for what, names in different.items() if names]
     if told:
         raise GovernanceError(
-            f"The schema states {' and '.join(told)} than the dataset {known.dataset!r} was "
-            "registered with, which decides. Leave the schema out, or give the one it was "
-            "registered with; a question may state bounds=… and keys=… of columns for which none "
-            "are registered."
+            Message(
+                "The schema states {} than the dataset {!r} was registered with, which decides. "
+                "Leave the schema out, or give the one it was registered with; a question may "
+                "state {} and {} of columns for which none are registered.",
+                " and ".join(told),
+                known.dataset,
+                Argument("bounds", ...),
+                Argument("keys", ...),
+            )
         )
 
 
@@ -181,20 +198,30 @@ def _stated_limits(given: dict[str, Any], known: Registration | None) -> Limits 
     limits: Limits | None = given["limits"]
     budget: Guarantee | None = given["budget"]
     if limits is not None and budget is not None:
-        raise ParameterError("Give budget= or limits=, not both: a budget is the dataset's limit.")
+        raise ParameterError(
+            Message(
+                "Give {} or limits=, not both: a budget is the dataset's limit.",
+                Argument("budget"),
+            )
+        )
     if limits is not None:
         return limits
     if budget is None:
         if known is not None:
             return None
         raise ParameterError(
-            "Say how much may be revealed in all: budget=sf.PureDP(1.0), sf.ApproxDP(1.0, 1e-6) or "
-            "sf.ZCDP(0.1)."
+            Message(
+                "Say how much may be revealed in all: {}, sf.ApproxDP(1.0, 1e-6) or sf.ZCDP(0.1).",
+                Argument("budget", Call("sf.PureDP", 1.0)),
+            )
         )
     if not isinstance(budget, Guarantee):
         raise ParameterError(
-            f"budget= is a guarantee such as sf.PureDP(1.0), and a {type(budget).__name__} was "
-            "given."
+            Message(
+                "{} is a guarantee such as sf.PureDP(1.0), and a {} was given.",
+                Argument("budget"),
+                type(budget).__name__,
+            )
         )
     return Limits(dataset=budget)
 
@@ -248,12 +275,20 @@ def check_tables(tables: Mapping[str, Any], known: Registration) -> None:
         if registered.get(name) == tables.get(name):
             continue
         if name not in tables:
-            what = f"the private table {name!r} is registered, and is missing; name it in private="
+            what: str = Message(
+                "the private table {!r} is registered, and is missing; name it in {}",
+                name,
+                Argument("private"),
+            )
         elif name not in registered:
             what = f"the private table {name!r} is not registered"
         else:
             what = f"{_differing(registered[name], tables[name])} of {name!r} than registered"
         raise GovernanceError(
-            f"The dataset {known.dataset!r} was registered with other private tables: {what}. What "
-            "was answered rests on them, so they do not change."
+            Message(
+                "The dataset {!r} was registered with other private tables: {}. What was answered "
+                "rests on them, so they do not change.",
+                known.dataset,
+                what,
+            )
         )

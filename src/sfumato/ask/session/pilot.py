@@ -17,6 +17,7 @@ from sfumato.ask.price.preparation import prepare
 from sfumato.dp.guarantees import ZCDP
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.govern.policies import amount_of
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -34,6 +35,7 @@ class NeedsPilot(ParameterError):  # noqa: N818 - says what the price of an accu
 
 _PART = 50  # of what is left, spent on the number of rows
 _SURE = 0.999
+_ACCURACY, _EPSILON = Argument("accuracy"), Argument("epsilon")
 
 
 def find_price(
@@ -53,7 +55,9 @@ def find_price(
     if accuracy is None:
         return stated
     if stated.get("epsilon") is not None or stated.get("rho") is not None:
-        raise ParameterError("Give accuracy= or the price epsilon=/rho=, not both.")
+        raise ParameterError(
+            Message("Give {} or the price {}/{}, not both.", _ACCURACY, _EPSILON, Argument("rho"))
+        )
     found = _amount_for(desk, now, submission, accuracy, stated.get("delta"), spending=spending)
     return stated | found
 
@@ -81,16 +85,24 @@ def _amount_for(
         first = at(1)
     if first.searched or first.wanted.parts.quantiles:
         raise ParameterError(
-            "accuracy= is for counts, sums and means of terms with declared bounds; give "
-            "epsilon= instead, or declare bounds."
+            Message(
+                "{} is for counts, sums and means of terms with declared bounds; give {} instead, "
+                "or declare bounds.",
+                _ACCURACY,
+                _EPSILON,
+            )
         )
     size = None
     if needs_size(first):
         _check_size(submission)
         if not spending:
             raise NeedsPilot(
-                "What the accuracy of a mean costs depends on the number of rows, and finding that "
-                "is a question of its own; ask with accuracy=, or estimate at an epsilon=."
+                Message(
+                    "What the accuracy of a mean costs depends on the number of rows, and finding "
+                    "that is a question of its own; ask with {}, or estimate at an {}.",
+                    _ACCURACY,
+                    _EPSILON,
+                )
             )
         size = _rows_at_least(desk, now, submission, name)
         standing = desk.standing(desk.now(), submission.blocks)  # less is left now
@@ -103,8 +115,12 @@ def _check_size(submission: Submission) -> None:
         m.aggregate in {"variance", "stddev"} for m in submission.question.measures
     ):
         raise ParameterError(
-            "The error of means per group and of variances depends on how many rows there are in "
-            "each; give epsilon= instead of accuracy=."
+            Message(
+                "The error of means per group and of variances depends on how many rows there are "
+                "in each; give {} instead of {}.",
+                _EPSILON,
+                _ACCURACY,
+            )
         )
 
 
@@ -118,7 +134,10 @@ def _rows_at_least(desk: Desk, now: Snapshot, submission: Submission, name: str)
     low = min(pair[0] for pairs in found for pair in pairs if pair is not None)
     if low < 1:
         raise Unsatisfiable(
-            "There are too few rows to tell what the mean would cost; give epsilon= instead."
+            Message(
+                "There are too few rows to tell what the mean would cost; give {} instead.",
+                _EPSILON,
+            )
         )
     return float(low)
 

@@ -21,6 +21,7 @@ from sfumato.ask.session.owner_rules import kinds_of
 from sfumato.data.tables.table import Table
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.places import SUFFIX
+from sfumato.message import Message, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -61,18 +62,27 @@ def _parts(engine: Engine) -> list[str]:
 def check_public(found: Mapping[str, Any], known: Registration) -> dict[str, Any]:
     """Refuse tables that are not registered just so; give those that wait for their rows."""
     for name, table in found.items():
-        amend = f"Ledger.amend({known.dataset!r}, public=[{name!r}]) or `sfumato ledger amend`"
+        amend = Ways(f"Ledger.amend({known.dataset!r}, public=[{name!r}])", "sfumato ledger amend")
         if name not in known.public:
             raise GovernanceError(
-                f"The table {name!r} is not registered as public in the dataset {known.dataset!r}. "
-                f"Its owner allows it by {amend}; the next session that names it registers its "
-                "rows."
+                Message(
+                    "The table {!r} is not registered as public in the dataset {!r}. Its owner "
+                    "allows it by {}; the next session that names it registers its rows.",
+                    name,
+                    known.dataset,
+                    amend,
+                )
             )
         if known.public[name] not in (None, table):
             raise GovernanceError(
-                f"The public table {name!r} of the dataset {known.dataset!r} has other columns or "
-                f"rows than registered. If its owner changed it, {amend} lets the next session "
-                "that names it register it again."
+                Message(
+                    "The public table {!r} of the dataset {!r} has other columns or rows than "
+                    "registered. If its owner changed it, {} lets the next session that names it "
+                    "register it again.",
+                    name,
+                    known.dataset,
+                    amend,
+                )
             )
     return {name: table for name, table in found.items() if known.public[name] is None}
 

@@ -23,6 +23,7 @@ from sfumato.ask.session.desk import Desk
 from sfumato.ask.session.open import open_dataset
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.errors import ParameterError
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +77,9 @@ class Session:
         data directory, and that of a frame or of an engine of your own ends with the session.
         """
         if not isinstance(analyst, str) or not analyst:
-            raise ParameterError("analyst= is the name of whoever asks, such as 'ann'.")
+            raise ParameterError(
+                Message("{} is the name of whoever asks, such as 'ann'.", Argument("analyst"))
+            )
         dataset = open_dataset(
             source,
             unit=unit,

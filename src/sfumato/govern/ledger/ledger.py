@@ -36,6 +36,7 @@ from sfumato.govern.ledger.question_lock import hold, key_of_question
 from sfumato.govern.ledger.registrations import MAIN
 from sfumato.govern.ledger.remainder import Account, Remaining, accounts_of, remaining
 from sfumato.govern.limits import names_of
+from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     import os
@@ -113,7 +114,11 @@ class Ledger:
         given = {"limits": limits, "purposes": purposes, "policy": policy}
         changes: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
         if isinstance(public, str) or not all(public or ()):
-            raise ParameterError("Public tables are a list of names, such as public=['wards'].")
+            raise ParameterError(
+                Message(
+                    "Public tables are a list of names, such as {}.", Argument("public", ["wards"])
+                )
+            )
         if public:
             changes["public"] = dict.fromkeys(public)
         if not changes:

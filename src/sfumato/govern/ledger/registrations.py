@@ -32,6 +32,7 @@ from sfumato.govern.ledger.statements import Statement
 from sfumato.govern.ledger.tables import blocks, registrations
 from sfumato.govern.limits import Limits
 from sfumato.govern.policies import Free, Policy, policy_from_json
+from sfumato.message import Message, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -248,10 +249,15 @@ def _same(found: Registration, wanted: Registration) -> None:
     if different:
         told = [_told(name, found) for name in different]
         raise GovernanceError(
-            f"The dataset {found.dataset!r} is registered with other {' and '.join(different)} "
-            f"({'; '.join(one for one in told if one)}). Leave out what is registered. What its "
-            "owner fixed is changed by Ledger.amend or `sfumato ledger amend` (limits, purposes, "
-            "policy, public) or not at all (unit, rules)."
+            Message(
+                "The dataset {!r} is registered with other {} ({}). Leave out what is registered. "
+                "What its owner fixed is changed by {} (limits, purposes, policy, public) or not "
+                "at all (unit, rules).",
+                found.dataset,
+                " and ".join(different),
+                "; ".join(words for words in told if words),
+                Ways("Ledger.amend", "sfumato ledger amend"),
+            )
         )
 
 
