@@ -91,7 +91,6 @@ _HOME = {
     "KAnonymity": "anonymize.definitions.anonymity",
     "ItemConstraints": "anonymize.definitions.itemsets",
     "ItemDiversity": "anonymize.definitions.itemsets",
-    "KAnonymity": "anonymize.definitions.definition",
     "KmAnonymity": "anonymize.definitions.itemsets",
     "KDegreeAnonymity": "anonymize.definitions.structure",
     "KMap": "anonymize.definitions.presence",

@@ -24,18 +24,6 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from sfumato.anonymize.definitions.definition import Definition
     from sfumato.dp.guarantees import Guarantee
-from sfumato.anonymize.definitions.definition import Conjunction, Definition
-from sfumato.anonymize.definitions.itemsets import SET_DEFINITIONS
-from sfumato.audit.verification.checks import CHECKS
-from sfumato.errors import ParameterError
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-BUILT_IN: tuple[type[Definition], ...] = (*CHECKS, *SET_DEFINITIONS)
-"""Definitions that can be read from a file are those `verify` can check by itself."""
-
-_BY_NAME = {kind.__name__: kind for kind in BUILT_IN}
 
 Entry: TypeAlias = dict[str, Any]
 
@@ -50,6 +38,11 @@ BUILT_IN: Mapping[str, str] = {
     "DeltaDisclosure": f"{_HOME}.likeness",
     "KMap": f"{_HOME}.presence",
     "DeltaPresence": f"{_HOME}.presence",
+    "KmAnonymity": f"{_HOME}.itemsets",
+    "RhoUncertainty": f"{_HOME}.itemsets",
+    "Coherence": f"{_HOME}.itemsets",
+    "ItemConstraints": f"{_HOME}.itemsets",
+    "ItemDiversity": f"{_HOME}.itemsets",
     "KDegreeAnonymity": f"{_HOME}.structure",
     "NodeKAnonymity": f"{_HOME}.structure",
 }

@@ -91,7 +91,11 @@ def see_sets(
     """Look at a released file, at sets as they came, or at a Python list of collections."""
     facts = {} if manifest is None else dict(manifest.facts)
     if isinstance(source, Sets):
-        raw = (source.starts, source.items.astype(np.int64), source.tree.labels[: source.tree.items])
+        raw = (
+            source.starts,
+            source.items.astype(np.int64),
+            source.tree.labels[: source.tree.items],
+        )
     else:
         if isinstance(source, str | Path) and Path(source).suffix == ".csv" and not options:
             options = {"form": "lines"}

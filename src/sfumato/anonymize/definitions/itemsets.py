@@ -75,7 +75,9 @@ class KmAnonymity(ItemsetDefinition):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", positive_integer("k", self.k))
         object.__setattr__(self, "m", positive_integer("m", self.m))
-        if self.attribute is not None and (not isinstance(self.attribute, str) or not self.attribute):
+        if self.attribute is not None and (
+            not isinstance(self.attribute, str) or not self.attribute
+        ):
             raise ParameterError(f"attribute must be a name, not {self.attribute!r}.")
 
     @property
@@ -219,9 +221,6 @@ class ItemDiversity(ItemsetDefinition):
 
     def __str__(self) -> str:
         return f"{self.l}-diversity of {_some(self.sensitive_items)}"
-
-
-SET_DEFINITIONS = (KmAnonymity, RhoUncertainty, Coherence, ItemConstraints, ItemDiversity)
 
 
 def secret_items(promise: Definition) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def check_promise(graph: Graph, promise: Definition) -> None:
             )
 
 
-def edit(  # noqa: PLR0913 - the options of one algorithm
+def edit(
     data: Graph,
     promise: Definition,
     *,

@@ -117,7 +117,7 @@ def _cut(runs: _Runs, k: int) -> NDArray[np.int64]:
     return _read(runs, length, turned)
 
 
-def _fill(  # noqa: PLR0913 - the columns of one table
+def _fill(
     price: NDArray[np.float64],
     length: NDArray[np.int64],
     turned: NDArray[np.bool_],

@@ -257,5 +257,5 @@ class Realization:
                 return w
             if tried > TRIED:
                 break
-        assert first is not None  # noqa: S101 - the caller gives at least one
+        assert first is not None
         return first

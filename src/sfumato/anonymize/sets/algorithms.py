@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.definitions.definition import Conjunction, Definition, KAnonymity
+from sfumato.anonymize.definitions.anonymity import KAnonymity
+from sfumato.anonymize.definitions.definition import Conjunction, Definition
 from sfumato.anonymize.definitions.itemsets import KmAnonymity, secret_items
 from sfumato.anonymize.sets.cut import CutSearch
 from sfumato.anonymize.sets.descent import Descent

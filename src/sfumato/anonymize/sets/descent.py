@@ -102,9 +102,20 @@ class Descent:
         price = float(tree.price[node])
         return np.asarray(
             weigh_split(
-                node, self.data.starts, self.shown, rows, r_first, e_child,
-                np.bincount(row, minlength=len(rows)), kids, group,
-                e_row[order], self.k, self.m, (1 - price) / (price * self.k), self.staying,
+                node,
+                self.data.starts,
+                self.shown,
+                rows,
+                r_first,
+                e_child,
+                np.bincount(row, minlength=len(rows)),
+                kids,
+                group,
+                e_row[order],
+                self.k,
+                self.m,
+                (1 - price) / (price * self.k),
+                self.staying,
                 tree.nodes,
             )  # fmt: skip
         )

@@ -82,7 +82,23 @@ def judge_rows(inner, nodes, k, m, count):  # type: ignore[no-untyped-def]  # no
 
 
 @njit(cache=True)
-def weigh_split(v, starts, shown, rows, r_first, e_child, occurrences, children, group, members, k, m, tolerance, staying, width):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501, PLR0912
+def weigh_split(
+    v,
+    starts,
+    shown,
+    rows,
+    r_first,
+    e_child,
+    occurrences,
+    children,
+    group,
+    members,
+    k,
+    m,
+    tolerance,
+    staying,
+    width,
+):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501, PLR0912
     """Return the state of each row (a set that shows v) after splitting v.
 
     `rows[i]` is the set of row i; its children of v are `e_child[r_first[i]:r_first[i + 1]]`, and
@@ -103,7 +119,9 @@ def weigh_split(v, starts, shown, rows, r_first, e_child, occurrences, children,
                 chosen = choose(members[group[g] : group[g + 1]], state, SPLIT)
                 if len(chosen) == 0:
                     break
-                inner, nodes = gather(chosen, rows, starts, shown, v, r_first, e_child, children[g], mark)  # noqa: E501
+                inner, nodes = gather(
+                    chosen, rows, starts, shown, v, r_first, e_child, children[g], mark
+                )  # noqa: E501
                 guilty = judge_rows(inner, nodes, k, m, count)
                 out = 0
                 for x in range(len(chosen)):

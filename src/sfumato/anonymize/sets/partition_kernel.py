@@ -13,7 +13,9 @@ from numba import njit
 
 
 @njit(cache=True)
-def best_labels(members, starts, items, parent, price, bag, occ, cov, low, seen, below, show, nodes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501
+def best_labels(
+    members, starts, items, parent, price, bag, occ, cov, low, seen, below, show, nodes
+):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501
     """Find the cheapest labels of a class; return its cost and how many nodes were met.
 
     Afterwards for every met node v, listed in `nodes` with children first: `occ[v]` items of the
@@ -89,7 +91,7 @@ def _fewest(members, starts, items, parent, seen, low):  # type: ignore[no-untyp
 
 
 @njit(cache=True)
-def group_rows(pattern, rank, held, k, stays):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def group_rows(pattern, rank, held, k, stays):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Mark the rows that keep the node, since fewer than k share their pattern; return how many.
 
     Where those are fewer than k themselves, rows of larger groups that hold least below the node
@@ -259,7 +261,7 @@ def list_labels(order, begins, ends, starts, items, parent, price, bag):  # type
 
 
 @njit(cache=True)
-def label(order, begins, ends, starts, items, parent, price, bag, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def label(order, begins, ends, starts, items, parent, price, bag, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Write the node of every item of every class to `out`, −1 where it is deleted."""
     width = len(parent)
     occ, cov = np.zeros(width, np.int64), np.zeros(width, np.int64)

@@ -13,7 +13,9 @@ from numba import njit
 
 
 @njit(cache=True)
-def find_alternatives(starts, items, parent, price, bag, class_of, g_starts, g_nodes, g_copies, head, head_classes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501
+def find_alternatives(
+    starts, items, parent, price, bag, class_of, g_starts, g_nodes, g_copies, head, head_classes
+):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501
     """Return for every set what it pays in its class, and the best other class and what it pays there.
 
     `g_nodes[g_starts[c]:g_starts[c + 1]]` are the labels of class c, `g_copies` how often each

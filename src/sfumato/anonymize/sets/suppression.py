@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.definitions.definition import TOLERANCE, Definition, KAnonymity
+from sfumato.anonymize.definitions.anonymity import KAnonymity
+from sfumato.anonymize.definitions.definition import TOLERANCE, Definition
 from sfumato.anonymize.definitions.itemsets import (
     Coherence,
     ItemConstraints,

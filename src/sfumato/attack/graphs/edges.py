@@ -58,7 +58,7 @@ def _between(
     """Return pairs of classes that are joined, by how many edges, and the sizes of all classes."""
     if view.graph is None:
         groups = view.node_groups
-        assert groups is not None  # noqa: S101 - a view has one of the two
+        assert groups is not None
         inside = np.flatnonzero(groups.within)
         own = np.column_stack([inside, inside])
         pairs = np.concatenate([own, groups.between[:, :2]])

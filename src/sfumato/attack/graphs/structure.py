@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.definitions.structure import NEIGHBOUR_DEGREES, KDegreeAnonymity, NodeKAnonymity
+from sfumato.anonymize.definitions.structure import (
+    NEIGHBOUR_DEGREES,
+    KDegreeAnonymity,
+    NodeKAnonymity,
+)
 from sfumato.attack.finding import NEARLY, SHOWN, Finding, Outcome
 from sfumato.errors import ParameterError
 from sfumato.released.structure import class_sizes, structural_classes

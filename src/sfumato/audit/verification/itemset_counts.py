@@ -49,8 +49,7 @@ def find_rarest(starts, items, weights, width, m):  # type: ignore[no-untyped-de
                         begin[depth, a] = 0
                     count[depth, a] += weights[t]
                     begin[depth, a] += 1
-                    if weights[t] < lightest[depth, a]:
-                        lightest[depth, a] = weights[t]
+                    lightest[depth, a] = min(lightest[depth, a], weights[t])
             place = np.int64(0)
             for i in range(found[depth]):
                 a = candidates[depth, i]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.definitions.definition import Definition, KAnonymity
+from sfumato.anonymize.definitions.anonymity import KAnonymity
+from sfumato.anonymize.definitions.definition import Definition
 from sfumato.anonymize.definitions.itemsets import (
     Coherence,
     ItemConstraints,
@@ -169,7 +170,9 @@ def _check_diversity(part: ItemDiversity, view: SetsView, hidden: tuple[str, ...
         if shares.max(initial=0.0) > share:
             worst, share = int(np.argmax(shares)), float(shares.max())
     least = float("inf") if share == 0 else 1 / share
-    shown = Bottleneck(view.describe(int(example[worst])), int(sizes[worst])) if len(sizes) else None
+    shown = (
+        Bottleneck(view.describe(int(example[worst])), int(sizes[worst])) if len(sizes) else None
+    )
     kept = share * part.l <= 1 + SLACK
     return Row("l", "items", least, shown, str(part), holds=kept)
 

@@ -95,7 +95,9 @@ def _is_collection(source: Any) -> bool:
     """Tell a Python sequence of collections from a frame or a mapping of columns."""
     if isinstance(source, Mapping | Table) or not isinstance(source, list | tuple):
         return False
-    if any(isinstance(members, str | bytes) or not isinstance(members, Iterable) for members in source):
+    if any(
+        isinstance(members, str | bytes) or not isinstance(members, Iterable) for members in source
+    ):
         raise DataError("Each set must be a collection of items, such as a list or a set.")
     return True
 

@@ -96,7 +96,7 @@ def _circle_places(n: int) -> NDArray[np.float64]:
     return np.column_stack([100 + 90 * np.sin(angles), 100 - 90 * np.cos(angles)])
 
 
-def _dot(place: NDArray[np.float64], degree: int, unique: bool) -> Markup:  # noqa: FBT001 - of one dot
+def _dot(place: NDArray[np.float64], degree: int, unique: bool) -> Markup:
     return Markup(
         '<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{} neighbours{}</title></circle>'
     ).format(
@@ -112,4 +112,6 @@ def _facts(page: Page) -> list[Fact]:
     return [Fact("Edits", f"{plan.added + plan.removed:,}", f"of {len(plan.graph.edges):,} edges")]
 
 
-SECTIONS = (TemplateSection("structure", "Who stands out", "graphs/structure.html", _gather, _facts),)
+SECTIONS = (
+    TemplateSection("structure", "Who stands out", "graphs/structure.html", _gather, _facts),
+)
