@@ -15,7 +15,7 @@ BUDGET = 3_000_000_000
 
 
 @njit(cache=True)
-def fewest_candidates(starts, items, weights, width, m, budget):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
+def fewest_candidates(starts, items, weights, width, m, budget):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915
     """Return for each set the fewest sets that up to m of its items leave, and which items.
 
     `best[t]` counts sets by weight, `chosen[t]` holds the items, −1 behind them. The last value
@@ -172,7 +172,7 @@ def surest_items(starts, items, weights, width, secret, m, budget):  # type: ign
 
 
 @njit(cache=True)
-def rule_out(starts, items, weights, width, target, known, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def rule_out(starts, items, weights, width, target, known, most):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
     """Return how many sets are left for a target, after items it lacks rule others out.
 
     The sets are those that hold the `known` items (−1 for none). One after the other, the item

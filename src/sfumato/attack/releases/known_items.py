@@ -1,9 +1,10 @@
 """Attacks of somebody who knows some items of a person's set: a neighbour, a cashier, a friend.
 
-Three of them. *Known items*: whoever knows the best m items of a set is left with the sets that show
-them; who is left with too few is found. *Known items and absences*: who also knows what a person
-did not buy rules out the sets that show it. *Inference of items*: though many sets are left, nearly
-all of them hold the same further item, so that is known, too; k^m-anonymity says nothing about it.
+Three of them. *Known items*: whoever knows the best m items of a set is left with the sets that
+show them; who is left with too few is found. *Known items and absences*: who also knows what a
+person did not buy rules out the sets that show it. *Inference of items*: though many sets are left,
+nearly all of them hold the same further item, so that is known, too; k^m-anonymity says nothing
+about it.
 
 What is known is taken as the release shows it, which is the most an adversary can use: items of a
 person match a released set through its labels, and whatever matches shows at most as many
@@ -38,9 +39,7 @@ TARGETS = 500
 PARTLY = "the largest sets were attacked by fewer items than allowed, to end in time"
 
 
-def known_items(
-    release: Any, *, m: int = 2, confidence: float = 0.9, most: int = SHOWN
-) -> Outcome:
+def known_items(release: Any, *, m: int = 2, confidence: float = 0.9, most: int = SHOWN) -> Outcome:
     """Find the people whom their best m items leave with too few sets."""
     checked_count("m", m, low=1)
     view = _see(release)
@@ -171,13 +170,14 @@ def _secret(view: SetsView, wanted: set[str] | None) -> NDArray[np.bool_]:
 def _frequency(view: SetsView) -> NDArray[np.float64]:
     rows = np.repeat(np.arange(len(view.weights)), np.diff(view.starts))
     width = max(len(view.labels), 1)
-    return np.bincount(view.items, weights=view.weights[rows], minlength=width)
+    counts = np.bincount(view.items, weights=view.weights[rows], minlength=width)
+    return counts.astype(np.float64)
 
 
 def _stop(
     view: SetsView, secret: NDArray[np.bool_], confidence: float, m: int
 ) -> RhoUncertainty | None:
-    names = [view.labels[i] for i in np.flatnonzero(secret)] if view.labels else []
+    names = tuple(view.labels[i] for i in np.flatnonzero(secret)) if view.labels else ()
     return RhoUncertainty(confidence, names, m) if 0 < len(names) <= 5 else None
 
 
