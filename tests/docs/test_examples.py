@@ -18,7 +18,11 @@ from sfumato import examples
 from sfumato.cli import run
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MADE = ROOT / "docs" / "names"  # by `make docs`, from docstrings
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent != MADE),
+]
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
