@@ -17,8 +17,8 @@ from sfumato.ask.price.noise import Noise
 from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.errors import ParameterError
 from sfumato.govern.standing import Standing
-from sfumato.report.answers.marks import figure, fitted, plain, text_width, wrapped
-from sfumato.report.answers.picture import MOST_BARS, heat_map, notebook, picture
+from sfumato.pictures.marks import figure, fitted, plain, text_width, wrapped
+from sfumato.ask.pictures.picture import MOST_BARS, heat_map, notebook, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 HALF = 13  # of the 95 % interval of geometric noise of this scale

@@ -245,13 +245,13 @@ class Answer:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from sfumato.report.answers.picture import notebook  # noqa: PLC0415 - loaded when shown
+        from sfumato.ask.pictures.picture import notebook  # noqa: PLC0415 - loaded when shown
 
         return notebook(self)
 
     def picture(self, confidence: float = 0.95) -> str:
         """Draw the answer as an SVG: bars with intervals, or a heat grid for two keys."""
-        from sfumato.report.answers.picture import picture  # noqa: PLC0415 - loaded when shown
+        from sfumato.ask.pictures.picture import picture  # noqa: PLC0415 - loaded when shown
 
         return picture(self, confidence)
 
