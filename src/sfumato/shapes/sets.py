@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from sfumato.anonymize.sets.artefact import SetsArtefact
-    from sfumato.attack.attack import Attack, Knowledge
     from sfumato.audit.verification.verify import Verification
     from sfumato.data.sets.sets import Sets
     from sfumato.decision import Decision
@@ -44,7 +43,8 @@ class SetShape(Shape):
         """Make the released sets."""
         from sfumato.anonymize.sets.artefact import apply  # noqa: PLC0415 - heavy
 
-        return apply(data, decision)
+        made: SetsArtefact = apply(data, decision)
+        return made
 
     def check(self, data: Sets, promise: Any) -> None:
         """Refuse a promise that no release of these sets can keep."""
@@ -73,18 +73,6 @@ class SetShape(Shape):
     def original(self, release: Release) -> Any:
         """Return the sets as they came."""
         return release.decision.content.data
-
-    def attacks(self, view: SetsView, knowledge: Knowledge) -> Iterable[Attack]:
-        """Return the attacks of somebody who knows some items."""
-        from sfumato.attack.releases.sets import set_attacks  # noqa: PLC0415 - loaded when used
-
-        return set_attacks(view, knowledge)
-
-    def sections(self) -> tuple[Any, ...]:
-        """Return what the report says of items and supports."""
-        from sfumato.report.sets.sections import SECTIONS  # noqa: PLC0415 - loaded when used
-
-        return SECTIONS
 
 
 SETS = SetShape()

@@ -58,7 +58,7 @@ def pair_error(recoding: SetRecoding) -> float:
     tree = recoding.data.tree
     expected = np.zeros(len(before))
     ways = [tree.above(int(v)) for v in range(tree.items)]
-    share = 1.0 / (tree.last - tree.first)
+    share = (1.0 / (tree.last - tree.first)).tolist()
     wanted: dict[tuple[int, int], list[tuple[int, float]]] = {}
     for q, (a, b) in enumerate(before.tolist()):
         for u in ways[a]:

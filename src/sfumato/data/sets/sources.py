@@ -2,7 +2,8 @@
 
 `read_sets` takes
 
-* a `.dat`, `.txt` or `.basket` file (also packed, `.dat.gz`): one set per line, blanks between items;
+* a `.dat`, `.txt` or `.basket` file (also packed, `.dat.gz`): one set per line, blanks between
+items;
 * a CSV or Parquet file or a frame in long form, with the columns of `person` and `items`
   (the only two columns where none is named);
 * the same with one row per set, `items` naming a list column, or, with a `separator`, a cell such
