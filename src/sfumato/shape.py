@@ -2,17 +2,17 @@
 
 One value per shape, found by its name. Everything that is the same for every shape (saving,
 verifying, reporting, attacking, recording) asks the shape for the rest and knows no shape itself.
-`sf.read` begins here. A user adds one with `sf.register_shape`; ours are in the table below and load on first use.
-`docs/how-to/own-shape.md` builds one.
+`sf.read` begins here. A user adds one with `sf.register_shape`; ours are in the table below and
+load on first use. `docs/how-to/own-shape.md` builds one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import ParameterError
+from sfumato.lazy import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -137,8 +137,7 @@ def find_shape(name: str) -> Shape:
             f"There is no shape '{name}'; there are {', '.join(shape_names())}. One of your own "
             "must be registered first, with sf.register_shape."
         )
-    module, _, value = _BUILT_IN[name].partition(":")
-    found: Shape = getattr(import_module(module), value)
+    found: Shape = find(_BUILT_IN[name])
     return found
 
 
