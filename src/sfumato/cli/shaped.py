@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli import anonymize, attack, verify
+from sfumato.cli.display.terminal import SearchProgress
 from sfumato.cli.login import login
 from sfumato.cli.options.shapes import command_for, shape_named
-from sfumato.cli.terminal import SearchProgress
 from sfumato.requests.promises import nothing_promised
 from sfumato.requests.shapes import (
     ShapedAnonymize,

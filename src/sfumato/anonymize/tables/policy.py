@@ -181,7 +181,6 @@ def _check_levels(levels: Mapping[str, int], schema: Schema) -> None:
             )
 
 
-
 def _pinned_schema(schema: Schema, problem: Problem) -> Schema:
     """Return the schema with the hierarchies of the quasi-identifiers as they were used."""
     used = dict(zip(schema.quasi_names, problem.hierarchies, strict=True))

@@ -130,9 +130,7 @@ def _json(line: list[Any]) -> str:
 # -- reading ---------------------------------------------------------------------------
 
 
-def read_policy(
-    kind: type[Policy], path: str | Path, promise: Definition | None = None
-) -> Policy:
+def read_policy(kind: type[Policy], path: str | Path, promise: Definition | None = None) -> Policy:
     """Read and check a policy of this class."""
     path = Path(path)
     raw = load_yaml(path, SchemaError, "Policy")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.terminal import note, out, show_table
-from sfumato.cli.wording import in_options
+from sfumato.cli.display.terminal import note, out, show_table
+from sfumato.cli.display.wording import in_options
 from sfumato.requests.session import Format
 
 if TYPE_CHECKING:
