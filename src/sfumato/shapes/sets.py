@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.anonymize.sets.options import Anonymizing, Attacking, Reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sfumato.anonymize.sets.artefact import SetsArtefact
+    from sfumato.attack.attack import Attack, Knowledge
     from sfumato.audit.verification.verify import Verification
     from sfumato.data.sets.sets import Sets
     from sfumato.decision import Decision
@@ -23,7 +25,14 @@ class SetShape(Shape):
 
     name: ClassVar[str] = "sets"
     unit: ClassVar[str] = "set"
-    files: ClassVar[tuple[str, ...]] = ("release.dat", "release.csv", "release.parquet")
+    files: ClassVar[tuple[str, ...]] = (
+        "release.dat", "release.csv", "release.parquet", "chunks.json",
+    )  # fmt: skip
+    options: ClassVar[Mapping[str, Any]] = {
+        "read": Reading,
+        "anonymize": Anonymizing,
+        "attack": Attacking,
+    }
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Sets:
         """Bring lines, long tables or lists in; `hierarchy` (or `schema`) is that of the items."""
@@ -73,6 +82,18 @@ class SetShape(Shape):
     def original(self, release: Release) -> Any:
         """Return the sets as they came."""
         return release.decision.content.data
+
+    def attacks(self, view: SetsView, knowledge: Knowledge) -> Iterable[Attack]:
+        """Return the attacks of somebody who knows some items."""
+        from sfumato.attack.releases.sets import set_attacks  # noqa: PLC0415 - loaded when used
+
+        return set_attacks(view, knowledge)
+
+    def sections(self) -> tuple[Any, ...]:
+        """Return what the report says of items and supports."""
+        from sfumato.report.sets.sections import SECTIONS  # noqa: PLC0415 - loaded when used
+
+        return SECTIONS
 
 
 SETS = SetShape()
