@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from sfumato.cli.display.terminal import out
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import out
 from sfumato.requests.serve import CertificateCommand
 
 
@@ -13,7 +13,7 @@ from sfumato.requests.serve import CertificateCommand
 def certificate(request: CertificateCommand) -> None:
     """Certify a release: the file's digest, the promise, and a proof that the ledger holds it.
 
-    Example: sfumato certificate 7 --ledger clinic.ledger.sqlite --key signing.pem -o certificate.json
+    Example: sfumato certificate 7 --ledger clinic.ledger.sqlite -o certificate.json
 
     A stranger checks it offline: sfumato verify release.csv --certificate certificate.json
     """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sfumato.cli.display.terminal import out
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import out
 from sfumato.requests.serve import ServeCommand
 
 

@@ -61,7 +61,7 @@ def tell_held(office: Office, ledger: Ledger, listed: Listed) -> Held | None:
         in_short(limit),
         in_short(used),
         in_short(left(limit, spent)),
-        float(min(amount_of(used) / whole, 1)) if whole else 1.0,
+        min(float(amount_of(used) / whole), 1.0) if whole else 1.0,
         tuple(list_releases(office, listed.name)),
         tuple(list_mistakes(office, listed.name)),
     )

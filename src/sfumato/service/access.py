@@ -80,12 +80,12 @@ def admit(office: Office, access: Access, caller: Caller, dataset: str | None) -
     """Let whoever asks through, or raise."""
     if access is Access.PUBLIC:
         return
-    if access is Access.OPERATOR:
-        if not caller.operator:
-            raise not_found() if caller.entrant is not None else not_known()
+    if access is Access.OPERATOR and caller.operator:
         return
     if caller.entrant is None:
         raise not_known()
+    if access is Access.OPERATOR:
+        raise not_found()
     if access is Access.PERSON:
         return
     is_owner = caller.role == "owner" and caller.may("own")
@@ -93,10 +93,13 @@ def admit(office: Office, access: Access, caller: Caller, dataset: str | None) -
         if not is_owner:
             raise not_allowed("This is for owners; a token for it has the scope 'own'.")
         return
-    if access is Access.DATASET and is_owner:
-        return
-    granted = dataset is not None and bool(purposes_granted(office, caller.id, dataset))
-    if not granted:
+    if not (access is Access.DATASET and is_owner):
+        _admit_granted(office, access, caller, dataset)
+
+
+def _admit_granted(office: Office, access: Access, caller: Caller, dataset: str | None) -> None:
+    """Let an analyst through who has a grant."""
+    if dataset is None or not purposes_granted(office, caller.id, dataset):
         raise not_found()
     if access is Access.GRANTED and not caller.may("ask"):
         raise not_allowed("This token has no scope 'ask'.")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import text
 
 from sfumato.ask.answers.estimate import estimate_answer
-from sfumato.ask.answers.tables import dump_answer
+from sfumato.ask.answers.stored import dump_answer
 from sfumato.ask.session.pilot import find_price
 from sfumato.ask.session.submission import read_submission
 from sfumato.errors import PurposeRefused
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from sfumato.ask.session.desk import Desk
     from sfumato.ask.session.submission import Submission
     from sfumato.requests.service import QuestionRequest
-    from sfumato.service.house import House, Open
     from sfumato.service.access import Caller
+    from sfumato.service.house import House, Open
 
 _CHARGE = text(
     "SELECT min(number) FROM sfumato_entries WHERE dataset = :dataset AND analyst = :analyst AND "

@@ -85,7 +85,7 @@ class Door:
             route = methods.get("GET" if method == "HEAD" else method)
             if route is None:
                 route = next(iter(methods.values()), None)
-                raise _no_route(methods)
+                raise _no_route(methods)  # noqa: TRY301 - explained below, like all errors
             caller = self._recognize(headers)
             if route.access is Access.PUBLIC and method in SAFE and caller is NOBODY:
                 pass  # nothing to decide
@@ -159,10 +159,7 @@ class Door:
         site = headers.get(b"sec-fetch-site", b"").decode("latin-1")
         origin = headers.get(b"origin", b"").decode("latin-1")
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        if site:
-            good = site in {"same-origin", "none"}
-        else:
-            good = bool(origin)
+        good = site in {"same-origin", "none"} if site else bool(origin)
         if good and origin and site != "none":
             good = urlsplit(origin).netloc.lower() == host
         if not good:

@@ -129,6 +129,11 @@ class House:
             return None
         return found
 
+    async def ready(self, name: str) -> Open:
+        """Give a dataset that is open; in a thread where it has to be opened."""
+        found = self.is_open(name)
+        return await self.thread(self.opened, name) if found is None else found
+
     def _opened(self, listed: Listed) -> Open:
         stated: dict[str, Any] = dict.fromkeys(
             ("unit", "budget", "limits", "policy"), None

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import models_json_schema
 
 from sfumato import __version__
 from sfumato.service.access import Access
 from sfumato.service.answers import SCHEMAS
-from sfumato.service.route import Route
 from sfumato.service.routes import API
+
+if TYPE_CHECKING:
+    from sfumato.service.route import Route
 
 _REFERENCE = "#/components/schemas/{model}"
 _PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}

@@ -93,10 +93,7 @@ def _schema(house: House, wanted: DatasetRequest, where: Any) -> Schema | None:
     folder.mkdir(parents=True, exist_ok=True)
     if text.strip():
         file.write_text(text, encoding="utf-8")
-    if file.exists():
-        found = Schema.read(file)
-    else:
-        found = inspect(where).schema
+    found = Schema.read(file) if file.exists() else inspect(where).schema
     if wanted.purposes:
         found = found.model_copy(update={"purposes": tuple(wanted.purposes)})
     if wanted.unit.unit:

@@ -10,15 +10,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sfumato.service.access import Access
-
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from starlette.responses import Response
+    from collections.abc import Mapping, Sequence
 
     from sfumato.requests.request import Request
-    from sfumato.service.call import Call
+    from sfumato.service.access import Access
 
 Handler = "Callable[[Call], Awaitable[Response]]"
 

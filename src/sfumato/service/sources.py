@@ -60,9 +60,9 @@ def place_source(settings: Settings, dataset: str, source: str) -> tuple[str, bo
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "rows.csv").write_text(source, encoding="utf-8")
         return str((folder / "rows.csv").relative_to(settings.path)), True
-    file, _, _ = source.partition("::")
-    _inside(settings, file)
-    return source, Path(file).suffix.lower() in _SUFFIXES
+    named = source.partition("::")[0]
+    _inside(settings, named)
+    return source, Path(named).suffix.lower() in _SUFFIXES
 
 
 def new_upload(settings: Settings, id_: str, filename: str) -> Path:

@@ -95,9 +95,8 @@ def _rewrite(path: Path, cells: str, condition: str) -> None:
     form = "(FORMAT parquet)" if path.suffix.lower() == ".parquet" else "(HEADER, FORMAT csv)"
     try:
         with translated(str(path)):
-            DuckDB().connection.execute(
-                f"COPY (SELECT {cells} FROM {scan} {condition}) TO {quoted_text(str(beside))} {form}"
-            )
+            target = quoted_text(str(beside))
+            DuckDB().run(f"COPY (SELECT {cells} FROM {scan} {condition}) TO {target} {form}")
         with beside.open("rb") as written:
             os.fsync(written.fileno())
         beside.replace(path)

@@ -55,7 +55,7 @@ class Office:
         with (self.quick if quick else self.store).writing() as connection:
             count = 0
             for statement in statements:
-                count = connection.execute(statement).rowcount  # type: ignore[attr-defined]
+                count = connection.execute(statement).rowcount
             return int(count)
 
     def add(self, table: Table, *, quick: bool = False, **values: Any) -> None:

@@ -22,7 +22,7 @@ async def estimate(call: Call) -> Response:
     """Price questions; each is priced or refused by itself, and nothing is spent."""
     wanted = await call.body()
     name = call.path["dataset"]
-    found = call.house.is_open(name) or await call.house.thread(call.house.opened, name)
+    found = await call.house.ready(name)
 
     def price() -> list[dict[str, Any]]:
         return [_priced(call, found, one, wanted.confidence) for one in wanted.questions]
@@ -47,7 +47,7 @@ async def ask(call: Call) -> Response:
     """Take a question: 202 and where its answer will be; with `Prefer: wait=5` the answer."""
     wanted = await call.body()
     name = call.path["dataset"]
-    found = call.house.is_open(name) or await call.house.thread(call.house.opened, name)
+    found = await call.house.ready(name)
     running = await asking.ask(call.house, call.caller, found, wanted)
     row = None
     seconds = _wanted_wait(call.header("prefer"))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from starlette.responses import Response
 
-from sfumato.ask.answers.tables import load_answer
+from sfumato.ask.answers.answer import Answer
+from sfumato.ask.answers.stored import load_fields
 from sfumato.errors import SfumatoError
 from sfumato.govern.office.grants import purposes_granted
 from sfumato.govern.office.questions import find_question, list_questions
@@ -23,7 +24,6 @@ from sfumato.service.pages.frame import page, values_of
 from sfumato.service.problems import Problem, not_found, problem_of
 
 if TYPE_CHECKING:
-    from sfumato.ask.answers.answer import Answer
     from sfumato.service.call import Call
 
 _EMPTY = {"question": "", "purpose": "", "epsilon": "", "accuracy": "", "bounds": "", "keys": ""}
@@ -68,12 +68,12 @@ def _wanted(given: dict[str, str]) -> QuestionRequest:
     """Read the form as the model that the API reads."""
     price = {one: given[one] for one in ("epsilon", "accuracy") if given.get(one)}
     pairs = [line for line in given.get("bounds", "").splitlines() if line.strip()]
-    keys = dict(
-        (name.strip(), [one.strip() for one in values.split(",")])
+    keys = {
+        name.strip(): [one.strip() for one in values.split(",")]
         for line in given.get("keys", "").splitlines()
         if line.strip()
         for name, _, values in [line.partition("=")]
-    )
+    }
     return QuestionRequest.of({
         "question": given.get("question", ""), "purpose": given.get("purpose") or None,
         "price": price, "bounds": pairs or {}, "keys": keys,
@@ -125,7 +125,8 @@ def _mine(call: Call) -> dict[str, Any]:
 def _answer_of(row: dict[str, Any]) -> Answer | None:
     if row["result"] is None:
         return None
-    return load_answer(json.loads(row["result"])["artefact"], standing=None, kind="columns")
+    told = json.loads(row["result"])
+    return Answer.again(load_fields(told["artefact"]), standing=None, kind="columns")
 
 
 def python_code(call: Call, row: dict[str, Any], asked: dict[str, Any]) -> str:
@@ -154,8 +155,7 @@ async def answer(call: Call) -> Response:
     shown = page(
         call, "answer.html", title="Answer" if over else "Your question", row=row, told=told,
         asked=asked, answer=told["answer"], picture=drawn, code=python_code(call, row, asked),
-        over=over, retry=None if over else max(1, round(call.house.listed(row["dataset"]).facts.tick)),
-        keys=() if found is None else found.keys,
+        over=over, keys=() if found is None else found.keys,
     )  # fmt: skip
     if not over:
         shown.headers["Refresh"] = "1"

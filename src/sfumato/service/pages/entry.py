@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from starlette.responses import Response
-
 from sfumato.errors import ParameterError
 from sfumato.govern.office import events
 from sfumato.govern.office.entry import SESSION, end_session, open_session, see_link, use_link
@@ -17,6 +15,8 @@ from sfumato.service.pages.frame import page, values_of
 from sfumato.service.problems import Problem, not_found
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
+
     from sfumato.govern.office.people import Person
     from sfumato.service.call import Call
 
@@ -88,7 +88,7 @@ async def welcome(call: Call) -> Response:
     password = given.get("password", "")
     try:
         if password != given.get("again", ""):
-            raise ParameterError("The two passwords differ.")
+            raise ParameterError("The two passwords differ.")  # noqa: TRY301 - told below
         await call.house.thread(hash_password, password)  # refused before the link is used up
     except ParameterError as error:
         facts = {"title": "Welcome", "about": json.loads(seen), "wrong": str(error)}

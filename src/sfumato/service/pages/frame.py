@@ -108,6 +108,11 @@ def error_page(house: House, caller: Caller, problem: Problem) -> str:
     return render(house, caller, "error.html", problem=problem, title=problem.title)
 
 
+def listed(text: str) -> list[str]:
+    """Read texts that are separated by commas."""
+    return [one.strip() for one in text.split(",") if one.strip()]
+
+
 def values_of(form: dict[str, list[str]]) -> dict[str, str]:
     """Give the fields of a form, of each the last value, without blanks around it."""
     return {name: values[-1].strip() for name, values in form.items()}

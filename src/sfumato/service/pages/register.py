@@ -12,7 +12,7 @@ from sfumato.errors import SfumatoError
 from sfumato.govern.office.office import new_id
 from sfumato.requests.service import DatasetRequest
 from sfumato.service.call import go, too_large
-from sfumato.service.pages.frame import page, values_of
+from sfumato.service.pages.frame import listed, page, values_of
 from sfumato.service.problems import Problem, problem_of
 from sfumato.service.registration import register
 from sfumato.service.settings import UPLOAD
@@ -80,7 +80,7 @@ def _wanted(given: dict[str, str]) -> DatasetRequest:
         "name": given.get("name", ""),
         "source": given.get("source", ""),
         "schema_text": given.get("schema_text", ""),
-        "purposes": [one.strip() for one in given.get("purposes", "").split(",") if one.strip()],
+        "purposes": listed(given.get("purposes", "")),
         "told": {one: given[one] for one in told if given.get(one)},
         "unit": {one: given[one] for one in ("unit", "rows") if given.get(one)},
         "owner": {

@@ -13,7 +13,7 @@ from sfumato.requests.service import ReleaseRequest
 from sfumato.service.api.releases import released, start_release
 from sfumato.service.call import HTML, go
 from sfumato.service.pages.datasets import roles_of
-from sfumato.service.pages.frame import page, values_of
+from sfumato.service.pages.frame import listed, page, values_of
 from sfumato.service.problems import Problem, not_found, problem_of
 from sfumato.service.registration import record_event
 
@@ -82,8 +82,8 @@ async def submit(call: Call) -> Response:
                       "suppression": given.get("suppression") or 0}  # fmt: skip
         else:
             whole |= {"epsilon": given.get("epsilon") or None, "delta": given.get("delta") or None,
-                      "columns": [c.strip() for c in given.get("columns", "").split(",") if c.strip()],
-                      "k": given.get("many") or 10, "target": given.get("target") or None}  # fmt: skip
+                      "columns": listed(given.get("columns", "")), "k": given.get("many") or 10,
+                      "target": given.get("target") or None}  # fmt: skip
         wanted = ReleaseRequest.of(whole)
         id_ = await call.house.thread(start_release, call, wanted)
     except (SfumatoError, Problem, ValueError) as error:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
-from sfumato.govern.ledger.chain import AMENDED, REGISTERED
+from sfumato.govern.ledger.chain import AMENDED, REGISTERED, canonical
 from sfumato.govern.ledger.registrations import registration_from
-from sfumato.govern.ledger.chain import canonical
 from sfumato.govern.office.catalogue import add_mistake, list_mistakes
 from sfumato.govern.office.grants import list_grants, revoke
 from sfumato.govern.office.people import list_people
 from sfumato.requests.service import AmendRequest
 from sfumato.service.api.datasets import give_grant
 from sfumato.service.call import go
-from sfumato.service.pages.frame import page, values_of
+from sfumato.service.pages.frame import listed, page, values_of
 from sfumato.service.problems import Problem, problem_of
 from sfumato.service.registration import amend as amend_rules
 from sfumato.service.registration import record_event
@@ -22,6 +21,7 @@ from sfumato.service.registration import record_event
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from sfumato.govern.ledger.registrations import Registration
     from sfumato.service.call import Call
 
 
@@ -32,7 +32,7 @@ def _history(call: Call, name: str) -> list[dict[str, Any]]:
         if entry.kind in {REGISTERED, AMENDED}:
             after = registration_from(canonical(entry.details["registration"]))
             rows = [
-                (what, "" if before is None else str(getattr(before, what)), str(getattr(after, what)))
+                (what, _told(before, what), _told(after, what))
                 for what in ("limits", "policy", "purposes")
                 if before is None or getattr(before, what) != getattr(after, what)
             ]  # fmt: skip
@@ -44,15 +44,21 @@ def _history(call: Call, name: str) -> list[dict[str, Any]]:
     return found[::-1]
 
 
+def _told(rules: Registration | None, what: str) -> str:
+    found = "" if rules is None else getattr(rules, what)
+    return ", ".join(found) if isinstance(found, tuple) else str(found)
+
+
 def _page(call: Call, status: int = 200, **facts: Any) -> Response:
-    house, name = call.house, call.path["dataset"]
-    listed = house.listed(name)
+    house, name, me = call.house, call.path["dataset"], call.caller.id
+    house.listed(name)
+    may = [one for one in list_people(house.office) if one.role == "analyst" or one.id == me]
     shown: dict[str, Any] = {"wrong": "", "given": {}} | facts
     registration = house.reader.registration(name)
     return page(
-        call, "rules.html", status, title=f"Rules of {name}", listed=listed, name=name,
+        call, "rules.html", status, title=f"Rules of {name}", name=name,
         registration=registration, grants=list_grants(house.office, name),
-        people=[one for one in list_people(house.office) if one.role == "analyst" or one.id == call.caller.id],
+        people=may,
         mistakes=list_mistakes(house.office, name), history=_history(call, name), **shown,
     )  # fmt: skip
 
@@ -70,7 +76,7 @@ async def amend(call: Call) -> Response:
     owner = {
         "budget": {one: given[one] for one in ("budget", "budget_delta") if given.get(one)},
         "shares": {
-            "limit_analyst": [one.strip() for one in given.get("limit_analyst", "").split(",") if one.strip()],
+            "limit_analyst": listed(given.get("limit_analyst", "")),
             "policy": given.get("policy") or None,
         },
     }  # fmt: skip
@@ -80,7 +86,7 @@ async def amend(call: Call) -> Response:
         if told or numbers:
             whole["told"] = {**told, **numbers}
         if given.get("purposes"):
-            whole["purposes"] = [one.strip() for one in given["purposes"].split(",") if one.strip()]
+            whole["purposes"] = listed(given["purposes"])
         wanted = AmendRequest.of(whole)
         await call.house.thread(amend_rules, call.house, call.caller, call.path["dataset"], wanted)
     except (SfumatoError, Problem) as error:

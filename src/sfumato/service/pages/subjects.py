@@ -83,17 +83,21 @@ def _corrections(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
+def _check(call: Call, id_: str, given: dict[str, str]) -> None:
+    if not given.get("person"):
+        raise Problem(422, "invalid", "Say how the dataset names the person.")
+    request = subjects.find_request(call.house.office, id_)
+    if request is None or find_dataset(call.house.office, request["dataset"]) is None:
+        raise Problem(422, "invalid", "There is no dataset of that name; refuse it.")
+
+
 async def decide(call: Call) -> Response:
     """Confirm who somebody is, or refuse."""
     given = values_of(await call.form())
     id_ = call.path["request"]
     try:
         if given.get("decision") == "confirm":
-            if not given.get("person"):
-                raise Problem(422, "invalid", "Say how the dataset names the person.")
-            request = subjects.find_request(call.house.office, id_)
-            if request is None or find_dataset(call.house.office, request["dataset"]) is None:
-                raise Problem(422, "invalid", "There is no dataset of that name; refuse it.")
+            _check(call, id_, given)
             await call.house.thread(
                 confirm_request, call, id_, given["person"],
                 _corrections(given.get("corrections", "")),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.guarantees import ZCDP
 from sfumato.dp.rounding import stated
 from sfumato.errors import ParameterError, SfumatoError
+from sfumato.govern.office.people import find_person
 from sfumato.govern.office.wishes import (
     GRANTED,
     OPEN,
@@ -17,7 +18,6 @@ from sfumato.govern.office.wishes import (
     find_wish,
     list_wishes,
 )
-from sfumato.govern.office.people import find_person
 from sfumato.requests.service import WishRequest
 from sfumato.service.call import go
 from sfumato.service.pages.frame import page, values_of

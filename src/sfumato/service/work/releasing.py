@@ -66,7 +66,7 @@ def release(work: Work) -> dict[str, Any]:
 
 def _anonymized(work: Work, wanted: ReleaseRequest, source: Any, schema: Any, name: str) -> Release:
     from sfumato.anonymize.run import anonymize  # noqa: PLC0415 - where it is done
-    from sfumato.data.read import read  # noqa: PLC0415 - the same
+    from sfumato.shape import read  # noqa: PLC0415 - the same
 
     if wanted.promise is None:
         raise ParameterError("Nothing is promised; say for instance that k is 5.")
