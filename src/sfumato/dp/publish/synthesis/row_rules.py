@@ -24,7 +24,7 @@ from sfumato.data.engines.duckdb import DuckDB
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.dp.publish.synthesis.rules import MOST_CELLS, Mask
 from sfumato.dp.publish.synthesis.table_codec import SyntheticRows
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,6 +93,21 @@ def judge(rules: Sequence[RowRule], rows: SyntheticRows) -> NDArray[np.bool_]:
         return found.astype(np.bool_)
     finally:
         engine.close()
+
+
+def refuse_contradictions(rules: Sequence[RowRule], coders: Mapping[str, Coder]) -> None:
+    """Refuse rules that no row can keep together, where all rows can be tried; no cell is read."""
+    names = list(dict.fromkeys(name for rule in rules for name in rule.columns))
+    samples = {name: coders[name].samples()[1] for name in names}
+    sizes = [cells.numbers.size for cells in samples.values()]
+    if not names or math.prod(sizes) > _MOST_SAMPLES:
+        return
+    grid = np.indices(sizes).reshape(len(sizes), -1)
+    tried = {
+        n: cells.take(chosen) for (n, cells), chosen in zip(samples.items(), grid, strict=True)
+    }
+    if not judge(rules, SyntheticRows(tried)).any():
+        raise Unsatisfiable("The rules contradict each other: no row can keep them all.")
 
 
 def masks_of(
