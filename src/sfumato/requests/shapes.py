@@ -7,7 +7,7 @@ them into the command's own model, so help, HTTP requests and forms show them li
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, create_model
 
@@ -17,6 +17,8 @@ from sfumato.requests.promises import Promised
 from sfumato.requests.request import Request, argument, option, piece
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.shape import Shape
 
 SchemaOfShape = Annotated[
@@ -33,6 +35,9 @@ class NoOptions(Request):
 
 class ShapedCommand(Request):
     """A command about data of some shape, with what that shape adds."""
+
+    own_models: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    """Options by shape, where the command knows them and not the shape."""
 
     shape: ShapeName = "table"
     own: NoOptions = piece(NoOptions)
@@ -95,7 +100,8 @@ C = TypeVar("C", bound=ShapedCommand)
 
 def with_options(command: type[C], shape: Shape, name: str) -> type[C]:
     """Return the model of a command with the options that a shape states for it."""
-    own: type[BaseModel] = shape.options.get(name, NoOptions)
+    known = command.own_models.get(shape.name, NoOptions)
+    own: type[BaseModel] = shape.options.get(name, known)
     made: Any = create_model(
         f"{command.__name__}{shape.name.title()}",
         __base__=command,

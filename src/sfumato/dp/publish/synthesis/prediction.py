@@ -45,6 +45,9 @@ class Prediction:
     rows: int
     columns: dict[str, float]
     pairs: dict[int, float]
+    best: float = 0.0
+    """The distance of the smallest table when it gets a quarter of the budget: where a cheap round
+    teaches nothing the next one is dearer, so the tables that matter get about as much."""
     needed: float | None = None
     """Of items without a public list: about how many sets must hold one for it to be named."""
 
@@ -56,7 +59,7 @@ class Prediction:
     @property
     def useless(self) -> bool:
         """Whether not even the smallest table of two columns rises above the noise."""
-        return self.pairs[min(self.pairs)] > _USELESS
+        return self.best > _USELESS
 
     @property
     def useful(self) -> bool:
@@ -67,6 +70,7 @@ class Prediction:
         lines = [f"For about {self.rows:,} rows, noise alone is expected to make these distances:"]
         lines += [f"  {name}: {distance:.4f}" for name, distance in self.columns.items()]
         lines += [f"  a table of {cells} cells: {gap:.4f}" for cells, gap in self.pairs.items()]
+        lines.append(f"  the smallest of them in a late round: {self.best:.4f}")
         if self.needed is not None:
             lines.append(
                 f"An item that fewer than about {self.needed:,.0f} sets hold is not named."
@@ -127,7 +131,11 @@ def predict_sets(
         price = budget.amount * sets.ITEMS_SHARE
         needed = sets.least_weight(budget, price, typical, most)
     return replace(
-        found, columns=shown, needed=needed, pairs={4: found.pairs[16] / 4, **found.pairs}
+        found,
+        columns=shown,
+        needed=needed,
+        pairs={4: found.pairs[16] / 4, **found.pairs},
+        best=found.best / 4,
     )
 
 
@@ -194,4 +202,5 @@ def _predicted(
     price = (amount - sum(prices)) / rounds * (1 - settings.choice_share)
     error = currency.mean_error(price) if price > 0 else 0.0
     pairs = {cells: min(1.0, cells * error / (2 * count)) for cells in (16, 64, 256)}
-    return Prediction(count, columns, pairs)
+    dearest = currency.mean_error((amount - sum(prices)) / 4) if price > 0 else 0.0
+    return Prediction(count, columns, pairs, best=min(1.0, 16 * dearest / (2 * count)))

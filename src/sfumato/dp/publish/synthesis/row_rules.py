@@ -82,12 +82,15 @@ def _columns(text: str, tree: exp.Expr, coders: Mapping[str, Coder]) -> tuple[st
     return tuple(known[name.lower()] for name in found)
 
 
-def judge(rules: Sequence[RowRule], rows: SyntheticRows) -> NDArray[np.bool_]:
-    """Tell which rows keep all rules."""
+def judge(
+    rules: Sequence[RowRule], rows: SyntheticRows, *, unknown: bool = True
+) -> NDArray[np.bool_]:
+    """Tell which rows keep all rules; ``unknown`` is the verdict where a cell is missing."""
+    else_ = "true" if unknown else "false"
     engine = DuckDB()
     try:
         engine.run("SET preserve_insertion_order = true")
-        kept = " AND ".join(f"coalesce(CAST(({rule.text}) AS BOOLEAN), true)" for rule in rules)
+        kept = " AND ".join(f"coalesce(CAST(({rule.text}) AS BOOLEAN), {else_})" for rule in rules)
         query = f"SELECT {kept} AS kept FROM ({rows.query(engine)})"  # noqa: S608 - the owner's rules
         found: NDArray[np.bool_] = np.asarray(engine.connection.execute(query).fetchnumpy()["kept"])
         return found.astype(np.bool_)
@@ -106,7 +109,7 @@ def refuse_contradictions(rules: Sequence[RowRule], coders: Mapping[str, Coder])
     tried = {
         n: cells.take(chosen) for (n, cells), chosen in zip(samples.items(), grid, strict=True)
     }
-    if not judge(rules, SyntheticRows(tried)).any():
+    if not judge(rules, SyntheticRows(tried), unknown=False).any():
         raise Unsatisfiable("The rules contradict each other: no row can keep them all.")
 
 

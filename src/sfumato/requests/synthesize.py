@@ -1,0 +1,183 @@
+"""What a synthetic copy is like: `sfumato synthesize`, of tables and of other shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from sfumato.errors import ParameterError
+from sfumato.requests.ask import Bounds
+from sfumato.requests.files import Quiet, Record, ReleaseFolder, ShapeName
+from sfumato.requests.publish import OncePrice, SavedOnce
+from sfumato.requests.request import Amount, Request, Texts, argument, option, piece
+from sfumato.requests.session import DataPlace, Opening
+from sfumato.requests.shapes import NoOptions, SchemaOfShape, ShapedCommand
+from sfumato.requests.texts import float_of, pairs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+
+def read_values(texts: list[str]) -> dict[str, list[str]]:
+    """Read --values COLUMN=A,B,C."""
+    pairs = pairs_of("--values", texts, "COLUMN=A,B,C, as in --values sex=female,male")
+    return {name: [value.strip() for value in values.split(",")] for name, values in pairs.items()}
+
+
+def read_box(text: str) -> tuple[float, ...]:
+    """Read --box LOWX,HIGHX,LOWY,HIGHY."""
+    ends = [float_of("--box", end) for end in text.split(",") if end.strip()]
+    if len(ends) != 4:
+        raise ParameterError(
+            "--box wants LOWX,HIGHX,LOWY,HIGHY, as in --box -122.5,-122.3,37.7,37.8."
+        )
+    return tuple(ends)
+
+
+class Copied(Request):
+    """What a synthetic table is like."""
+
+    target: Annotated[
+        str | None, option("--target", help="Column that others will be asked to predict.")
+    ] = None
+    rules: Annotated[
+        tuple[str, ...],
+        option(
+            "--rule",
+            metavar="SQL",
+            help="Condition on a row that no synthetic row breaks, from knowledge; may be "
+            "repeated.",
+        ),
+    ] = ()
+    bounds: Bounds = {}
+    values: Annotated[
+        dict[str, list[Any]],
+        option(
+            "--values",
+            metavar="COLUMN=A,B,C",
+            help="Public list of a column's values, beside the schema's; may be repeated.",
+        ),
+        Texts(read_values),
+    ] = {}
+    search: Annotated[
+        Amount | None,
+        option(
+            "--search",
+            metavar="SHARE",
+            help="Share of the price to spend on finding domains that nobody declared, as in 0.1.",
+        ),
+    ] = None
+    size: Annotated[
+        int | None, option("--size", help="Number of synthetic rows; an estimate if absent.", ge=1)
+    ] = None
+
+
+class SynthesizeCommand(Request):
+    """`sfumato synthesize`: a table, what its copy is like, and the dataset that is opened."""
+
+    data: DataPlace
+    copied: Copied = piece(Copied)
+    published: SavedOnce = piece(SavedOnce)
+    opening: Opening = piece(Opening)
+    shape: ShapeName = "table"
+
+
+class CopiedSets(NoOptions):
+    """What a copy of sets is like."""
+
+    items: Annotated[
+        Path | None,
+        option(
+            "--items", help="File of the public list of items, one per line; else for half of δ."
+        ),
+    ] = None
+    top: Annotated[
+        int | None, option("--top", help="Items that are measured jointly; 30 if absent.", ge=2)
+    ] = None
+    typical: Annotated[
+        int | None, option("--typical", help="About how many items a set has; 5 if absent.", ge=1)
+    ] = None
+    most: Annotated[
+        int | None, option("--most", help="Items of one set that are used; 100 if absent.", ge=1)
+    ] = None
+    person: Annotated[
+        str | None, option("--person", help="Column of the person, in a CSV with a row per item.")
+    ] = None
+    item: Annotated[
+        str | None, option("--item", help="Column of the item, in a CSV with a row per item.")
+    ] = None
+
+
+class CopiedTraces(NoOptions):
+    """What a copy of traces is like."""
+
+    box: Annotated[
+        tuple[float, ...] | None,
+        option(
+            "--box",
+            metavar="LOWX,HIGHX,LOWY,HIGHY",
+            help="Public box, from knowledge; points outside are left out.",
+        ),
+        Texts(read_box, several=False),
+    ] = None
+    gap: Annotated[
+        float | None,
+        option("--gap", help="Seconds without a point after which a new trip begins.", gt=0),
+    ] = None
+    trips: Annotated[
+        int | None,
+        option(
+            "--trips",
+            help="Protect people, keeping so many trips of each; single trips if absent.",
+            ge=1,
+        ),
+    ] = None
+
+
+class ShapedSynthesize(ShapedCommand):
+    """`sfumato synthesize --shape NAME`: sets, traces or a graph, in one copy."""
+
+    own_models: ClassVar[Mapping[str, type[BaseModel]]] = {
+        "sets": CopiedSets,
+        "trajectories": CopiedTraces,
+    }
+
+    data: Annotated[Path, argument(help="File of data.")]
+    schema_file: SchemaOfShape = None
+    price: OncePrice = piece(OncePrice)
+    predict: Annotated[
+        int | None,
+        option(
+            "--predict",
+            metavar="UNITS",
+            help="Only tell how large the errors will be for about so many sets, trips or edges.",
+            ge=1,
+        ),
+    ] = None
+    output: Annotated[Path | None, option("--output", "-o", help="Folder to save the copy in.")] = (
+        None
+    )
+    folder: ReleaseFolder = piece(ReleaseFolder)
+    record: Record = piece(Record)
+    quiet: Quiet = False
+
+    def reading(self) -> dict[str, Any]:
+        """Return what is said about how the file is read."""
+        names = {"person": "person", "item": "items", "box": "bounds", "gap": "gap"}
+        said = self.own_options()
+        return {names[name]: value for name, value in said.items() if name in names}
+
+    def making(self) -> dict[str, Any]:
+        """Return what is said about the copy, as `sf.dp.synthesize` takes it."""
+        from sfumato.dp.neighbours import Unit  # noqa: PLC0415 - help stays quick
+
+        said = {n: v for n, v in self.own_options().items() if n in {"top", "typical", "most"}}
+        own = self.own_options()
+        if "items" in own:
+            listed = own["items"].read_text(encoding="utf-8").splitlines()
+            said["items"] = [line.strip() for line in listed if line.strip()]
+        if "trips" in own:
+            said["neighbours"] = Unit("person", rows=own["trips"])
+        return {**said, **self.price.given()}
