@@ -70,7 +70,7 @@ class KmAnonymity(ItemsetDefinition):
     k: int
     m: int = 2
     attribute: str | None = None
-    shapes: ClassVar[frozenset[str] | None] = frozenset({"sets", "hybrid"})
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"sets", "trajectories", "hybrid"})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", positive_integer("k", self.k))
