@@ -53,7 +53,8 @@ class Shape(ABC):
     """Names of further files that `write_extras` may write."""
     options: ClassVar[Mapping[str, Any]] = {}
     """Pydantic models of the options that commands ("anonymize", "verify", "attack") have for this
-    shape: what they state goes to the algorithm, to `verify` and to the attacks by name."""
+    shape: what they state goes to the algorithm, to `verify` and to the attacks by name; what the
+    one under "read" states goes to `read`."""
 
     # -- needed -----------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """Cabs that never drove: points of made-up trips in a made-up city, with person, trip and time.
 
-The city is a grid of streets; a few places attract most trips. A cab drives along streets at a speed
-of its own, turns at junctions, and reports where it is every minute or so. Nothing is downloaded and
-nobody is real; the numbers come from a seeded generator, which is right for examples and for nothing
-that is released.
+The city is a grid of streets; a few places attract most trips. A cab drives along streets at a
+speed of its own, turns at junctions, and reports where it is every minute or so. Nothing is
+downloaded and nobody is real; the numbers come from a seeded generator, which is right for
+examples and for nothing that is released.
 """
 
 from __future__ import annotations

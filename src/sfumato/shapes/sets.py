@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.anonymize.sets.options import Anonymizing, Attacking, Reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -24,7 +25,14 @@ class SetShape(Shape):
 
     name: ClassVar[str] = "sets"
     unit: ClassVar[str] = "set"
-    files: ClassVar[tuple[str, ...]] = ("release.dat", "release.csv", "release.parquet")
+    files: ClassVar[tuple[str, ...]] = (
+        "release.dat", "release.csv", "release.parquet", "chunks.json",
+    )  # fmt: skip
+    options: ClassVar[Mapping[str, Any]] = {
+        "read": Reading,
+        "anonymize": Anonymizing,
+        "attack": Attacking,
+    }
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Sets:
         """Bring lines, long tables or lists in; `hierarchy` (or `schema`) is that of the items."""
@@ -44,7 +52,8 @@ class SetShape(Shape):
         """Make the released sets."""
         from sfumato.anonymize.sets.artefact import apply  # noqa: PLC0415 - heavy
 
-        return apply(data, decision)
+        made: SetsArtefact = apply(data, decision)
+        return made
 
     def check(self, data: Sets, promise: Any) -> None:
         """Refuse a promise that no release of these sets can keep."""

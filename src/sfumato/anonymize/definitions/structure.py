@@ -1,9 +1,10 @@
 """Promises about people in a graph, found again by where they stand in it.
 
-Whoever knows a structural fact of a person, such as how many friends she has, is left with the nodes
-for which the fact is the same; a promise says how many those are at least. Which fact is meant
-is part of the promise: k-degree anonymity (Liu, Terzi, SIGMOD 2008) says nothing about somebody who
-knows the friends' numbers of friends, too (Hay, Miklau, Jensen, Towsley, Weis, VLDB 2008).
+Whoever knows a structural fact of a person, such as how many friends she has, is left with the
+nodes for which the fact is the same; a promise says how many those are at least. Which fact is
+meant is part of the promise: k-degree anonymity (Liu, Terzi, SIGMOD 2008) says nothing about
+somebody who knows the friends' numbers of friends, too (Hay, Miklau, Jensen, Towsley, Weis, VLDB
+2008).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.definition import Conjunction, Definition
-from sfumato.anonymize.definitions.itemsets import KmAnonymity, secret_items
+from sfumato.anonymize.definitions.itemsets import Coherence, KmAnonymity, secret_items
 from sfumato.anonymize.sets.cut import CutSearch
 from sfumato.anonymize.sets.descent import Descent
 from sfumato.anonymize.sets.partition import Partition
@@ -125,7 +125,7 @@ def _needed(promise: Definition, algorithm: str) -> KmAnonymity:
             )
         if isinstance(part, KmAnonymity):
             k, m = max(k, part.k), max(m, part.m)
-        elif hasattr(part, "p"):
+        elif isinstance(part, Coherence):
             k, m = max(k, part.k), max(m, part.p)
     return KmAnonymity(k, m)
 

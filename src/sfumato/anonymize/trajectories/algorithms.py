@@ -45,8 +45,8 @@ def check_promise(data: Trajectories, promise: Definition) -> None:
             )
         if isinstance(part, KmAnonymity) and data.unit != PERSON:
             raise ParameterError(
-                f"{part} is about people seen {part.m} times, and trips of one person would count as "
-                "several; read the data with unit='person'."
+                f"{part} is about people seen {part.m} times, and trips of one person would count "
+                "as several; read the data with unit='person'."
             )
 
 

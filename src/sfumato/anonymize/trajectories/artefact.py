@@ -2,7 +2,7 @@
 
 The file has a row per box: the number of the `trace` (random), the number of its `person` among
 those who share its boxes, the box, and the first and the last moment. The number of a person says
-how many people are in a group and nothing else: it begins again in every group, so it links nothing.
+how many people are in a group and nothing else: it begins again in every group and links nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TracesArtefact:
         """The release as columns: trace, person, edges of boxes, moments."""
         sizes = np.diff(self.starts)
         across, up = self.frame.names
-        found = {
+        found: dict[str, Any] = {
             "trace": np.repeat(np.arange(1, len(sizes) + 1), sizes),
             "person": np.repeat(self.person, sizes),
         }
@@ -124,7 +124,7 @@ def apply(data: Trajectories, decision: Decision) -> TracesArtefact:
 
 
 def _people(group: NDArray[np.int64], person: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the people of each group from 1, in the order of the release."""
+    """Give numbers to the people of each group from 1, in the order of the release."""
     pairs, first, index = np.unique(
         np.column_stack([group, person]), axis=0, return_index=True, return_inverse=True
     )

@@ -1,9 +1,9 @@
 """Groups of k like traces: greedy first, then exchanged until nothing gets better.
 
 `group_greedily` is MDAV (Domingo-Ferrer, Mateo-Sanz 2002) with people told apart: take the trace
-farthest from the middle and its nearest of k − 1 other people, then the same around the one farthest
-from that, and so on. `exchange` is descent on what is released: the cost of a group is its size
-times the sum of its ranges over all features, since every member is shown the whole box. Two
+farthest from the middle and its nearest of k − 1 other people, then the same around the one
+farthest from that, and so on. `exchange` is descent on what is released: the cost of a group is its
+size times the sum of its ranges over all features, since every member is shown the whole box. Two
 neighbouring groups exchange a pair of members, or one gives a member away, where that makes the sum
 smaller; a group never falls below k people.
 
@@ -12,12 +12,20 @@ Both see features (one row per trace, scaled so that ranges add up) and the pers
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numba import njit
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Singles = NDArray[np.float32]
+    Ints = NDArray[np.int64]
+
 
 @njit(cache=True)
-def _square(row: Singles, other: Singles, dims: int, most: float) -> float:
+def _square(row: Singles, other: Singles, dims: int, most: float) -> Any:
     """Squared distance, given up where it passes `most`."""
     total = np.float32(0.0)
     for d in range(dims):
@@ -29,7 +37,16 @@ def _square(row: Singles, other: Singles, dims: int, most: float) -> float:
 
 
 @njit(cache=True)
-def _nearest(features: Singles, person: Ints, free: Ints, count: int, centre: int, k: int, chosen: Ints, far: bool) -> tuple[int, bool]:
+def _nearest(
+    features: Singles,
+    person: Ints,
+    free: Ints,
+    count: int,
+    centre: int,
+    k: int,
+    chosen: Ints,
+    far: bool,
+) -> tuple[Any, Any]:
     """Put the k nearest free traces of different people into `chosen`; return the farthest.
 
     Where `far` is false the farthest is not wanted, and distances beyond the k-th are given up.
@@ -76,8 +93,10 @@ def _take(free: Ints, count: int, slot: Ints, chosen: Ints, group_of: Ints, labe
 
 
 @njit(cache=True)
-def group_greedily(features: Singles, person: Ints, k: int) -> Ints:
-    """Return the group of each trace; each has at least k people. There must be k people in all."""
+def group_greedily(  # noqa: C901 - one loop, compiled
+    features: Singles, person: Ints, k: int
+) -> Ints:
+    """Return the group of each trace, each with at least k people; there must be k in all."""
     n, dims = features.shape
     group_of = np.full(n, -1, np.int64)
     free, slot = np.arange(n), np.arange(n)
@@ -90,7 +109,8 @@ def group_greedily(features: Singles, person: Ints, k: int) -> Ints:
     while count >= k:
         for d in range(dims):
             centre[d] = total[d] / count
-        start, most = -1, np.float32(-1.0)
+        start: Any = -1
+        most = np.float32(-1.0)
         for p in range(count):
             away = _square(features[free[p]], centre, dims, np.float32(np.inf))
             if away > most:
@@ -99,8 +119,8 @@ def group_greedily(features: Singles, person: Ints, k: int) -> Ints:
             far, enough = _nearest(features, person, free, count, start, k, chosen, turn == 0)
             if not enough:
                 break
-            for i in chosen:
-                total -= features[i]
+            for member in chosen:
+                total -= features[member]
             count = _take(free, count, slot, chosen, group_of, groups)
             groups += 1
             start = far
@@ -192,7 +212,7 @@ def _measure(features: Singles, members: Ints, size: int, ends: Singles) -> None
 
 
 @njit(cache=True)
-def _width(ends: Singles, out: Singles, into: Singles, most: float) -> float:
+def _width(ends: Singles, out: Singles, into: Singles, most: float) -> Any:
     """Sum the ranges of a group without `out` and with `into` (either may be its own row)."""
     total = np.float32(0.0)
     for d in range(len(out)):
@@ -222,7 +242,9 @@ def _people(person: Ints, members: Ints, size: int, without: int, extra: int) ->
 
 
 @njit(cache=True)
-def exchange(features: Singles, person: Ints, group_of: Ints, groups: int, k: int, rounds: int, wanted: int) -> None:
+def exchange(  # noqa: C901 - one loop, compiled
+    features: Singles, person: Ints, group_of: Ints, groups: int, k: int, rounds: int, wanted: int
+) -> None:
     """Exchange members of neighbouring groups while that makes boxes smaller."""
     n, dims = features.shape
     sizes = np.zeros(groups, np.int64)
@@ -262,7 +284,17 @@ def exchange(features: Singles, person: Ints, group_of: Ints, groups: int, k: in
 
 
 @njit(cache=True)
-def _improve(features: Singles, person: Ints, members: Ints, sizes: Ints, ends: Singles, width: Singles, g: int, h: int, k: int) -> bool:
+def _improve(  # noqa: C901 - one loop, compiled
+    features: Singles,
+    person: Ints,
+    members: Ints,
+    sizes: Ints,
+    ends: Singles,
+    width: Singles,
+    g: int,
+    h: int,
+    k: int,
+) -> bool:
     """Make the best exchange or gift between two groups, where one makes the sum smaller."""
     before = sizes[g] * width[g] + sizes[h] * width[h]
     best, at, to = before * np.float32(0.99999), -1, -1
@@ -304,7 +336,7 @@ def _improve(features: Singles, person: Ints, members: Ints, sizes: Ints, ends: 
 
 
 @njit(cache=True)
-def _wider(ends: Singles, into: Singles) -> float:
+def _wider(ends: Singles, into: Singles) -> Any:
     total = np.float32(0.0)
     for d in range(len(into)):
         total += max(ends[2, d], into[d]) - min(ends[0, d], into[d])
@@ -312,7 +344,7 @@ def _wider(ends: Singles, into: Singles) -> float:
 
 
 @njit(cache=True)
-def disturb(group_of: Ints, groups: int, seed: int) -> Ints:
+def disturb(group_of: Ints, seed: int) -> Ints:
     """Exchange every twentieth trace with another one, by a fixed sequence of numbers: a new start.
 
     All traces must be of different people. The sequence decides where a search begins, and nothing

@@ -2,7 +2,7 @@
 
 * boxes: the mean side of a box, as a share of the side of the region;
 * times: the mean span of a box, as a share of the time the data span;
-* queries: the mean relative error of counts of traces seen in a box and a time, under the assumption
+* queries: the mean relative error of counts of traces seen in a box and a time, assuming
   that a released trace is anywhere in its box alike;
 * trips: how far the distributions of (first cell, last cell) are apart, and lengths: those of the
   length of traces measured through the middles of boxes (Jensen–Shannon divergence, base 2).

@@ -40,7 +40,7 @@ def group_traces(
         return found
     best = cost(features, found)
     for kick in range(KICKS):
-        tried = kernel.disturb(found.copy(), groups, kick + 1)
+        tried = kernel.disturb(found.copy(), kick + 1)
         kernel.exchange(features, person, tried, groups, k, ROUNDS, near)
         if (price := cost(features, tried)) < best:
             best, found = price, tried

@@ -1,9 +1,9 @@
 """k^m-anonymity of traces: whoever saw somebody m times is left with at least k people.
 
 A trace is the set of (cell, time bin) in which its person was seen. Cells are those of a quadtree
-over the public bounds; where few people share what may be known, a cell is shown as the larger one
-around it, in the limit as the whole of the bounds at that time, or not at all. The search is the one
-for sets of items (`anonymize/sets`), with the quadtree as hierarchy of the items.
+over the public bounds; where few people share what may be known, a cell is shown as the larger
+one around it, in the limit as the whole of the bounds at that time, or not at all. The search is
+that for sets of items (`anonymize/sets`), with the quadtree as hierarchy of the items.
 
 Terrovitis, Mamoulis: Privacy preservation in the publication of trajectories, MDM 2008.
 """
@@ -60,7 +60,7 @@ def generalize_observations(
 def _observe(
     data: Trajectories, levels: int, seconds: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return distinct (trace, item) pairs and the code of every item: time bin, then Morton code."""
+    """Return distinct (trace, item) pairs, and the time bin with Morton code of every item."""
     bounds = data.frame.plane_bounds
     assert bounds is not None
     cells = 1 << levels

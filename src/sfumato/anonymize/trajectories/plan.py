@@ -21,8 +21,8 @@ class BoxPlan:
     """Boxes for traces: those of trace i are rows `starts[i]` up to `starts[i + 1]`.
 
     `boxes` has low x, high x, low y, high y in metres and `spans` the first and the last moment.
-    `group` is a number per trace: people are numbered within their group. `data` are the traces as they
-    came; `seed` repeats the order of a release.
+    `group` is a number per trace: people are numbered within their group. `data` are the traces as
+    they came; `seed` repeats the order of a release.
     """
 
     data: Trajectories

@@ -1,6 +1,6 @@
 """Traces of any length as rows of equal length, so that they can be compared and boxed.
 
-* A trip becomes its positions after equal shares of its way, the first and the last point among them,
+* A trip becomes its positions after equal shares of its way, the first and last point among them,
   each with the moment it was there.
 * A person becomes her positions at fixed moments, the middle of every time bin; the bins are whole
   multiples of their length, so they say nothing about the data.
@@ -75,8 +75,8 @@ def at_moments(data: Trajectories, seconds: float | None) -> Positions:
     first, last = int(np.floor(low / seconds)), int(np.floor(high / seconds))
     if last - first >= MOST_BINS:
         raise ParameterError(
-            f"Bins of {seconds:g} s cut the time of the data into {last - first + 1:,} pieces; at most "
-            f"{MOST_BINS:,} are possible. Choose longer ones, or a shorter time."
+            f"Bins of {seconds:g} s cut the time of the data into {last - first + 1:,} pieces; at "
+            f"most {MOST_BINS:,} are possible. Choose longer ones, or a shorter time."
         )
     moments = (np.arange(first, last + 1) + 0.5) * seconds
     span = max(high - low, seconds) * 4.0

@@ -1,12 +1,12 @@
 """Find the trace of a person of whom something is known: points, an order of places, home and work.
 
-Somebody knows a little of a person from elsewhere and looks for the released traces that fit. She is
+Somebody knows a little of a person from elsewhere and looks for released traces that fit. She is
 left with all people whose traces show the same as the best: if there are n of them she is one in n
 sure. What is known comes from the traces as they were; the release is all she sees beside that.
 
 * points: p places with their moments; the best fits are those nearest in space and time;
 * order: p places in their order, without moments; all traces that pass them in this order fit;
-* home and work: the cell where a person is most at night, and by day; all traces fit that show both.
+* home and work: the cell where a person is most at night, and by day; traces fit that show both.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def truth_of(view: TracesView, knowledge: Knowledge) -> Trajectories:
 def _outcome(
     attack: str, knows: str, view: TracesView, truth: Trajectories, fit: Fit, knowledge: Knowledge
 ) -> Outcome:
-    """Try people one by one: how sure is the adversary of a trace that fits?"""
+    """Try people one by one, and tell how sure the adversary is of a trace that fits."""
     rng = np.random.default_rng(0)  # whom the adversary looks for; nothing of it is released
     people = np.unique(truth.person)
     targets = people if len(people) <= TARGETS else rng.choice(people, TARGETS, replace=False)

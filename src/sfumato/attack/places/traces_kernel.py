@@ -5,12 +5,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 
 @njit(cache=True)
-def misfits(starts, boxes, spans, first, known, speed):
+def misfits(
+    starts: Ints, boxes: Floats, spans: Floats, first: Ints, known: Floats, speed: float
+) -> Floats:
     """Return how far each group is from all known points: metres, with time as metres."""
     groups = len(first)
     found = np.zeros(groups)
@@ -29,7 +39,9 @@ def misfits(starts, boxes, spans, first, known, speed):
 
 
 @njit(cache=True)
-def pass_in_order(starts, boxes, first, low, cell):
+def pass_in_order(
+    starts: Ints, boxes: Floats, first: Ints, low: Floats, cell: float
+) -> NDArray[np.bool_]:
     """Tell for each group whether its boxes meet the known cells in their order."""
     groups = len(first)
     found = np.zeros(groups, np.bool_)

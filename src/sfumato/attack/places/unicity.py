@@ -2,7 +2,7 @@
 
 De Montjoye, Hidalgo, Verleysen, Blondel: Unique in the Crowd, Scientific Reports 2013. A point is a
 cell and a time bin. For p points the share is estimated from draws of points of every person, or,
-for one or two points, counted over all of them (`exact`). Nobody needs the release for it: it is the
+for one or two points, counted over all of them (`exact`). Nobody needs a release for it: it is the
 risk of traces as they are.
 """
 

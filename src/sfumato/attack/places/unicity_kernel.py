@@ -1,4 +1,4 @@
-"""The loops of unicity: does anybody else hold all of these tokens?
+"""The loops of unicity: whether anybody else holds all of some tokens.
 
 Tokens of person u are `tokens[starts[u]:starts[u + 1]]`, sorted; those who hold token a are
 `people[begins[a]:begins[a + 1]]`.
@@ -6,12 +6,20 @@ Tokens of person u are `tokens[starts[u]:starts[u + 1]]`, sorted; those who hold
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
 
 @njit(cache=True)
-def _holds(tokens, low, high, wanted):
+def _holds(tokens: Ints, low: int, high: int, wanted: int) -> bool:
     """Tell whether a sorted part of an array holds a value."""
     while low < high:
         middle = (low + high) >> 1
@@ -23,7 +31,7 @@ def _holds(tokens, low, high, wanted):
 
 
 @njit(cache=True)
-def share_of_draws(starts, tokens, begins, people, coins):
+def share_of_draws(starts: Ints, tokens: Ints, begins: Ints, people: Ints, coins: Floats) -> float:
     """Return the mean share of draws of p tokens that nobody but their person holds."""
     persons, draws, p = coins.shape
     total = 0.0
@@ -45,11 +53,13 @@ def share_of_draws(starts, tokens, begins, people, coins):
                 chosen[at] = place
             alone += not _another(starts, tokens, begins, people, u, chosen, take)
         total += alone / draws
-    return total / persons
+    return float(total / persons)
 
 
 @njit(cache=True)
-def _another(starts, tokens, begins, people, u, chosen, take):
+def _another(
+    starts: Ints, tokens: Ints, begins: Ints, people: Ints, u: int, chosen: Ints, take: int
+) -> bool:
     """Tell whether somebody else holds all chosen tokens; begins with the rarest."""
     rare, least = 0, np.int64(1) << 62
     for i in range(take):
@@ -74,8 +84,10 @@ def _another(starts, tokens, begins, people, u, chosen, take):
 
 
 @njit(cache=True)
-def count_all(starts, tokens, begins, people):
-    """Return the mean share of single tokens and of pairs that nobody else holds, over all of them."""
+def count_all(  # noqa: C901 - one loop, compiled
+    starts: Ints, tokens: Ints, begins: Ints, people: Ints
+) -> tuple[float, float]:
+    """Return the mean shares of single tokens and of pairs that nobody else holds."""
     persons = len(starts) - 1
     singles, pairs = 0.0, 0.0
     place = np.full(int(tokens.max()) + 1, -1, np.int64)

@@ -114,7 +114,7 @@ def _look(view: TracesView) -> tuple[Finding, ...]:
     found = [
         Finding(
             "further column", name,
-            f"Column '{name}' is no part of a release of traces, so nothing protects it; leave it out.",
+            f"Column '{name}' is not part of such a release; nothing protects it; leave it out.",
         )
         for name in view.further
     ]  # fmt: skip

@@ -119,13 +119,15 @@ def _fetch(table: Table, columns: dict[str, str | None], *, with_trip: bool) -> 
     tries = ", ".join(f"try_strptime({written}, '{form}')" for form in FORMATS)
     number = f"TRY_CAST({written} AS DOUBLE)"
     moment = f"epoch(coalesce(TRY_CAST({written} AS TIMESTAMP), {tries}))"
-    trip = f", dense_rank() OVER (ORDER BY {table.text(str(columns['trip']))}) - 1 AS trip"
+    trip = ""
+    if with_trip:
+        trip = f", dense_rank() OVER (ORDER BY {table.text(str(columns['trip']))}) - 1 AS trip"
     query = (
         f"SELECT dense_rank() OVER (ORDER BY {table.text(str(columns['person']))}) - 1 AS person, "
         f"{table.text(str(columns['person']))} = '' AS nobody, "
         f"TRY_CAST({quoted(str(columns['x']))} AS DOUBLE) AS x, "
         f"TRY_CAST({quoted(str(columns['y']))} AS DOUBLE) AS y, "
-        f"{number} AS number, {moment} AS moment{trip if with_trip else ''} "
+        f"{number} AS number, {moment} AS moment{trip} "
         f"FROM {kept.scan} ORDER BY sfumato_internal_row"
     )
     fetched = kept.engine.connection.execute(query).fetchnumpy()
@@ -133,7 +135,7 @@ def _fetch(table: Table, columns: dict[str, str | None], *, with_trip: bool) -> 
     raw = {name: _plain(column) for name, column in fetched.items()}
     clock = bool(np.isnan(raw["number"]).any())
     raw["t"] = raw["moment"] if clock else raw["number"]
-    raw["clock"] = clock
+    raw["clock"] = np.array(clock)
     return raw
 
 
@@ -175,9 +177,8 @@ def _frame(
         return Frame(degrees, ((bounds[0] + bounds[1]) / 2, (bounds[2] + bounds[3]) / 2), bounds)
     if not degrees:
         return Frame()
-    return Frame(
-        degrees, (float(np.round(np.median(raw["x"]))), float(np.round(np.median(raw["y"]))))
-    )
+    across, up = (float(np.round(np.median(raw[axis]))) for axis in ("x", "y"))
+    return Frame(degrees, (across, up))
 
 
 def _assemble(
@@ -204,5 +205,6 @@ def _assemble(
         name=named[0], starts=starts.astype(np.int64),
         places=frame.project(raw["x"][inside][chosen], raw["y"][inside][chosen]),
         times=t[keep], person=person[keep][starts[:-1]], frame=frame, unit=unit,
-        clock=raw["clock"], kind=named[1], outside=int((~inside).sum()), repeated=int(again.sum()),
+        clock=bool(raw["clock"]), kind=named[1], outside=int((~inside).sum()),
+        repeated=int(again.sum()),
     )  # fmt: skip

@@ -41,7 +41,8 @@ class Canvas:
     def at(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return places on paper."""
         low = np.array([self.region[0], self.region[3]])
-        return (places - low) * [self.scale, -self.scale]
+        found: NDArray[np.float64] = (places - low) * [self.scale, -self.scale]
+        return found
 
     def lines(
         self, paths: Iterable[NDArray[np.float64]], *, wide: float = 0.6, opacity: float = 0.35
@@ -55,9 +56,8 @@ class Canvas:
             if len(where) > 1:
                 parts.append("M" + "L".join(f"{x:g} {y:g}" for x, y in where))
         return Markup(
-            '<path class="{}" style="fill:none;stroke:currentColor;stroke-width:{};stroke-opacity:{}" '
-            'd="{}"/>'
-        ).format("trace", wide, opacity, "".join(parts))
+            '<path style="fill:none;stroke:currentColor;stroke-width:{};stroke-opacity:{}" d="{}"/>'
+        ).format(wide, opacity, "".join(parts))
 
     def boxes(self, boxes: NDArray[np.float64], tone: str, *, opacity: float = 0.12) -> Markup:
         """Draw boxes (low x, high x, low y, high y), seen through each other."""
@@ -91,8 +91,8 @@ class Canvas:
         ).format(y=y, w=step * self.scale, t=y - 5, told=told)
         return Markup(
             '<svg class="chart" viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" '
-            'aria-label="{}" style="overflow:hidden"><rect width="100%" height="100%" style="fill:none;stroke:currentColor;'
-            'stroke-opacity:0.3"/>{}{}</svg>'
+            'aria-label="{}" style="overflow:hidden"><rect width="100%" height="100%" '
+            'style="fill:none;stroke:currentColor;stroke-opacity:0.3"/>{}{}</svg>'
         ).format(WIDTH, self.height, label, Markup().join(layers), bar)
 
 

@@ -53,7 +53,9 @@ def _gather(page: Page) -> dict[str, Any] | None:
 def _some_boxes(plan: BoxPlan, traces: NDArray[np.int64]) -> NDArray[np.float64]:
     rows = np.concatenate([np.arange(plan.starts[i], plan.starts[i + 1]) for i in traces])
     found = np.unique(plan.boxes[rows], axis=0) if len(rows) else np.zeros((0, 4))
-    return found[np.linspace(0, len(found) - 1, min(BOXES, len(found))).astype(int)]
+    few = np.linspace(0, len(found) - 1, min(BOXES, len(found))).astype(int)
+    chosen: NDArray[np.float64] = found[few]
+    return chosen
 
 
 def _sides(plan: BoxPlan) -> Markup:
