@@ -71,7 +71,7 @@ def attack_shape(request: ShapedAttack) -> None:
     Example: sfumato attack out/ --shape sets --original baskets.dat
     """
     from sfumato.attack.prechecks import precheck  # noqa: PLC0415 - heavy
-    from sfumato.data.read import read  # noqa: PLC0415 - heavy
+    from sfumato.shape import read  # noqa: PLC0415 - heavy
 
     shape = shape_named(request.shape).name
     known = {**attack.known_to(request), **request.own_options()}

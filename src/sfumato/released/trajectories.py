@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.classes import Classes
 from sfumato.data.tables.sources import read as read_table
+from sfumato.data.trajectories.sources import read_trajectories
 from sfumato.data.trajectories.trajectories import Frame, Trajectories
 from sfumato.data.wording import listed
 from sfumato.errors import DataError
@@ -105,6 +106,8 @@ def see_traces(
     if isinstance(source, Trajectories):
         return _see_original(source, title)
     table = read_table(source, **options)
+    if "time_first" not in table.columns and {"x_low", "lon_low"}.isdisjoint(table.columns):
+        return _see_original(read_trajectories(table), title)
     across, up = _coordinates(table)
     expected = ["trace", "person", *(f"{a}_{e}" for a in (across, up) for e in EDGES), *MOMENTS]
     cells = _fetch(table, [name for name in expected if name in table.columns])

@@ -41,6 +41,23 @@ class TraceOptions(BaseModel):
     )
 
 
+class Reading(BaseModel):
+    """How a file of points is read, where its columns do not have their usual names."""
+
+    unit: str | None = Field(None, description="What is protected: 'trip' or 'person'.")
+    bounds: str | None = Field(
+        None, description="Public bounds 'low x,high x,low y,high y'; what is outside is left out."
+    )
+    gap: float | None = Field(
+        None, gt=0, description="Seconds without a point after which a new trip begins."
+    )
+    person: str | None = Field(None, description="Column of the person.")
+    x: str | None = Field(None, description="Column of x or of the longitude.")
+    y: str | None = Field(None, description="Column of y or of the latitude.")
+    time: str | None = Field(None, description="Column of the time.")
+    trip: str | None = Field(None, description="Column of the trip.")
+
+
 class TrajectoryShape(Shape):
     """Time-ordered points of people."""
 
@@ -48,7 +65,7 @@ class TrajectoryShape(Shape):
     unit: ClassVar[str] = "trace"
     files: ClassVar[tuple[str, ...]] = ("release.csv", "release.parquet")
 
-    options: ClassVar[Mapping[str, Any]] = {"anonymize": TraceOptions}
+    options: ClassVar[Mapping[str, Any]] = {"anonymize": TraceOptions, "read": Reading}
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Trajectories:
         """Bring points in; `schema` states options of `sf.read` in a file or a mapping."""

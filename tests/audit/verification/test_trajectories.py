@@ -61,8 +61,11 @@ def test_without_people_traces_are_counted_and_that_is_said(saved):
 
 
 def test_what_is_no_release_of_traces_is_refused(saved):
-    rewrite(saved, "trace, person")
+    rewrite(saved, "trace, person, lon_low")
     with pytest.raises(sf.errors.DataError, match="x_low"):
+        sf.verify(saved)
+    rewrite(saved, "trace, person")
+    with pytest.raises(sf.errors.ParameterError, match="holds the x"):
         sf.verify(saved)
 
 
@@ -95,5 +98,10 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     assert run(["verify", "out", "-k", "40", *shape]) == 1
     assert run(["attack", "out", *shape]) == 0
     assert "not tried" in capsys.readouterr().out
+    known = ["--original", "cabs.csv", "--person", "cab"]
+    assert run(["attack", "out", *shape, *known, "--strict"]) == 0
+    assert "stopped" in capsys.readouterr().out
+    wider = ["--person", "cab", "--unit", "person", "--bounds", "-122.52,-122.36,37.7,37.82"]
+    assert run(["anonymize", "cabs.csv", "-k", "3", "-o", "two", *shape, *wider, "-q"]) == 0
     assert run(["anonymize", *shape, "--help"]) == 0
     assert "--time-bin" in capsys.readouterr().out

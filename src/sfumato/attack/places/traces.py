@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.attack.finding import NEARLY, Outcome
-from sfumato.data.trajectories.trajectories import Trajectories
+from sfumato.shape import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.attack.attack import Knowledge
+    from sfumato.data.trajectories.trajectories import Trajectories
     from sfumato.released.trajectories import TracesView
 
     Fit = Callable[[int, np.random.Generator], NDArray[np.bool_]]
@@ -101,15 +102,14 @@ def home_and_work(view: TracesView, knowledge: Knowledge) -> Outcome:
 
 def no_truth(view: Any, knowledge: Knowledge) -> str | None:
     """Say that what is known of people must come from somewhere."""
-    if view.original or isinstance(knowledge.original, Trajectories):
+    if view.original or knowledge.original is not None:
         return None
     return "nothing is known of the people: give the traces as they came (original=…)"
 
 
 def truth_of(view: TracesView, knowledge: Knowledge) -> Trajectories:
     """Return the traces as they came, in the plane of the view."""
-    assert isinstance(knowledge.original, Trajectories)
-    truth = knowledge.original
+    truth: Trajectories = read(knowledge.original, shape="trajectories")
     if truth.frame == view.frame:
         return truth
     from dataclasses import replace  # noqa: PLC0415 - used here alone

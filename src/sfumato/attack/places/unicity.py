@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.attack.finding import checked_count
-from sfumato.data.read import read
 from sfumato.errors import ParameterError
+from sfumato.shape import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -53,7 +53,7 @@ def read_trajectories(
     unit: str | None = None,
     gap: float | None = None,
     degrees: bool | None = None,
-    bounds: Sequence[float] | None = None,
+    bounds: Sequence[float] | str | None = None,
     person: str | None = None,
     x: str | None = None,
     y: str | None = None,

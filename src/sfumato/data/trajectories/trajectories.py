@@ -72,12 +72,13 @@ class Frame:
         return ends.T.ravel()
 
 
-def read_bounds(bounds: Sequence[float] | None) -> tuple[float, float, float, float] | None:
+def read_bounds(bounds: Sequence[float] | str | None) -> tuple[float, float, float, float] | None:
     """Return public bounds, or say what is wrong with them."""
     if bounds is None:
         return None
+    ends = bounds.split(",") if isinstance(bounds, str) else bounds
     try:
-        x0, x1, y0, y1 = (float(end) for end in bounds)
+        x0, x1, y0, y1 = (float(end) for end in ends)
     except (TypeError, ValueError):
         x0 = x1 = y0 = y1 = math.nan
     if not all(map(math.isfinite, (x0, x1, y0, y1))) or not (x0 < x1 and y0 < y1):
