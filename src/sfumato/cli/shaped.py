@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli import anonymize, attack, verify
+from sfumato.cli.display.terminal import SearchProgress
 from sfumato.cli.login import login
 from sfumato.cli.options.shapes import command_for, shape_named
-from sfumato.cli.terminal import SearchProgress
 from sfumato.requests.promises import nothing_promised
 from sfumato.requests.shapes import (
     ShapedAnonymize,
@@ -26,8 +26,8 @@ def anonymize_shape(request: ShapedAnonymize) -> None:
     Example: sfumato anonymize baskets.dat --shape sets -k 5 -o out/
     """
     from sfumato.anonymize.run import anonymize as run  # noqa: PLC0415 - heavy
-    from sfumato.data.read import read  # noqa: PLC0415 - heavy
     from sfumato.release_folder import save_release  # noqa: PLC0415 - heavy
+    from sfumato.shape import read  # noqa: PLC0415 - heavy
 
     if request.promise is None:
         raise nothing_promised()
@@ -71,7 +71,7 @@ def attack_shape(request: ShapedAttack) -> None:
     Example: sfumato attack out/ --shape sets --original baskets.dat
     """
     from sfumato.attack.prechecks import precheck  # noqa: PLC0415 - heavy
-    from sfumato.data.read import read  # noqa: PLC0415 - heavy
+    from sfumato.shape import read  # noqa: PLC0415 - heavy
 
     shape = shape_named(request.shape).name
     known = {**attack.known_to(request), **request.own_options()}
