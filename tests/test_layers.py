@@ -185,6 +185,12 @@ def breaks(*when):
             yield arrow.importer, arrow.imported
 
 
+def test_every_imported_module_is_there():
+    """Also where a function imports it, which is found out only when somebody calls it."""
+    gone = {arrow for arrow in arrows() if not is_module(f"sfumato.{arrow.imported}")}
+    assert not {arrow for arrow in gone if arrow.imported != "sfumato"}
+
+
 def test_rooms_import_as_the_plan_says():
     new = set(breaks("top", "lazy", "found"))
     assert not new, f"arrows that are not in the plan: {sorted(new)}"
