@@ -122,7 +122,7 @@ def test_sets_and_graphs_are_copied_by_their_shape(say, tmp_path):
     lines = [" ".join(f"i{k}" for k in set(rng.geometric(0.3, 4))) for _ in range(900)]
     Path("baskets.dat").write_text("\n".join(lines), encoding="utf-8")
     Path("items.txt").write_text("\n".join(f"i{k}" for k in range(1, 30)), encoding="utf-8")
-    asked = ("synthesize", "baskets.dat", "--shape", "sets", "--items", "items.txt", "--top", "8")
+    asked = ("synthesize", "baskets.dat", "--shape", "sets", "--listed", "items.txt", "--top", "8")
     out, _ = say(*asked, "-e", "3", "--delta", "1e-6", "-o", "sets", "--ledger", "made.ledger")
     assert "synthetic sets" in out
     made = Path("sets/release.dat").read_text(encoding="utf-8").split()
@@ -131,6 +131,15 @@ def test_sets_and_graphs_are_copied_by_their_shape(say, tmp_path):
     assert "baskets" in out
     out, _ = say(*asked, "-e", "3", "--delta", "1e-6", "--predict", "900")
     assert "each frequent item" in out
+    steps = [(t, p) for t in range(150) for p in range(5)]
+    points = "".join(f"{t % 60},{t},{p},{t % 9 + p},{p * 2}\n" for t, p in steps)
+    Path("trips.csv").write_text(f"person,trip,time,x,y\n{points}", encoding="utf-8")
+    asked = ("synthesize", "trips.csv", "--shape", "trajectories", "--bounds", "0,20,0,20")
+    out, _ = say(*asked, "-e", "4", "--delta", "1e-6", "-o", "trips", "--trips", "2")
+    assert "one person (at most 2 rows)" in out
+    assert all(0 <= float(row["x"]) <= 20 for row in rows_of("trips/release.csv"))
+    _, err = say(*asked[:4], "-e", "4", "--delta", "1e-6", "-o", "none", code=2)
+    assert "bounds=" in err
     edges = [(u, v) for u in range(30) for v in range(u + 1, 30) if (u * v) % 3 == 0]
     Path("friends.edges").write_text("\n".join(f"{u} {v}" for u, v in edges), encoding="utf-8")
     out, _ = say("synthesize", "friends.edges", "--shape", "graph", "-e", "2", "-o", "graph")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.cli.display.terminal import note, out
 from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.options.session import open_session
-from sfumato.cli.terminal import note, out
 from sfumato.errors import ParameterError
 from sfumato.requests.synthesize import SynthesizeCommand
 
@@ -28,8 +28,8 @@ def synthesize(request: SynthesizeCommand) -> None:
     found for a share of the price. The same request again is given again for nothing. Baskets,
     traces and graphs: --shape sets, trajectories or graph.
     """
+    from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
     from sfumato.cli.publication import check_places, save, tell_prediction  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
 
     wanted = request.published
     if wanted.predict is None and wanted.output is None:

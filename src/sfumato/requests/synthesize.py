@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from sfumato.errors import ParameterError
 from sfumato.requests.ask import Bounds
 from sfumato.requests.files import Quiet, Record, ReleaseFolder, ShapeName
 from sfumato.requests.publish import OncePrice, SavedOnce
 from sfumato.requests.request import Amount, Request, Texts, argument, option, piece
 from sfumato.requests.session import DataPlace, Opening
 from sfumato.requests.shapes import NoOptions, SchemaOfShape, ShapedCommand
-from sfumato.requests.texts import float_of, pairs_of
+from sfumato.requests.texts import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,16 +23,6 @@ def read_values(texts: list[str]) -> dict[str, list[str]]:
     """Read --values COLUMN=A,B,C."""
     pairs = pairs_of("--values", texts, "COLUMN=A,B,C, as in --values sex=female,male")
     return {name: [value.strip() for value in values.split(",")] for name, values in pairs.items()}
-
-
-def read_box(text: str) -> tuple[float, ...]:
-    """Read --box LOWX,HIGHX,LOWY,HIGHY."""
-    ends = [float_of("--box", end) for end in text.split(",") if end.strip()]
-    if len(ends) != 4:
-        raise ParameterError(
-            "--box wants LOWX,HIGHX,LOWY,HIGHY, as in --box -122.5,-122.3,37.7,37.8."
-        )
-    return tuple(ends)
 
 
 class Copied(Request):
@@ -87,10 +76,13 @@ class SynthesizeCommand(Request):
 class CopiedSets(NoOptions):
     """What a copy of sets is like."""
 
-    items: Annotated[
+    listed: Annotated[
         Path | None,
         option(
-            "--items", help="File of the public list of items, one per line; else for half of δ."
+            "--listed",
+            metavar="FILE",
+            help="Public list of the items, one per line; without it, or a --hierarchy that was "
+            "given, items are found for half of δ.",
         ),
     ] = None
     top: Annotated[
@@ -102,30 +94,11 @@ class CopiedSets(NoOptions):
     most: Annotated[
         int | None, option("--most", help="Items of one set that are used; 100 if absent.", ge=1)
     ] = None
-    person: Annotated[
-        str | None, option("--person", help="Column of the person, in a CSV with a row per item.")
-    ] = None
-    item: Annotated[
-        str | None, option("--item", help="Column of the item, in a CSV with a row per item.")
-    ] = None
 
 
 class CopiedTraces(NoOptions):
     """What a copy of traces is like."""
 
-    box: Annotated[
-        tuple[float, ...] | None,
-        option(
-            "--box",
-            metavar="LOWX,HIGHX,LOWY,HIGHY",
-            help="Public box, from knowledge; points outside are left out.",
-        ),
-        Texts(read_box, several=False),
-    ] = None
-    gap: Annotated[
-        float | None,
-        option("--gap", help="Seconds without a point after which a new trip begins.", gt=0),
-    ] = None
     trips: Annotated[
         int | None,
         option(
@@ -163,20 +136,14 @@ class ShapedSynthesize(ShapedCommand):
     record: Record = piece(Record)
     quiet: Quiet = False
 
-    def reading(self) -> dict[str, Any]:
-        """Return what is said about how the file is read."""
-        names = {"person": "person", "item": "items", "box": "bounds", "gap": "gap"}
-        said = self.own_options()
-        return {names[name]: value for name, value in said.items() if name in names}
-
     def making(self) -> dict[str, Any]:
         """Return what is said about the copy, as `sf.dp.synthesize` takes it."""
         from sfumato.dp.neighbours import Unit  # noqa: PLC0415 - help stays quick
 
         said = {n: v for n, v in self.own_options().items() if n in {"top", "typical", "most"}}
         own = self.own_options()
-        if "items" in own:
-            listed = own["items"].read_text(encoding="utf-8").splitlines()
+        if "listed" in own:
+            listed = own["listed"].read_text(encoding="utf-8").splitlines()
             said["items"] = [line.strip() for line in listed if line.strip()]
         if "trips" in own:
             said["neighbours"] = Unit("person", rows=own["trips"])

@@ -214,6 +214,8 @@ def _tree(
         raise DataError("No set holds any item; at least one is needed.")
     if hierarchy is None:
         return group_by_occurrence(labels, starts, codes.astype(np.int32))
+    if isinstance(hierarchy, str) and hierarchy.isdecimal() and not Path(hierarchy).exists():
+        hierarchy = int(hierarchy)  # as a command line writes it
     if isinstance(hierarchy, int):
         return group_in_order(labels, hierarchy)
     if isinstance(hierarchy, ItemTree):
