@@ -27,6 +27,7 @@ _BUILT_IN = {
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
     "sets": "sfumato.shapes.sets:SETS",
     "graph": "sfumato.shapes.graphs:GRAPHS",
+    "trajectories": "sfumato.shapes.trajectories:TRAJECTORIES",
 }
 """Shapes that come with Sfumato, and where they live: the one line that a new one needs."""
 

@@ -48,6 +48,8 @@ _HOME = {
     "synthetic_membership": "releases.synthetic",
     "synthetic_singling_out": "releases.synthetic",
     "structural_knowledge": "graphs.structure",
+    "Unicity": "places.unicity",
+    "unicity": "places.unicity",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

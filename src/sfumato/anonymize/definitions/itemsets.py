@@ -112,7 +112,7 @@ class KmAnonymity(ItemsetDefinition):
     k: int
     m: int = 2
     attribute: str | None = None
-    shapes: ClassVar[frozenset[str] | None] = frozenset({"sets", "hybrid"})
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"sets", "trajectories", "hybrid"})
     option: ClassVar[Option | None] = Option(
         "km",
         ("--km",),

@@ -44,6 +44,9 @@ class Anonymizing(_Options):
         default=None,
         description="Algorithm 'global': whether single items may be deleted from odd sets.",
     )
+    cluster: int | None = Field(
+        default=None, description="Algorithm 'disassociation': most sets of a cluster."
+    )
     seed: int | None = Field(
         default=None, description="Repeat the random order; not for what you publish."
     )

@@ -144,7 +144,8 @@ def item_inference(
 
 
 def _see(release: Any) -> SetsView:
-    view: SetsView = see(release, shape=None if hasattr(release, "promise") else "sets")
+    seen = see(release, shape=None if hasattr(release, "promise") else "sets")
+    view: SetsView = seen.rows() if hasattr(seen, "chunked") else seen
     return view
 
 

@@ -11,13 +11,14 @@ from sfumato.attack.releases import known_items
 if TYPE_CHECKING:
     from sfumato.attack.attack import Attack
     from sfumato.attack.finding import Outcome
+    from sfumato.released.chunks import ChunksView
     from sfumato.released.sets import SetsView
 
 USUAL = 2
 """How many items somebody knows, where neither the promise nor the user says."""
 
 
-def set_attacks(view: SetsView, knowledge: Knowledge) -> tuple[Attack, ...]:
+def set_attacks(view: SetsView | ChunksView, knowledge: Knowledge) -> tuple[Attack, ...]:
     """Return attacks with known items, with absences where asked for, and on further items.
 
     `knowledge.further` may state `known` (how many items), `absent` (how many absences) and
@@ -47,12 +48,12 @@ def set_attacks(view: SetsView, knowledge: Knowledge) -> tuple[Attack, ...]:
     )
 
 
-def _promised(view: SetsView) -> int:
+def _promised(view: SetsView | ChunksView) -> int:
     parts = getattr(view.promise, "parts", ())
     return max((int(getattr(part, "m", None) or 0) for part in parts), default=0) or USUAL
 
 
-def _protected(view: SetsView) -> tuple[str, ...]:
+def _protected(view: SetsView | ChunksView) -> tuple[str, ...]:
     return () if view.promise is None or not hasattr(view.promise, "parts") else secret_items(
         view.promise
     )  # fmt: skip
