@@ -26,7 +26,7 @@ from sfumato.anonymize.definitions.diversity import (
 from sfumato.anonymize.definitions.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.anonymize.definitions.presence import DeltaPresence, KMap
 from sfumato.anonymize.run import anonymize
-from sfumato.data.read import read
+from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, Unsatisfiable
 from sfumato.testing.fuzz.judge import Judge, SeenRow, common_labels, one_class
 from sfumato.testing.fuzz.patients import QUASI, SENSITIVE, covers, draw_patients
