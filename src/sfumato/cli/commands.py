@@ -36,6 +36,7 @@ COMMANDS = (
     "histogram",
     "kmeans",
     "topk",
+    "synthesize",
     "hierarchy",
     "explain",
     "example",
@@ -44,7 +45,7 @@ COMMANDS = (
 )
 """In the order of the help; each is a function, or a group `app`, in the module of its name."""
 
-SHAPED = ("anonymize", "verify", "attack")
+SHAPED = ("anonymize", "verify", "attack", "synthesize")
 """Commands that data of any shape have, with options of that shape."""
 
 
