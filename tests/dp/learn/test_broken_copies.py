@@ -80,11 +80,10 @@ class Steps:
         clipper = Clipper(model, nn.MSELoss(), 1.0)
         clipper.measure((x[:1],), x[:1])
         if not self.clip:
-            clipper._factors = lambda parts, rows, filled: torch.cat(
-                [torch.ones(rows), torch.zeros(filled - rows)]
-            ).double()
+            clipper._factors = lambda parts: torch.ones(len(values)).double()
         total = clipper.zero()
         clipper.add(total, (x,), 50 * x)
+        total = total.steps()
         training.add_noise(total, plan.multiplier * self.noise, clipper.sensitivity())
         lot = plan.lot if self.declared else len(values)
         return float(total["weight"]) / lot
@@ -108,7 +107,7 @@ def test_training_steps(broken, refuted):
 def test_lots_are_poisson_samples():
     from sfumato.dp.learn.sgd.lots import draw_lot
 
-    sizes = [sum(map(len, draw_lot(40, 0.25, 7))) for _ in range(2000)]
+    sizes = [sum(len(places) for places, _, _ in draw_lot(40, 0.25, 64, 7)) for _ in range(2000)]
     assert np.mean(sizes) == pytest.approx(10, abs=0.4)
     assert np.var(sizes) == pytest.approx(40 * 0.25 * 0.75, rel=0.2)
     assert Examples((np.zeros((3, 2)), np.zeros(3))).take(np.array([2]))[1].shape == (1,)

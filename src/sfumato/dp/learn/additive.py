@@ -55,7 +55,7 @@ class _Additive(PrivateEstimator):
         kernel: Any, table: NDArray[np.int64], constants: Descent,
     ) -> None:  # fmt: skip
         parameters.count(self.bins, "The number of bins")
-        self.layout_: Layout = lay_out(self.columns_, cells, FINE)
+        self.layout_: Layout = lay_out(self.columns_, FINE)
         codes = self.layout_.codes(cells)
         if not keep.all():
             codes, target = codes[keep], target[keep]

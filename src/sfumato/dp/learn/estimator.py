@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.dp.learn.budget import Budget
-from sfumato.dp.learn.features import Category, Column, declare, interval, read_columns
+from sfumato.dp.learn.features import Category, Column, as_cells, declare, interval, read_columns
 from sfumato.errors import DataError, MissingExtra, ParameterError
 
 try:
@@ -94,7 +94,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 def read_labels(y: Any, classes: Sequence[Any] | None, rows: int) -> tuple[Any, NDArray[np.int64]]:
     """Give the declared classes and the place of each label among them; −1 for others.
 
-    Without a declaration the classes are 0 and 1. A label that is not declared adds nothing.
+    Without a declaration the classes are 0 and 1, of a column of numbers: what type a column has
+    is public, what its cells hold is not. A label that is not declared adds nothing.
     """
     labels = read_target(y, rows)
     if classes is None:
@@ -121,9 +122,7 @@ def read_target(y: Any, rows: int) -> NDArray[Any]:
     """Read a column with one value for each row."""
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
-    if hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    target = np.asarray(y)
+    target = as_cells(y)
     if target.ndim == 2 and target.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected.",

@@ -41,7 +41,7 @@ class LinearLayout:
         self.categories = [j for j, c in enumerate(columns) if isinstance(c, Category)]
         listed = [columns[j] for j in self.categories]
         sizes = [len(c.values) for c in listed if isinstance(c, Category)]
-        self.bins = Layout(tuple(listed), tuple(sizes), (False,) * len(listed))
+        self.bins = Layout(tuple(listed), tuple(sizes))
         self.first = self.bins.total
         self.size = self.first + len(self.numbers) + 1
 

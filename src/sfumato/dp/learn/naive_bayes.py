@@ -60,7 +60,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # un
         cells = self._begin(X)
         parameters.count(self.bins, "The number of bins")
         self.classes_, places = read_labels(y, self.classes, len(cells[0]))
-        self.layout_: Layout = lay_out(self.columns_, cells, self.bins)
+        self.layout_: Layout = lay_out(self.columns_, self.bins)
         exact = count_classes(self.layout_.codes(cells), places, self.layout_, len(self.classes_))
         budget, moved = self._budget(), len(self.columns_) + 1
         noisy = budget.gaussian(exact, moved) if budget.delta else budget.laplace(exact, moved)
