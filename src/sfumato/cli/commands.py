@@ -28,6 +28,7 @@ COMMANDS = (
     "histogram",
     "kmeans",
     "topk",
+    "train",
     "hierarchy",
     "explain",
     "example",

@@ -54,12 +54,12 @@ def publish_clusters(
     price: Mapping[str, Any],
 ) -> Release:
     """Release the clusters of some columns."""
-    found = [_column(desk, name) for name in columns]
+    found = [find_column(desk, name) for name in columns]
     box = {column.name: _bounds(desk, column, bounds) for column in found}
     limit = parameters.rows_per_unit(desk.spending.neighbours)
 
     def make(amount: dict[str, Any]) -> KMeans:
-        rows = _rows(desk, list(box), limit)
+        rows = read_rows(desk, list(box), limit)
         matrix = {name: [row[i + 1] for row in rows] for i, name in enumerate(box)}
         model = KMeans(
             k, bounds=box, algorithm=algorithm, neighbours=desk.spending.neighbours, **amount
@@ -76,7 +76,7 @@ def publish_winners(
     **options: Any,
 ) -> Release:  # fmt: skip
     """Release the most frequent values of a column, each person counted once for each."""
-    found = _column(desk, column)
+    found = find_column(desk, column)
     known = desk.opened.facts[desk.opened.table].domains
     domain = values or dict(known).get(found.name)
     if domain is None and price.get("delta") is None:
@@ -91,7 +91,7 @@ def publish_winners(
         raise ParameterError(f"k is at most the number of values, {many:,}.")
 
     def make(amount: dict[str, Any]) -> Any:
-        rows = _rows(desk, [found.name], None)
+        rows = read_rows(desk, [found.name], None)
         baskets = [[row[1]] for row in rows]
         people = [row[0] for row in rows]
         won = top_k(baskets, k, items=domain, people=people, **amount, **options)
@@ -106,12 +106,12 @@ def publish_ordered(
     desk: Desk, column: str, *, cells: Any, bounds: Any, price: Mapping[str, Any]
 ) -> Release:
     """Release the ordered histogram of a column."""
-    found = _column(desk, column)
+    found = find_column(desk, column)
     ends = _bounds(desk, found, {} if bounds is None else {column: bounds})
     limit = parameters.rows_per_unit(desk.spending.neighbours)
 
     def make(amount: dict[str, Any]) -> Any:
-        values = [row[1] for row in _rows(desk, [found.name], limit)]
+        values = [row[1] for row in read_rows(desk, [found.name], limit)]
         near = desk.spending.neighbours
         return ordered_histogram(values, bounds=ends, cells=cells, neighbours=near, **amount)
 
@@ -161,7 +161,8 @@ def _promised(desk: Desk, amount: Fraction, delta: Stated | None) -> Guarantee:
     return ApproxDP(stated_up(amount), stated_up(failure), neighbours=near)
 
 
-def _column(desk: Desk, name: str) -> Column:
+def find_column(desk: Desk, name: str) -> Column:
+    """Find a column of the dataset by its name, in whatever case."""
     facts = desk.opened.facts[desk.opened.table]
     for column in facts.columns:
         if column.name.casefold() == name.casefold():
@@ -182,7 +183,7 @@ def _bounds(desk: Desk, column: Column, extra: Mapping[str, tuple[Any, Any]]) ->
     return float(low), float(high)
 
 
-def _rows(desk: Desk, names: list[str], limit: int | None) -> list[tuple[Any, ...]]:
+def read_rows(desk: Desk, names: list[str], limit: int | None) -> list[tuple[Any, ...]]:
     """Read (person, cells…) of rows, at most ``limit`` of each person, drawn by herself."""
     opened = desk.opened
     engine = opened.engine

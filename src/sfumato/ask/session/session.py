@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.ask.session.desk import Desk
+from sfumato.ask.session.learning import Learning
 from sfumato.ask.session.open import open_dataset
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.errors import ParameterError
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
-class Session:
+class Session(Learning):
     """Questions of one analyst about one dataset, under a budget that the ledger keeps.
 
     ``desk`` takes the steps of each question; nothing of it needs to be called.
@@ -331,8 +332,7 @@ class Session:
         """
         from sfumato.ask.session.synthesis import synthesize  # noqa: PLC0415 - loaded when used
 
-        if self._closed:
-            raise ParameterError("This session is closed; open it again to ask.")
+        self._check_open()
         return synthesize(self.desk, epsilon=epsilon, delta=delta, rho=rho, **options)
 
     # -- publishing once ----------------------------------------------------------------
@@ -390,8 +390,7 @@ class Session:
         keys: Mapping[str, Sequence[Any]] | None = None,
         blocks: Sequence[str] | None = None,
     ) -> Submission:
-        if self._closed:
-            raise ParameterError("This session is closed; open it again to ask.")
+        self._check_open()
         return read_submission(
             self.desk.opened, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks,
             answerable=self.desk.answerable,

@@ -78,6 +78,20 @@ class LinearLayout:
         return (len(self.columns) + 1 + len(self.numbers)) * NUMBER**2
 
 
+def name_coefficients(
+    layout: LinearLayout, rows: NDArray[np.float64]
+) -> list[tuple[Any, str, NDArray[np.float64]]]:
+    """Pair coefficients (a row for each class) with their column and category."""
+    named = []
+    for column, start in zip(layout.bins.columns, layout.bins.starts, strict=False):
+        assert isinstance(column, Category)
+        texts = [*map(str, column.values), "(missing)"]
+        named += [(column.name, text, rows[:, start + k]) for k, text in enumerate(texts)]
+    for k, j in enumerate(layout.numbers):
+        named.append((layout.columns[j].name, "", rows[:, layout.first + k]))
+    return named
+
+
 @dataclass(frozen=True, eq=False)
 class Scaling:
     """Numbers shifted by a public centre and stretched to [−1, 1], clamped there: whole steps."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.guarantees import ApproxDP
     from sfumato.dp.rounding import Stated
+    from sfumato.release import Release
 
 _MICROBATCH = 1024
 
@@ -59,6 +60,15 @@ class Training:
     def guarantee(self) -> ApproxDP:
         """What all of training promises."""
         return self.plan.guarantee
+
+    def release(self, name: str = "model", **facts: Any) -> Release:
+        """Hand the trained module over as a release, with its guarantee and a model card.
+
+        ``facts`` (such as ``purpose="…"``) go to `release.json` and to the card.
+        """
+        from sfumato.dp.learn.sgd.artefact import release_network  # noqa: PLC0415 - loaded when used
+
+        return release_network(self, name, facts)
 
     def __str__(self) -> str:
         return f"{type(self.model).__name__} after {self.plan}"
