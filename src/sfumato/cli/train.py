@@ -28,12 +28,14 @@ MODELS = {
 def train(request: TrainCommand) -> None:
     """Learn a model from private rows that may be published, and write its card.
 
-    Example: sfumato train patients.csv diagnosis -s patients.yaml --unit row -e 1 --delta 1e-6
-    -o model --picture model.svg
+    Example: sfumato train visits.csv department -s visits.yaml --groups 3 --rows-per-group 2
+    --bounds cost=0,500 -e 1 --delta 1e-6 -o model --picture model.svg
 
-    Example: sfumato train patients.csv age -m linear -e 1 --delta 1e-6 --forecast 5000
+    Example: sfumato train patients.csv salary -m linear --unit row --bounds age=0,110
+    --bounds salary=0,200000 -e 1 --delta 1e-6 --forecast 5000
 
-    Bounds, values and classes are public: the schema's, or from knowledge; never from the data.
+    The target is a column of classes or of numbers, as the model wants it; principal components (pca)
+    have none. Bounds, values and classes are public: the schema's, or from knowledge; never from the data.
     Columns without any are left out. The same request again is given again for nothing. Read the
     model in Python with sf.dp.read_model; it predicts without any private row.
     """
@@ -43,9 +45,9 @@ def train(request: TrainCommand) -> None:
         if request.forecast is not None:
             _foretell(session, estimator, request, columns)
             return
-        release = session.fit(estimator, target=request.target, columns=columns)
         if request.cross_validate is not None:
             _validate(session, estimator, request, columns)
+        release = session.fit(estimator, target=request.target, columns=columns)
     _hand_over(release, request.published)
 
 

@@ -61,7 +61,7 @@ class TrainCommand(Request):
 
     data: DataPlace
     target: Annotated[
-        str | None, argument(metavar="[TARGET]", help="Column to predict; none for pca.")
+        str | None, argument(metavar="TARGET", help="Column to predict; none for pca.")
     ] = None
     model: Annotated[
         str,

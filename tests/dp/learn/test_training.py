@@ -19,7 +19,7 @@ from sfumato.dp.learn.sgd import training  # noqa: E402
 from sfumato.dp.learn.sgd.clipping import Clipper  # noqa: E402
 from sfumato.dp.learn.sgd.lots import draw_lot, seats_of  # noqa: E402
 from sfumato.dp.learn.sgd.plan import least_multiplier, sampled_epsilon  # noqa: E402
-from sfumato.errors import ParameterError  # noqa: E402
+from sfumato.errors import DataError, ParameterError  # noqa: E402
 
 STEP = 2.0**-20
 
@@ -247,6 +247,28 @@ def test_layers_that_mix_examples_are_refused_with_advice():
 
     with pytest.raises(ParameterError, match="mixes examples"):
         sf.dp.train(Centred(), data, nn.CrossEntropyLoss(), **options)
+
+    class InTrainingOnly(Centred):
+        def forward(self, x):
+            return super().forward(x) if self.training else self.out(x)
+
+    with pytest.raises(ParameterError, match="mixes examples"):
+        sf.dp.train(InTrainingOnly(), data, nn.CrossEntropyLoss(), **options)
+
+    class Remembering(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(5, 3)
+            self.register_buffer("seen", torch.zeros(5))
+
+        def forward(self, x):
+            self.seen += x.sum(0).detach()
+            return self.out(x)
+
+    model = Remembering()
+    with pytest.raises(ParameterError, match="keeps what it has seen in 'seen'"):
+        sf.dp.train(model, data, nn.CrossEntropyLoss(), **options)
+    assert float(model.seen.abs().sum()) == 0
     with pytest.raises(ParameterError, match="one number for each example"):
         sf.dp.train(nn.Linear(5, 3), data, lambda out, y: out.mean(), **options)
     model = nn.Sequential(nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0), nn.Flatten())
@@ -274,6 +296,37 @@ def test_it_learns_and_states_what_it_promised():
         optimizer="adam", rows=3000,
     )  # fmt: skip
     assert torch.equal(before, frozen[0].weight)
+
+
+def test_a_trained_network_is_released_with_its_guarantee(tmp_path):
+    x = torch.randn(300, 2)
+    made = nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.2), nn.Tanh(), nn.Linear(3, 2))
+    done = sf.dp.train(
+        made, (x, (x[:, 0] > 0).long()), nn.CrossEntropyLoss(), epsilon=2, delta=1e-5, lot=30,
+        steps=5, rows=300,
+    )  # fmt: skip
+    done.release("net", purpose="a test").save(tmp_path / "net")
+    checked = sf.verify(tmp_path / "net")
+    assert checked.holds
+    assert checked.records == sum(p.numel() for p in made.parameters())
+    card = (tmp_path / "net/report.html").read_text()
+    assert "5 steps on lots of about 30" in card
+    assert "Linear(in_features=2" in card
+    again = nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.2), nn.Tanh(), nn.Linear(3, 2))
+    sf.dp.read_network(again, tmp_path / "net")
+    made.eval(), again.eval()
+    assert torch.equal(again(x), made(x))
+    with pytest.raises(DataError, match="does not hold the state"):
+        sf.dp.read_network(nn.Linear(2, 2), tmp_path / "net")
+
+
+def test_an_empty_table_is_trained_on_like_any_other():
+    model = nn.Linear(3, 2)
+    data = (torch.zeros(0, 3), torch.zeros(0, dtype=torch.long))
+    done = sf.dp.train(
+        model, data, nn.CrossEntropyLoss(), epsilon=1, delta=1e-5, lot=10, steps=3, rows=100
+    )
+    assert done.steps_taken == 3
 
 
 def test_gradients_are_divided_by_the_declared_lot_and_empty_lots_are_steps(monkeypatch):

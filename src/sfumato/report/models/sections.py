@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from sfumato.report.section import Page
 
 _MOST_VALUES = 12
-_HIDDEN = {"model", "predicts", "classes", "columns", "noise", "architecture", "plan"}
+_HIDDEN = {
+    "model", "predicts", "classes", "columns", "noise", "architecture", "plan", "training",
+}  # fmt: skip
 
 
 def _facts(page: Page) -> list[Fact]:
     told = page.release.artefact.manifest()
-    facts = [Fact("Model", kind_in_words(told["model"]))]
+    facts = [Fact("Columns", str(len(told["columns"])))] if told.get("columns") else []
     if told.get("predicts"):
         facts.append(Fact("Predicts", str(told["predicts"])))
     if told.get("classes"):
@@ -59,7 +61,8 @@ def _noise(page: Page) -> dict[str, Any] | None:
 
 def kind_in_words(name: str) -> str:
     """Take the name of a class apart: AdditiveClassifier is an additive classifier."""
-    return " ".join(re.findall(r"[A-Z]{2,}|[A-Z][a-z0-9]*|[a-z0-9_]+", name)).capitalize()
+    words = re.findall(r"[A-Z]{2,}|[A-Z][a-z0-9]*|[a-z0-9_]+", name)
+    return " ".join([*words[:1], *(word.lower() for word in words[1:])])
 
 
 def _declared(column: dict[str, Any]) -> str:

@@ -57,6 +57,7 @@ class Network:
         plan = self.training.plan
         return {
             "model": type(self.data).__name__,
+            "predicts": None,
             "architecture": str(self.data),
             "plan": str(plan).partition(";")[0],
             "noise": {"gradient of a lot (of the clip)": plan.multiplier / plan.lot},
