@@ -36,6 +36,7 @@ COMMANDS = (
     "histogram",
     "kmeans",
     "topk",
+    "cloak",
     "hierarchy",
     "explain",
     "example",
