@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decision": set(),
     "shape": set(),
     "release": {"promise", "release_folder", "report"},
-    "release_folder": {"audit", "govern", "shape"},
+    "release_folder": {"audit", "data", "govern", "shape"},
     # promises and what keeps them
     "definitions": {"data", "promise"},
     "anonymize": {"data", "definitions", *NOUNS},
