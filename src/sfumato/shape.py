@@ -26,6 +26,7 @@ _BUILT_IN = {
     "numbers": "sfumato.shapes.numbers:NUMBERS",
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
     "sets": "sfumato.shapes.sets:SETS",
+    "trees": "sfumato.shapes.trees:TREES",
     "graph": "sfumato.shapes.graphs:GRAPHS",
 }
 """Shapes that come with Sfumato, and where they live: the one line that a new one needs."""
