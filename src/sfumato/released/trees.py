@@ -1,9 +1,9 @@
 """Released trees as a stranger sees them: shapes with labels, and which of them look alike.
 
 Two trees look alike where they are isomorphic as unordered trees with the quasi-identifying labels:
-their canonical forms (Aho, Hopcroft, Ullman 1974) are the same text. Vertices of like trees look alike
-where, on the way from the root down, the canonical forms of the subtrees are the same: that is the
-orbit under automorphisms. A sensitive value shown as `*` is withheld and tells nothing.
+their canonical forms (Aho, Hopcroft, Ullman 1974) are the same text. Vertices of like trees look
+alike where, on the way from the root down, the canonical forms of the subtrees are the same: that
+is the orbit under automorphisms. A sensitive value shown as `*` is withheld and tells nothing.
 """
 
 from __future__ import annotations
@@ -165,9 +165,11 @@ def _roles(schema: Any, manifest: Any, trees: Trees) -> Schema:
         return trees.schema
     stated = {} if manifest is None else manifest.facts.get("roles")
     if isinstance(stated, dict) and stated:
-        names = {role: tuple(map(str, stated.get(role, ()))) for role in
-                 ("quasi", "sensitive", "insensitive")}  # fmt: skip
-        return Schema(**names)
+        return Schema(
+            quasi=tuple(map(str, stated.get("quasi", ()))),
+            sensitive=tuple(map(str, stated.get("sensitive", ()))),
+            insensitive=tuple(map(str, stated.get("insensitive", ()))),
+        )
     raise ParameterError(
         "Nothing says which labels others may know; give the schema of the trees with schema=."
     )

@@ -1,23 +1,21 @@
 """Promises about trees: what somebody may learn who knows some vertices of a person's tree.
 
-k^(m,n)-anonymity: Gkountouna, Terrovitis: Anonymizing collections of tree-structured data, TKDE 2015.
-What is known is up to m labels of a tree and up to n relations between the vertices that have
-them: one lies above another, or two labels are of one vertex. A tree fits where its vertices can play
-these parts. Supports count released trees that show all that literally: where one released tree
-matches what is known through a hierarchy, its own labels are known facts of the same number, and
-every tree that shows those matches, too.
+k^(m,n)-anonymity: Gkountouna, Terrovitis: Anonymizing collections of tree-structured data, TKDE
+2015. What is known is up to m labels of a tree and up to n relations between the vertices that have
+them: one lies above another, or two labels are of one vertex. A tree fits where its vertices can
+play these parts. Supports count released trees that show all that literally: where one released
+tree matches what is known through a hierarchy, its own labels are known facts of the same number,
+and every tree that shows those matches, too.
 
-Diversity vertex by vertex: Ozalp, Gursoy, Nergiz, Saygin: Privacy-preserving publishing of hierarchical
-data, TOPS 2016. The groups that it judges are the vertices of a class of like trees that nobody can
-tell apart: those on which the automorphisms of the class's tree map each other.
+Diversity vertex by vertex: Ozalp, Gursoy, Nergiz, Saygin: Privacy-preserving publishing of
+hierarchical data, TOPS 2016. The groups that it judges are the vertices of a class of like trees
+that nobody can tell apart: those on which the automorphisms of the class's tree map each other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
 
 from sfumato.anonymize.definitions.definition import (
     TOLERANCE,
@@ -32,6 +30,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
@@ -113,8 +112,8 @@ class VertexDiversity(SensitiveDefinition):
         "vertex_diversity",
         ("--vertex-diversity",),
         "L:LABEL",
-        "l-diversity of a tree's vertices: no value of a sensitive label has more than 1/l of those "
-        "that look alike; may be repeated.",
+        "l-diversity of a tree's vertices: no value of a sensitive label has more than 1/l of "
+        "those that look alike; may be repeated.",
         _read_vertices,
     )
 
@@ -125,7 +124,8 @@ class VertexDiversity(SensitiveDefinition):
 
     def judge(self, classes: Classes) -> NDArray[np.bool_]:
         """Hold where the most frequent value is not too frequent."""
-        return self.histogram(classes).shares.max(axis=1, initial=0.0) <= 1 / self.l + TOLERANCE
+        most: NDArray[np.float64] = self.histogram(classes).shares.max(axis=1, initial=0.0)
+        return most <= 1 / self.l + TOLERANCE
 
     def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about others
         """Say how frequent a value may be."""

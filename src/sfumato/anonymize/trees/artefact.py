@@ -1,7 +1,7 @@
 """What is given away of trees: trees with generalised labels, in an order that tells nothing.
 
-Labels with the role of identifiers, and those without a role, are left out, and so are vertex types with
-nothing else to show. Records come in random order, children in the order of their own content.
+Labels with the role of identifiers, and those without a role, are left out, and so are vertex types
+with nothing else to show. Records come in random order, children in the order of their own content.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from sfumato.data.hierarchies.hierarchy import ROOT
 from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.data.trees.json_files import write_json, write_json_lines
 from sfumato.data.trees.nested import NumberText, to_nested
-from sfumato.data.trees.trees import Trees, VertexType
 from sfumato.data.trees.xml_files import write_xml
 from sfumato.errors import DataError
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.data.trees.trees import Trees, VertexType
     from sfumato.decision import Decision
 
 FORMATS = ("jsonl", "json", "xml")

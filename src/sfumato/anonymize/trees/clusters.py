@@ -1,9 +1,10 @@
 """Form classes of at least k trees that lose little by being shown alike.
 
 Greedy: a class begins with the tree that is farthest from the last class and takes in the tree that
-costs least, k − 1 times; candidates are found by signatures and priced exactly. Where a promise about
-sensitive values fails at some vertices, the class takes in more trees as long as that costs less than
-the values that would have to be withheld. Trees that are left over join the class that pays least.
+costs least, k − 1 times; candidates are found by signatures and priced exactly. Where a promise
+about sensitive values fails at some vertices, the class takes in more trees as long as that costs
+less than the values that would have to be withheld. Trees that are left over join the class that
+pays least.
 
 Which of several equal trees comes first is decided by an order from cryptographic randomness.
 """

@@ -2,16 +2,16 @@
 
 Greedy, as for sets: a step is to show the children of a node as the node, for all trees; to cut a
 vertex type off, so that its vertices hang at a higher ancestor and nobody can tell which of the
-vertices between is theirs (structural disassociation); or, where a label cannot be made any coarser,
-to leave a vertex type out. The steps that mend the most violations per loss are taken; then steps
-are taken back, one by one, where nothing breaks.
+vertices between is theirs (structural disassociation); or, where a label cannot be made any
+coarser, to leave a vertex type out. The steps that mend the most violations per loss are taken;
+then steps are taken back, one by one, where nothing breaks.
 
-Why cutting a whole type is safe: where a fact set relates vertices across a cut edge, the release shows
-for nobody whether it is true. Of what it implies the release shows at most as many relations, for j
-vertices known to lie above one vertex lie on one path, which j − 1 relations say. The person shows
-these, so at least k trees do, and in each of them the cut vertices may hang where they must for
-the whole fact set to be true. Cutting single vertices off would not be safe: those that stay would
-tell whose are elsewhere.
+Why cutting a whole type is safe: where a fact set relates vertices across a cut edge, the release
+shows for nobody whether it is true. Of what it implies the release shows at most as many relations,
+for j vertices known to lie above one vertex lie on one path, which j − 1 relations say. The person
+shows these, so at least k trees do, and in each of them the cut vertices may hang where they must
+for the whole fact set to be true. Cutting single vertices off would not be safe: those that stay
+would tell whose are elsewhere.
 """
 
 from __future__ import annotations

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from sfumato.anonymize.trees.tree_arrays import Forest
 
+FactSet = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+"""Labels, and pairs of their places that are related."""
+
 MOST_COMBINATIONS = 20_000_000
 """Sets of three and more labels that are enumerated at most."""
 
@@ -91,9 +94,8 @@ class FactCounter:
     def __init__(self, forest: Forest) -> None:
         self.forest = forest
         trees = forest.trees
-        self.labelled = [
-            t for t in forest.kept if any(name in forest.nodes.leaf for name in trees.types[t].labels)
-        ]  # fmt: skip
+        known = set(forest.nodes.leaf)
+        self.labelled = [t for t in forest.kept if known.intersection(trees.types[t].labels)]
 
     def find(self, state: CutState, m: int, n: int, k: int) -> Violations:
         """Return the fact sets of at most m labels and n relations that 1 to k − 1 trees show."""
@@ -199,16 +201,16 @@ class FactCounter:
         if total > MOST_COMBINATIONS:
             raise ParameterError(
                 f"Up to {m} labels have {total:,} combinations in these trees, more than can be "
-                f"gone through ({MOST_COMBINATIONS:,}); ask for a smaller m, or give labels coarser "
-                "hierarchies."
+                f"gone through ({MOST_COMBINATIONS:,}); ask for a smaller m, or give labels "
+                "coarser hierarchies."
             )
-        counted: Counter[tuple[object, ...]] = Counter()
+        counted: Counter[FactSet] = Counter()
         for mine in points:
             counted.update(fact_sets(mine, m, n))
         rare = [fact for fact, support in counted.items() if support < k]
         items = np.full((len(rare), m), -1, dtype=np.int64)
         related = []
-        for number, (labels, relations) in enumerate(rare):  # type: ignore[misc]  # as fact_sets makes them
+        for number, (labels, relations) in enumerate(rare):
             items[number, : len(labels)] = labels
             for a, b in relations:
                 ends = (self._type_of_look(labels[a]), self._type_of_look(labels[b]))
@@ -257,11 +259,9 @@ class FactCounter:
         return up
 
 
-def fact_sets(
-    points: list[tuple[int, int, frozenset[int]]], m: int, n: int
-) -> set[tuple[tuple[int, ...], tuple[tuple[int, int], ...]]]:
+def fact_sets(points: list[tuple[int, int, frozenset[int]]], m: int, n: int) -> set[FactSet]:
     """Return every fact set of three to m labels that a tree shows."""
-    found: set[tuple[tuple[int, ...], tuple[tuple[int, int], ...]]] = set()
+    found: set[FactSet] = set()
     for size in range(3, m + 1):
         for chosen in combinations(sorted(points, key=lambda point: point[0]), size):
             labels = tuple(point[0] for point in chosen)

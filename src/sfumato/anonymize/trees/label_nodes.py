@@ -1,9 +1,9 @@
 """The hierarchies of all quasi-identifying labels as one forest of nodes.
 
-`parent[v]` is the node above v (itself at a root), `depth[v]` its distance from the root, `loss[v]` what
-a vertex loses by showing v: its share of the leaves, times the weight of its label among those of
-its vertex type, so that a vertex which shows nothing loses 1. Nodes with the same text have the same
-`look`: whoever reads the release cannot tell them apart.
+`parent[v]` is the node above v (itself at a root), `depth[v]` its distance from the root, `loss[v]`
+what a vertex loses by showing v: its share of the leaves, times the weight of its label among those
+of its vertex type, so that a vertex which shows nothing loses 1. Nodes with the same text have the
+same `look`: whoever reads the release cannot tell them apart.
 """
 
 from __future__ import annotations

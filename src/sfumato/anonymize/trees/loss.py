@@ -26,7 +26,7 @@ def measure(data: Trees, decision: Decision, artefact: Any) -> Mapping[str, floa
     plan: ClassPlan | CutPlan = decision.content
     kept = plan.forest.kept
     came = np.array([len(data.of_type[t]) for t in kept], dtype=np.float64)
-    lost, there = (_classes if isinstance(plan, ClassPlan) else _cut)(plan)
+    lost, there = _classes(plan) if isinstance(plan, ClassPlan) else _cut(plan)
     whole = came - there + lost
     found = {"loss per vertex": float(whole.sum() / max(came.sum(), 1))}
     for number, t in enumerate(kept):

@@ -1,8 +1,9 @@
 """Kernels: what it costs to merge a tree into a class, and which vertices meet.
 
-A class of s people shows one tree a; a further tree b is merged into it. Vertices that meet show the
-lowest common ancestors of their labels; whatever meets nothing is left out for everybody. The cost
-is what the s + 1 people lose more than before: s·(loss of a's vertex now − before) + loss of b's.
+A class of s people shows one tree a; a further tree b is merged into it. Vertices that meet show
+the lowest common ancestors of their labels; whatever meets nothing is left out for everybody. The
+cost is what the s + 1 people lose more than before: s·(loss of a's vertex now − before) + loss of
+b's.
 
 Two vertices that meet never cost more than leaving both out, so as many children meet as can; which
 ones is an assignment problem (Kuhn 1955, in the form with potentials), solved exactly up to `EXACT`
@@ -41,7 +42,7 @@ def _label_cost(model, t, a, b, u, v, s):  # type: ignore[no-untyped-def]  # noq
 
 
 @njit(cache=True)
-def assign(cost):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def assign(cost):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912 - one loop
     """Return for each row its column, each column once, at the least total; rows ≤ columns."""
     n, m = cost.shape
     u, v = np.zeros(n + 1), np.zeros(m + 1)
@@ -131,7 +132,7 @@ def _meet(a, b, s, table, at, width, ends):  # type: ignore[no-untyped-def]  # n
 
 
 @njit(cache=True)
-def _children_cost(model, a, b, s, table, at, width, c, ends):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913
+def _children_cost(model, a, b, s, table, at, width, c, ends):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return what the children of one type of two vertices cost."""
     first_a, last_a, first_b, last_b, form_a, form_b = ends
     na, nb = last_a - first_a, last_b - first_b

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.trees.classes import TreeClass
@@ -32,7 +31,8 @@ class ClassPlan:
 class CutPlan:
     """The node that stands for every node, where each type is attached, and which are left out.
 
-    `attached[t]` is the type at whose vertices those of t hang, its own parent where nothing was cut.
+    `attached[t]` is the type at whose vertices those of t hang, its own parent where nothing was
+    cut.
     """
 
     data: Trees

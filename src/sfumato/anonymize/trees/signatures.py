@@ -1,7 +1,7 @@
 """Signatures of trees: counts per vertex type and per coarse label, to find trees that are close.
 
-The distance of two signatures is a cheap guess at what merging the trees costs: a vertex that one has
-more than the other would be left out, and labels that differ would be generalised.
+The distance of two signatures is a cheap guess at what merging the trees costs: a vertex that one
+has more than the other would be left out, and labels that differ would be generalised.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """One tree as arrays for the kernels, and what is the same for all trees.
 
-Vertices stand type by type, and within a type in the order of their parents, so that the children of
-one type of a vertex are next to each other. Vertices of a type that carry nothing known and have
+Vertices stand type by type, and within a type in the order of their parents, so that the children
+of one type of a vertex are next to each other. Vertices of a type that carry nothing known and have
 nothing below (`bare`) are only counted: any two of them are alike.
 
-Identical subtrees get one number, their *form*; the cost of merging two subtrees is worked out
-once per pair of forms, not per pair of vertices.
+Identical subtrees get one number, their *form*; the cost of merging two subtrees is worked out once
+per pair of forms, not per pair of vertices.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sfumato.anonymize.trees.label_nodes import LabelNodes, join_hierarchies
-from sfumato.data.trees.trees import VertexType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.data.trees.trees import Trees
+    from sfumato.data.trees.trees import Trees, VertexType
 
 
 class Model(NamedTuple):
@@ -43,9 +42,10 @@ class Model(NamedTuple):
 class TreeArrays(NamedTuple):
     """One tree; `low` and `high` bound the children of a vertex by slot of the child type.
 
-    `start` bounds the types, `marks` has the node of every label, `size` the vertices below and at a
-    vertex, `rest` what one person would still lose if they all were left out. `form` numbers
-    subtrees, forms of a type next to each other from `forms` on; `sample` has a vertex of each form.
+    `start` bounds the types, `marks` has the node of every label, `size` the vertices below and at
+    a vertex, `rest` what one person would still lose if they all were left out. `form` numbers
+    subtrees, forms of a type next to each other from `forms` on; `sample` has a vertex of each
+    form.
     """
 
     start: NDArray[np.int32]
@@ -83,7 +83,7 @@ class Forest:
         place = np.full(len(self.trees.types), -1, dtype=np.int64)
         place[list(self.kept)] = np.arange(len(self.kept))
         kind = place[self.trees.type_of]
-        order = np.lexsort([np.arange(len(kind)), kind, self.trees.record])
+        order = np.lexsort((np.arange(len(kind)), kind, self.trees.record))
         order = order[kind[order] >= 0]
         bounds = np.searchsorted(self.trees.record[order], np.arange(len(self.trees) + 1))
         return tuple(order[bounds[i] : bounds[i + 1]] for i in range(len(self.trees)))
@@ -142,15 +142,14 @@ class Forest:
         high: NDArray[np.int32],
         marks: NDArray[np.int32],
     ) -> list[int]:
-        """Number subtrees from below, across all trees: equal numbers, equal looks."""
+        """Give subtrees numbers, across all trees: equal numbers, equal looks."""
         look, model = self.nodes.look, self.model
         looks = np.where(marks >= 0, look[marks], -1).tolist() if len(look) else marks.tolist()
         found = [0] * len(kinds)
         bounds = zip(kinds.tolist(), low.tolist(), high.tolist(), strict=True)
         for v, (t, begin, end) in reversed(list(enumerate(bounds))):
-            below: list[object] = []
-            for s in range(int(model.slots[t])):
-                below.append(tuple(sorted(found[begin[s] : end[s]])))
+            slots = range(int(model.slots[t]))
+            below = [tuple(sorted(found[begin[s] : end[s]])) for s in slots]
             key = (t, tuple(looks[v]), *below)
             found[v] = self._known.setdefault(key, len(self._known))
         return found
@@ -213,7 +212,8 @@ def released_types(trees: Trees) -> tuple[int, ...]:
     kept = {0}
     for number, kind in enumerate(trees.types):
         if wanted.intersection(kind.labels):
-            while number >= 0:
-                kept.add(number)
-                number = trees.types[number].parent
+            up = number
+            while up >= 0:
+                kept.add(up)
+                up = trees.types[up].parent
     return tuple(sorted(kept))

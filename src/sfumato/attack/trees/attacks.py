@@ -74,7 +74,7 @@ def known_facts(release: Any, *, confidence: float = 0.9, **options: Any) -> Out
     view: TreesView = see(release, shape="trees", **options)
     facts = []
     for tree in shown_trees(view):
-        mine = {("", *pair) for pair in combinations(sorted(tree.places), 2)}
+        mine: set[tuple[str, ...]] = {("", *pair) for pair in combinations(sorted(tree.places), 2)}
         mine |= {("related", *pair) for pair in tree.related_pairs()}
         mine |= {("", label) for label in tree.places}
         facts.append(mine)

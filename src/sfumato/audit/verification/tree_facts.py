@@ -41,9 +41,9 @@ class RarestFact:
 def rarest_fact(view: TreesView, m: int, n: int, k: int) -> RarestFact | None:
     """Find the fact set of at most m labels and n relations with the least support."""
     trees = shown_trees(view)
-    best = _pick(Counter(label for tree in trees for label in tree.places), 0)
+    best = _pick(Counter((label,) for tree in trees for label in tree.places), 0)
     if m >= 2:
-        both = Counter(
+        both: Counter[tuple[str, ...]] = Counter(
             pair for tree in trees for pair in combinations(sorted(tree.places), 2)
         )
         best = _less(best, _pick(both, 0))
@@ -58,12 +58,11 @@ def rarest_fact(view: TreesView, m: int, n: int, k: int) -> RarestFact | None:
     return _less(best, _some_facts(trees, m, n))
 
 
-def _pick(counted: Counter[tuple[str, ...]] | Counter[str], relations: int) -> RarestFact | None:
+def _pick(counted: Counter[tuple[str, ...]], relations: int) -> RarestFact | None:
     if not counted:
         return None
     fact, support = min(counted.items(), key=lambda item: item[1])
-    labels = (fact,) if isinstance(fact, str) else fact
-    return RarestFact(support, labels, relations, exact=True)
+    return RarestFact(support, fact, relations, exact=True)
 
 
 def _less(a: RarestFact | None, b: RarestFact | None) -> RarestFact | None:

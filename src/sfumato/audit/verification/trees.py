@@ -114,7 +114,7 @@ FORMULAS: dict[type, Callable[[Any, Counter[str]], tuple[float, bool]]] = {
     RecursiveLDiversity: _recursive,
     VertexDiversity: _most_frequent,
 }
-NAMES = {
+NAMES: dict[type, str] = {
     DistinctLDiversity: "distinct l",
     EntropyLDiversity: "entropy l",
     RecursiveLDiversity: "recursive c",
@@ -167,7 +167,8 @@ def _cut_off(view: TreesView) -> tuple[Finding, ...]:
     loose = int(view.trees.detached.sum())
     if not loose:
         return ()
-    text = f"{some(loose, 'vertex', 'vertices')} hang higher than they did: which parent is theirs is not said"
+    count = some(loose, "vertex", "vertices")
+    text = f"{count} cut off: the file does not say which parent is theirs"
     return (Finding("cut off", "", text, serious=False),)
 
 

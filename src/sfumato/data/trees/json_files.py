@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from sfumato.data.trees.nested import NumberText
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
 def read_text(path: Path) -> str:
     """Return the text of a file, unpacked where it is packed."""
     try:
-        content = gzip.open(path).read() if path.suffix == ".gz" else path.read_bytes()
+        content = path.read_bytes()
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text.") from None
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         raise DataError(f"{path} cannot be read.") from None
 
 
@@ -93,8 +96,8 @@ def write_json_lines(path: Path, records: list[Any]) -> None:
 def record_text(value: Any) -> str:
     """Return a value as JSON; numbers as they came."""
     if isinstance(value, dict):
-        inner = ", ".join(f"{json.dumps(k, ensure_ascii=False)}: {record_text(v)}" for k, v in value.items())  # fmt: skip
-        return f"{{{inner}}}"
+        inner = [f"{json.dumps(k, ensure_ascii=False)}: {record_text(v)}" for k, v in value.items()]
+        return f"{{{', '.join(inner)}}}"
     if isinstance(value, list):
         return f"[{', '.join(record_text(each) for each in value)}]"
     if isinstance(value, NumberText):

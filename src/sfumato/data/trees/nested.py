@@ -1,7 +1,7 @@
 """From nested Python values (as JSON gives them) to arrays, and back.
 
-An object is a vertex; its values are its labels, its lists and objects are its children. A value that
-stands where other records have a list counts as a list of one. Keys with a dot, such as
+An object is a vertex; its values are its labels, its lists and objects are its children. A value
+that stands where other records have a list counts as a list of one. Keys with a dot, such as
 "encounters.conditions" at a patient, hold children that were cut off from the vertices between.
 What is missing, null or empty is the same: not known.
 """

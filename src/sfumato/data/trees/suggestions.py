@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.schema import Schema
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.tables.suggestions import ColumnSuggestion, Suggestions, suggest
 from sfumato.data.trees.sources import read_trees
 
 if TYPE_CHECKING:
+    from sfumato.data.schema import Schema
     from sfumato.data.trees.trees import Trees
 
 

@@ -10,7 +10,6 @@ nothing is said about which of the vertices between the two it belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +20,8 @@ from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from sfumato.data.schema import Schema

@@ -7,7 +7,7 @@ text as plain values. So whether an element is there is part of a tree's structu
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree  # noqa: ICN001 - its full name, as in GraphML
 from xml.sax.saxutils import escape, quoteattr
 
 from sfumato.data.trees.json_files import read_text

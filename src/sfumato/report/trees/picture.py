@@ -20,6 +20,7 @@ MEMBERS = 5
 LINE, STEP = 15, 22
 SMALL_WIDTH, SMALL_LINE, SMALL_STEP = 120, 5, 14
 LONGEST = 90
+HOLLOW = Markup(' fill="none" stroke="currentColor"')
 
 
 def draw_class(plan: ClassPlan, number: int) -> Markup:
@@ -38,7 +39,9 @@ def draw_class(plan: ClassPlan, number: int) -> Markup:
 
 
 def _text(x: float, y: float, words: str) -> Markup:
-    return Markup('<text x="{:.0f}" y="{:.1f}" font-size="10">{}</text>').format(x + 8, y + 3, words)
+    return Markup('<text x="{:.0f}" y="{:.1f}" font-size="10">{}</text>').format(
+        x + 8, y + 3, words
+    )
 
 
 def _member(plan: ClassPlan, group: TreeClass, i: int, left: float) -> tuple[Markup, float]:
@@ -57,9 +60,8 @@ def _member(plan: ClassPlan, group: TreeClass, i: int, left: float) -> tuple[Mar
     marks = Markup("")
     for line, (vertex, depth) in enumerate(order):
         x, y = left + SMALL_STEP * depth, 10 + SMALL_LINE * line
-        style = 'class="after"' if vertex in kept else 'fill="none" stroke="currentColor"'
-        marks += Markup('<circle {} cx="{:.0f}" cy="{:.1f}" r="2"/>').format(
-            Markup(style), x, y  # noqa: S704 - one of two texts of our own
+        marks += Markup('<circle class="{}" cx="{:.0f}" cy="{:.1f}" r="2"{}/>').format(
+            "after" if vertex in kept else "", x, y, "" if vertex in kept else HOLLOW
         )
     return marks, 10 + SMALL_LINE * len(order)
 
