@@ -51,7 +51,6 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.audit.overlap import overlap as overlap
     from sfumato.audit.verification.verify import verify as verify
     from sfumato.data.hierarchies.hierarchy import Hierarchy as Hierarchy
-    from sfumato.data.read import read as read
     from sfumato.data.schema import Schema as Schema
     from sfumato.data.tables.suggestions import inspect as inspect
     from sfumato.data.tables.table import Table as Table
@@ -68,6 +67,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.govern.limits import Limits as Limits
     from sfumato.release import Release as Release
     from sfumato.shape import Shape as Shape
+    from sfumato.shape import read as read
     from sfumato.shape import register_shape as register_shape
 
 __version__ = "0.1.0"
@@ -106,7 +106,7 @@ _HOME = {
     "PureDP": "dp.guarantees",
     "query_error": "anonymize.loss.utility",
     "RDP": "dp.guarantees",
-    "read": "data.read",
+    "read": "shape",
     "register_shape": "shape",
     "Shape": "shape",
     "RecursiveLDiversity": "anonymize.definitions.diversity",

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from small_tables import Failing, session
 
 import sfumato as sf
-from sfumato.ask.answers.tables import dump_answer, load_answer
+from sfumato.ask.answers.answer import Answer
+from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.ask.language.days import Day, date_of, days_of
 from sfumato.ask.language.evaluation import evaluate
@@ -47,7 +48,9 @@ def test_extremes_and_medians_of_dates_are_dates_near_the_truth(bounds):
     with opened() as one:
         question = "SELECT MIN(day) AS l, MEDIAN(day) AS m, MAX(day) AS h FROM visits"
         answer = one.sql(question, epsilon=100, bounds=bounds)
-        again = load_answer(dump_answer(answer), standing=answer.standing, kind=answer.kind)
+        again = Answer.again(
+            load_fields(dump_answer(answer)), standing=answer.standing, kind=answer.kind
+        )
     low, middle, high = answer.rows[0]
     assert FIRST <= low <= FIRST + dt.timedelta(days=9)
     assert abs(middle - dt.date(2024, 7, 1)) <= dt.timedelta(days=9)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from small_tables import session
 
 import sfumato as sf
+from sfumato.ask.answers.answer import Answer
 from sfumato.ask.answers.intervals import enclosed, formula_of
-from sfumato.ask.answers.tables import dump_answer, load_answer
+from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.ask.language.evaluation import evaluate
 from sfumato.ask.language.language import Apply, Arithmetic, Case, Column, Compare, Constant
 from sfumato.ask.plan.plan import MOST_NUMBER, MOST_SQUARED
@@ -153,7 +154,9 @@ def test_computed_columns_have_the_interval_of_all_their_numbers_at_once():
             "SUM(x) AS s, g * 3 AS key, MAX(x) - MIN(x) AS width FROM visits GROUP BY g",
             epsilon=30,
         )
-        again = load_answer(dump_answer(answer), standing=answer.standing, kind=answer.kind)
+        again = Answer.again(
+            load_fields(dump_answer(answer)), standing=answer.standing, kind=answer.kind
+        )
     found = answer.intervals(1 - 1e-9)
     for i, g in enumerate([0, 1]):
         true = table.filter(pl.col("g") == g)["x"]

@@ -14,7 +14,8 @@ import pytest
 from small_tables import COUNT, session, visits
 
 import sfumato as sf
-from sfumato.ask.answers.tables import dump_answer, load_answer
+from sfumato.ask.answers.answer import Answer
+from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.errors import DataError, ParameterError, SfumatoError
 
 ALL = (
@@ -145,7 +146,7 @@ def test_a_stored_answer_reads_back_as_it_was():
             "COUNT(*) * 2 AS twice FROM visits GROUP BY day, ok ORDER BY c DESC", epsilon=5,
         )  # fmt: skip
         text = dump_answer(answer)
-        read = load_answer(text, standing=answer.standing, kind=answer.kind)
+        read = Answer.again(load_fields(text), standing=answer.standing, kind=answer.kind)
     assert read.rows == answer.rows
     assert [type(cell) for cell in read.rows[0]] == [type(cell) for cell in answer.rows[0]]
     assert read.intervals(0.9) == answer.intervals(0.9)

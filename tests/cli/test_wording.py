@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.ask.language.refusals import refuse
 from sfumato.cli import run
-from sfumato.cli.wording import in_options
+from sfumato.cli.display.wording import in_options
 from sfumato.errors import ParameterError
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.message import Argument, Call, Message, Ways, Word

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy
-from sfumato.data.hierarchies.nested_trees import tree_of
+from sfumato.data.hierarchies.nested_trees import tree_of_rows
 from sfumato.errors import DataError, HierarchyError
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"
@@ -159,7 +159,7 @@ def test_yaml_is_written_where_a_tree_can_say_it(tmp_path):
     built.write(tmp_path / "w.yml")
     assert Hierarchy.read(tmp_path / "w.yml").rows() == built.rows()
     knotted = Hierarchy.from_rows([("a", "x", "*"), ("b", "y", "*"), ("c", "x", "*")])
-    assert tree_of(knotted) is None
+    assert tree_of_rows(knotted.rows()) is None
     with pytest.raises(HierarchyError, match=r"\.csv"):
         knotted.write(tmp_path / "k.yaml")
     assert not (tmp_path / "k.yaml").exists()
@@ -183,7 +183,7 @@ def test_a_tree_goes_to_csv_and_back(tmp_path_factory, tree):
     folder = tmp_path_factory.mktemp("tree")
     built.write(folder / "t.csv")
     assert Hierarchy.read(folder / "t.csv", delimiter=";").rows() == built.rows()
-    again = tree_of(built)
+    again = tree_of_rows(built.rows())
     if again is not None:
         assert Hierarchy.tree(again).rows() == built.rows()
 

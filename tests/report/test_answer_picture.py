@@ -10,15 +10,16 @@ from fractions import Fraction
 import pytest
 
 import sfumato as sf
-from sfumato.ask.answers.answer import Answer, NoisyColumn
+from sfumato.ask.answers.answer import Answer
+from sfumato.ask.answers.noisy_column import NoisyColumn
 from sfumato.ask.binned.bin_labels import real_labels, whole_labels
+from sfumato.ask.pictures.picture import MOST_BARS, heat_map, notebook, picture
 from sfumato.ask.price.measures import Recipe
 from sfumato.ask.price.noise import Noise
 from sfumato.dp.accounting.costs import Cost, Spent
 from sfumato.errors import ParameterError
 from sfumato.govern.standing import Standing
-from sfumato.report.answers.marks import figure, fitted, plain, text_width, wrapped
-from sfumato.report.answers.picture import MOST_BARS, heat_map, notebook, picture
+from sfumato.pictures.marks import figure, fitted, plain, text_width, wrapped
 
 SVG = "{http://www.w3.org/2000/svg}"
 HALF = 13  # of the 95 % interval of geometric noise of this scale

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 STOPPED = 130
 UNFORESEEN = 70
 
-EXAMPLES = """
-A first session:
-
-  sfumato example clinic/                      make data to play with
-  sfumato inspect clinic/patients.csv -o suggested.yaml
-  sfumato anonymize clinic/patients.csv -s clinic/patients.yaml -k 5 -o out/
-  sfumato verify out/release.csv -s clinic/patients.yaml -k 5
-"""
-
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
@@ -37,7 +28,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
     from sfumato.cli.commands import application  # noqa: PLC0415 - not needed by `import sfumato`
-    from sfumato.cli.terminal import complain  # noqa: PLC0415 - the same
+    from sfumato.cli.display.terminal import complain  # noqa: PLC0415 - the same
     from sfumato.errors import SfumatoError  # noqa: PLC0415 - the same
 
     try:
@@ -70,7 +61,7 @@ def run(arguments: list[str]) -> int:
 
 def _told(error: SfumatoError, arguments: list[str]) -> str:
     """Say what went wrong, in options where it is about arguments of Python."""
-    from sfumato.cli.wording import in_options  # noqa: PLC0415 - only where something went wrong
+    from sfumato.cli.display.wording import in_options  # noqa: PLC0415 - only where something went wrong
 
     asks = arguments[0] in {"ask", "histogram"}
     return in_options(error.message) if asks else str(error)

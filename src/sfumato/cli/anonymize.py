@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from sfumato.cli.display.terminal import SearchProgress, note, out, show_table
 from sfumato.cli.login import login
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import SearchProgress, note, out, show_table
 from sfumato.requests.anonymize import AnonymizeCommand, Perturbation
 from sfumato.requests.promises import nothing_promised
 

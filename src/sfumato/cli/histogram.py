@@ -35,8 +35,8 @@ def histogram(request: HistogramCommand) -> None:
     Bounds, bins and the box are public choices: take them from knowledge, never from the data.
     What is said of budgets, limits, blocks and the ledger is as in `sfumato ask`.
     """
-    from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
+    from sfumato.cli.display.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
 
     check_files(request.delivery)
     wanted = request.asked

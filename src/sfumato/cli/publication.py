@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.terminal import note, out
+from sfumato.cli.display.terminal import note, out
 
 if TYPE_CHECKING:
     from sfumato.release import Release

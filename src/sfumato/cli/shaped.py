@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli import anonymize, attack, verify
+from sfumato.cli.display.terminal import SearchProgress
 from sfumato.cli.login import login
 from sfumato.cli.options.shapes import command_for, shape_named
-from sfumato.cli.terminal import SearchProgress
 from sfumato.requests.promises import nothing_promised
 from sfumato.requests.shapes import (
     ShapedAnonymize,
@@ -26,13 +26,13 @@ def anonymize_shape(request: ShapedAnonymize) -> None:
     Example: sfumato anonymize baskets.dat --shape sets -k 5 -o out/
     """
     from sfumato.anonymize.run import anonymize as run  # noqa: PLC0415 - heavy
-    from sfumato.data.read import read  # noqa: PLC0415 - heavy
     from sfumato.release_folder import save_release  # noqa: PLC0415 - heavy
+    from sfumato.shape import read  # noqa: PLC0415 - heavy
 
     if request.promise is None:
         raise nothing_promised()
     shape = shape_named(request.shape).name
-    data = read(request.data, schema=request.schema_file, shape=shape)
+    data = read(request.data, schema=request.schema_file, shape=shape, **request.reading_options())
     with SearchProgress("searching", enabled=not request.quiet) as progress:
         release = run(
             data, request.promise, algorithm=request.algorithm, progress=progress,
@@ -71,9 +71,12 @@ def attack_shape(request: ShapedAttack) -> None:
     Example: sfumato attack out/ --shape sets --original baskets.dat
     """
     from sfumato.attack.prechecks import precheck  # noqa: PLC0415 - heavy
+    from sfumato.shape import read  # noqa: PLC0415 - heavy
 
     shape = shape_named(request.shape).name
     known = {**attack.known_to(request), **request.own_options()}
+    if request.original is not None and request.reading_options():
+        known["original"] = read(request.original, shape=shape, **request.reading_options())
     attack.end(precheck(request.release, shape=shape, **known), request)
 
 

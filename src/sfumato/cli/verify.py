@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from sfumato.cli.display.terminal import out, show_table
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import out, show_table
 from sfumato.errors import ParameterError
 from sfumato.requests.verify import VerifyCommand
 

@@ -7,6 +7,7 @@ from sfumato.lazy import lazy_names
 _HOME = {
     "Example": "hospital",
     "GovernorsCase": "_governor",
+    "cabs": "_cabs",
     "governor": "hospital",
     "patients": "hospital",
     "visits": "hospital",

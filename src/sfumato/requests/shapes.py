@@ -1,7 +1,8 @@
 """What can be asked about data that are no table: the same commands, with options of the shape.
 
-A shape states its options as pydantic models by command (`Shape.options`); `with_options` puts
-them into the command's own model, so help, HTTP requests and forms show them like all others.
+A shape states its options as pydantic models by command (`Shape.options`), and under "read" how
+its files are read; `with_options` puts them into the command's own model, so help, HTTP requests
+and forms show them like all others.
 """
 
 from __future__ import annotations
@@ -36,11 +37,20 @@ class ShapedCommand(Request):
 
     shape: ShapeName = "table"
     own: NoOptions = piece(NoOptions)
+    reading: NoOptions = piece(NoOptions)
 
     def own_options(self) -> dict[str, Any]:
         """Return what was said in the words of the shape; what was not said is left out."""
-        found = {name: getattr(self.own, name) for name in type(self.own).model_fields}
-        return {name: value for name, value in found.items() if value is not None}
+        return _said(self.own)
+
+    def reading_options(self) -> dict[str, Any]:
+        """Return what was said of how the data are read."""
+        return _said(self.reading)
+
+
+def _said(model: BaseModel) -> dict[str, Any]:
+    found = {name: getattr(model, name) for name in type(model).model_fields}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 class ShapedAnonymize(ShapedCommand):
@@ -90,17 +100,23 @@ class ShapedAttack(ShapedCommand):
     quiet: Quiet = False
 
 
+READING = frozenset({"anonymize", "attack"})
+"""Commands that read data as they came."""
+
 C = TypeVar("C", bound=ShapedCommand)
 
 
 def with_options(command: type[C], shape: Shape, name: str) -> type[C]:
     """Return the model of a command with the options that a shape states for it."""
     own: type[BaseModel] = shape.options.get(name, NoOptions)
+    reads = name in READING
+    reading: type[BaseModel] = shape.options.get("read", NoOptions) if reads else NoOptions
     made: Any = create_model(
         f"{command.__name__}{shape.name.title()}",
         __base__=command,
         shape=(ShapeName, shape.name),
         own=(own, piece(own)),
+        reading=(reading, piece(reading)),
     )
     found: type[C] = made
     return found

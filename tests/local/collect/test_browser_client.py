@@ -21,7 +21,8 @@ from sfumato.local.collect.survey_page import write_page
 from sfumato.local.protocols import hashing
 from sfumato.local.protocols.coins import ONE
 from sfumato.local.wire.json_lines import encode_json
-from sfumato.local.wire.messages import Reader, encode
+from sfumato.local.wire.messages import encode
+from sfumato.local.wire.reader import Reader
 from sfumato.local.wire.recipe import recipe
 
 pytestmark = pytest.mark.browser

@@ -20,7 +20,8 @@ from sfumato.local.protocols.rappor import RAPPOR
 from sfumato.local.reports import Reports
 from sfumato.local.wire.files import pieces, write_messages
 from sfumato.local.wire.json_lines import encode_json
-from sfumato.local.wire.messages import Address, Dropped, Reader, Reason, encode
+from sfumato.local.wire.messages import Address, Dropped, Reason, encode
+from sfumato.local.wire.reader import Reader
 
 ANSWERS = ("none", "one", "two", "three", "many")
 NAMES = tuple(PROTOCOLS)

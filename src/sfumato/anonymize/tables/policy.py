@@ -23,10 +23,11 @@ from sfumato.anonymize.loss.measures import check_objective
 from sfumato.anonymize.run import assemble
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.apply.rows import RowSettings
+from sfumato.anonymize.tables.policy_files import bound_hierarchy, read_policy, write_policy
 from sfumato.anonymize.tables.recoding import FullDomain, SearchRecord
 from sfumato.anonymize.tables.release import prepare, settle_decision
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.hierarchies.pinned_hierarchy import Pinned, pinned
+from sfumato.data.hierarchies.pinned_hierarchy import pinned
 from sfumato.data.hierarchies.rule_specs import spec_of
 from sfumato.data.schema import Schema
 from sfumato.data.tables.sources import read
@@ -86,14 +87,10 @@ class Policy:
     @classmethod
     def read(cls, path: str | Path, *, promise: Definition | None = None) -> Policy:
         """Read a policy; a promise with a definition of your own has to be given again."""
-        from sfumato.anonymize.tables.policy_files import read_policy  # noqa: PLC0415 - avoids a cycle
-
-        return read_policy(path, promise)
+        return read_policy(cls, path, promise)
 
     def write(self, path: str | Path) -> None:
         """Write the policy as YAML; it appears whole or not at all."""
-        from sfumato.anonymize.tables.policy_files import write_policy  # noqa: PLC0415 - avoids a cycle
-
         write_policy(self, path)
 
     # -- the next batch -----------------------------------------------------------------
@@ -182,14 +179,6 @@ def _check_levels(levels: Mapping[str, int], schema: Schema) -> None:
                 f"The level of '{name}' must be from 0 to {hierarchy.height - 1}, the root of its "
                 f"hierarchy, not {level}."
             )
-
-
-def bound_hierarchy(attribute: Attribute) -> Hierarchy | None:
-    """Return the rows of an attribute's hierarchy, where it has rows."""
-    rule: HierarchyRule | None = attribute.hierarchy
-    if isinstance(rule, Pinned):
-        return rule.hierarchy
-    return rule if isinstance(rule, Hierarchy) else None
 
 
 def _pinned_schema(schema: Schema, problem: Problem) -> Schema:

@@ -23,7 +23,8 @@ from sfumato.errors import DataError
 from sfumato.local.collect.report_store import Batch, ReportStore
 from sfumato.local.reports import Reports
 from sfumato.local.wire.files import pieces
-from sfumato.local.wire.messages import Dropped, Message, Reader, Reason
+from sfumato.local.wire.messages import Dropped, Message, Reason
+from sfumato.local.wire.reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from sfumato.cli.terminal import out
+from sfumato.cli.display.terminal import out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

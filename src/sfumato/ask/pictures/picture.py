@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from sfumato.ask.binned.bin_labels import read_label
+from sfumato.ask.pictures.bars import MARGIN, Panel, columns, is_scale, rows, single
+from sfumato.ask.pictures.heat import Cells, chart, grid
 from sfumato.errors import ParameterError
-from sfumato.report.answers.bars import MARGIN, Panel, columns, is_scale, rows, single
-from sfumato.report.answers.heat import Cells, chart, grid
-from sfumato.report.answers.marks import WIDTH, figure, plain, span, svg, text, wrapped
+from sfumato.pictures.marks import WIDTH, figure, plain, span, svg, text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Self
 
-from sfumato.cli.terminal import err
+from sfumato.cli.display.terminal import err
 
 if TYPE_CHECKING:
     from types import TracebackType

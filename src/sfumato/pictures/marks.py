@@ -1,4 +1,4 @@
-"""What all pictures of answers share: their style, texts that fit, numbers as they are written.
+"""What pictures that stand alone share: their style, texts that fit, numbers as they are written.
 
 Contract: pure functions from values to markup. A picture is one SVG that needs nothing else: its
 style comes with it, for light and dark, under a class of its own so that many can stand in one
@@ -130,13 +130,28 @@ def text(
 
 
 def box(
-    x: float, y: float, width: float, height: float, kind: str, *, title: str = "", more: str = ""
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    kind: str,
+    *,
+    title: str = "",
+    shade: float | None = None,
 ) -> Markup:
-    """Draw a rectangle; ``more`` are further attributes, written by us."""
+    """Draw a rectangle; ``shade`` is how strong its colour is, from 0 to 1."""
     told = Markup("<title>{}</title>").format(plain(title)) if title else Markup()
+    faint = Markup() if shade is None else Markup(' fill-opacity="{:.3f}"').format(shade)
     return Markup(
         '<rect class="{}" x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}"{}>{}</rect>'
-    ).format(kind, x, y, max(width, 0.0), max(height, 0.0), Markup(more), told)  # noqa: S704 - ours
+    ).format(kind, x, y, max(width, 0.0), max(height, 0.0), faint, told)
+
+
+def disc(x: float, y: float, radius: float, title: str) -> Markup:
+    """Draw a disc that tells of itself under the pointer."""
+    return Markup(
+        '<circle class="above" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}</title></circle>'
+    ).format(x, y, radius, plain(title))
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.terminal import note, out, show_table
-from sfumato.cli.wording import in_options
+from sfumato.cli.display.terminal import note, out, show_table
+from sfumato.cli.display.wording import in_options
 from sfumato.requests.session import Format
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _picture(answer: Answer, path: Path) -> str:
     """Draw an answer alone, or as a page with its table, by the ending of the file."""
     if path.suffix.lower() == ".svg":
         return answer.picture(CONFIDENCE) + "\n"
-    from sfumato.report.answers.picture import page  # noqa: PLC0415 - help stays quick
+    from sfumato.ask.pictures.picture import page  # noqa: PLC0415 - help stays quick
 
     return page(answer, CONFIDENCE)
 
@@ -98,7 +98,7 @@ def _plainly(words: str) -> None:
 
 
 def _table(answer: Answer) -> None:
-    from sfumato.report.answers.marks import figure, span  # noqa: PLC0415 - help stays quick
+    from sfumato.pictures.marks import figure, span  # noqa: PLC0415 - help stays quick
 
     intervals = _intervals(answer)
     header, columns = [], []

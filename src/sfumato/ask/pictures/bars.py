@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sfumato.ask.binned.bin_labels import read_edges, read_label
-from sfumato.report.answers.marks import WIDTH, box, figure, fitted, line, minus, plain, span, text
-from sfumato.report.answers.marks import text_width as wide
-from sfumato.report.planes import ticks
+from sfumato.pictures.marks import WIDTH, box, figure, fitted, line, minus, plain, span, text
+from sfumato.pictures.marks import text_width as wide
+from sfumato.pictures.planes import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from sfumato.ask.binned.bin_labels import read_edges
-from sfumato.report.answers.bars import MARGIN, tick_text
-from sfumato.report.answers.marks import (
+from sfumato.ask.pictures.bars import MARGIN, tick_text
+from sfumato.pictures.marks import (
     WIDTH,
     box,
     figure,
@@ -29,7 +29,7 @@ from sfumato.report.answers.marks import (
     text,
     text_width,
 )
-from sfumato.report.planes import ticks
+from sfumato.pictures.planes import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -148,7 +148,7 @@ def _cell(
     share = abs(value) / cells.most
     strength = _FAINT + (1 - _FAINT) * share
     kind = "hot" if value >= 0 else "cold"
-    marks = [box(*inner, kind, title=cells.title(place), more=f' fill-opacity="{strength:.3f}"')]
+    marks = [box(*inner, kind, title=cells.title(place), shade=strength)]
     if written:
         middle = y + height / 2 + 4
         marks.append(
@@ -171,7 +171,7 @@ def _legend(cells: Cells, x: float, top: float) -> tuple[list[Markup], float]:
         level = most - span_ * (i + 0.5) / count
         strength = _FAINT + (1 - _FAINT) * min(abs(level) / cells.most, 1)
         kind = "hot" if level >= 0 else "cold"
-        marks.append(box(x, y + step * i, 16, step, kind, more=f' fill-opacity="{strength:.3f}"'))
+        marks.append(box(x, y + step * i, 16, step, kind, shade=strength))
     end = y + step * count
     marks.append(box(x, y, 16, end - y, "frame"))
     written: list[float] = []
