@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic import BaseModel, Field
+
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -12,11 +14,24 @@ if TYPE_CHECKING:
     from sfumato.anonymize.trees.artefact import TreesArtefact
     from sfumato.attack.attack import Attack, Knowledge
     from sfumato.audit.verification.verify import Verification
+    from sfumato.data.trees.suggestions import TreeSuggestions
     from sfumato.data.trees.trees import Trees
     from sfumato.decision import Decision
     from sfumato.promise import StatedPromise
     from sfumato.release import Release
     from sfumato.released.trees import TreesView
+
+
+class TreeOptions(BaseModel):
+    """What `sfumato anonymize --shape trees` can be told beside the promise."""
+
+    cut: bool | None = Field(
+        None,
+        description="For k^(m,n): whether vertices may be cut off from their parents; they may.",
+    )
+    seed: int | None = Field(
+        None, description="Repeat the order of trees; not for what you publish."
+    )
 
 
 class TreeShape(Shape):
@@ -26,11 +41,19 @@ class TreeShape(Shape):
     unit: ClassVar[str] = "tree"
     files: ClassVar[tuple[str, ...]] = ("release.jsonl", "trees.json", "release.xml")
 
+    options: ClassVar[Mapping[str, Any]] = {"anonymize": TreeOptions}
+
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Trees:
         """Bring JSON, JSON lines, XML or nested values in."""
         from sfumato.data.trees.sources import read_trees  # noqa: PLC0415 - loaded when used
 
         return read_trees(source, schema=schema, **options)
+
+    def suggest(self, source: Any) -> TreeSuggestions:
+        """Suggest roles for the labels of every vertex type."""
+        from sfumato.data.trees.suggestions import inspect_trees  # noqa: PLC0415 - loaded when used
+
+        return inspect_trees(source)
 
     def algorithms(self) -> Mapping[str, Callable[..., Decision]]:
         """Return classes of like trees and cutting apart."""

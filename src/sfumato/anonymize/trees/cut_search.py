@@ -91,13 +91,13 @@ class CutSearch:
         """Return what could be done, by how many violations it touches per loss."""
         nodes = self.forest.nodes
         touched = np.bincount(found.items[found.items >= 0], minlength=int(nodes.look.max()) + 1)
-        there = np.unique(state.shown)
+        there = np.unique(state.shown[self.frequency > 0])
         mended: dict[int, float] = {}
         stuck: dict[int, float] = {}
         for node in there[touched[nodes.look[there]] > 0].tolist():
-            up = int(nodes.parent[node])
+            up = self._forks(state, node)
             gain = float(touched[nodes.look[node]])
-            if up != node:
+            if up is not None:
                 mended[up] = mended.get(up, 0.0) + gain
             else:
                 kind = self._type_of(node)
@@ -140,6 +140,17 @@ class CutSearch:
         """Return the nodes at and below a node, parents first."""
         begin = self._place[node]
         return self._order[begin : begin + self._sizes[node]]
+
+    def _forks(self, state: CutState, node: int) -> int | None:
+        """Return the nearest node above that would bring several shown nodes together."""
+        parent, look = self.forest.nodes.parent, self.forest.nodes.look
+        while parent[node] != node:
+            node = int(parent[node])
+            below = self._below(node)
+            below = below[self.frequency[below] > 0]
+            if len(np.unique(look[state.shown[below]])) > 1:
+                return node
+        return None
 
     def _raise_cost(self, state: CutState, node: int) -> float:
         below = self._below(node)

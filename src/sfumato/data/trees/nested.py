@@ -82,6 +82,7 @@ class _Survey:
                     "key of its own."
                 )
             else:
+                self.seen[place].add("item")
                 self._value(place, value)
 
     def _value(self, place: str, value: Any, *, detached: bool = False) -> None:
@@ -100,7 +101,7 @@ class _Survey:
         """Return the vertex types and the form of every label."""
         vertices = {place for place, kinds in self.seen.items() if kinds & {"list", "object"}}
         for place in list(vertices):
-            if {"value", "object"} <= self.seen[place]:
+            if "object" in self.seen[place] and self.seen[place] & {"value", "item"}:
                 raise DataError(
                     f"{self.source} has objects and plain values at '{place}'; make them one kind."
                 )
@@ -125,7 +126,7 @@ def _arrange(
     types = [VertexType("", -1, tuple(own[""]))]
     for place in order[1:]:
         kinds = seen.get(place, set())
-        plain = "object" not in kinds and not own[place] and not _has_below(place, order)
+        plain = bool(kinds & {"item", "value"}) and not _has_below(place, order)
         names = (place,) if plain else tuple(own[place])
         many = "list" in kinds or "object" not in kinds
         types.append(VertexType(place, number[place.rpartition(".")[0]], names, plain, many))
