@@ -96,8 +96,8 @@ class KmnAnonymity(Definition):
 
 
 def _read_vertices(text: str) -> Definition:
-    number, attribute = number_and_attribute("--vertex-diversity", text)
-    return VertexDiversity(whole_number("--vertex-diversity", number), attribute)
+    number, attribute = number_and_attribute("--vertex-l", text)
+    return VertexDiversity(whole_number("--vertex-l", number), attribute)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class VertexDiversity(SensitiveDefinition):
     union_closed: ClassVar[bool] = True
     option: ClassVar[Option | None] = Option(
         "vertex_diversity",
-        ("--vertex-diversity",),
+        ("--vertex-l",),
         "L:LABEL",
         "l-diversity of a tree's vertices: no value of a sensitive label has more than 1/l of "
         "those that look alike; may be repeated.",

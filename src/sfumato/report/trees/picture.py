@@ -87,7 +87,9 @@ def _words(plan: ClassPlan, group: TreeClass, vertex: int, hidden: bool) -> str:
     nodes = plan.forest.nodes
     marks = [m for m in group.tree.marks[vertex].tolist() if m >= 0]
     names = [label.rpartition(".")[2] for label in kind.labels if label in nodes.leaf]
-    shown = ", ".join(f"{n} {nodes.texts[m]}" for n, m in zip(names, marks, strict=True))
+    texts = [nodes.texts[m] for m in marks]
+    pairs = [" ".join(pair) for pair in zip(names, texts, strict=True)]
+    shown = ", ".join(texts if kind.plain else pairs)
     words = f"{kind.path.rpartition('.')[2] or 'person'}{': ' if shown else ''}{shown}"
     words += " (value withheld)" if hidden else ""
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
