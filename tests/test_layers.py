@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # what may be asked for, and the doors
     "requests": {"data", "definitions", "anonymize", "dp", "ask", "govern", *NOUNS},
     "service": {"data", "definitions", "anonymize", "dp", "local", "ask", "govern", "released",
-                "audit", "attack", "report", "requests", "release_folder", *NOUNS},
+                "audit", "attack", "report", "examples", "requests", "release_folder", *NOUNS},
     "cli": {"data", "definitions", "anonymize", "dp", "local", "ask", "govern", "released",
             "audit", "attack", "report", "requests", "service", "examples", "release_folder",
             *NOUNS},

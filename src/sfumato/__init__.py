@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.govern.ledger.ledger import Ledger as Ledger
     from sfumato.govern.limits import Limits as Limits
     from sfumato.release import Release as Release
+    from sfumato.service.client import connect as connect
     from sfumato.shape import Shape as Shape
     from sfumato.shape import read as read
     from sfumato.shape import register_shape as register_shape
@@ -82,6 +83,7 @@ _HOME = {
     "BudgetExceeded": "errors",
     "Coherence": "anonymize.definitions.itemsets",
     "col": "ask.fluent.terms",
+    "connect": "service.client",
     "Definition": "anonymize.definitions.definition",
     "DeltaDisclosure": "anonymize.definitions.likeness",
     "DeltaPresence": "anonymize.definitions.presence",

@@ -14,9 +14,8 @@ candidate is v·(‖L(M − Q)‖₁ − c), L merging cells, v ≤ v_max and c 
 inequality it moves by at most v·‖L(M − M′)‖₁ ≤ v_max·Δ₁ records between neighbours. All of it is
 arithmetic on whole numbers, so no rounding adds to this. Prices may depend on what was released
 before: for zCDP the sum along every path bounds the whole (Whitehouse, Ramdas, Rogers and Wu,
-"Fully adaptive composition in differential privacy", ICML 2023), for pure prices it does too "
-"(Rogers, Roth, Ullman
-and Vadhan 2016); :meth:`Curator._pay` refuses what would pass the budget.
+"Fully adaptive composition in differential privacy", ICML 2023), for pure prices it does too
+(Rogers, Roth, Ullman and Vadhan 2016); :meth:`Curator._pay` refuses what would pass the budget.
 
 How rows are merged into atoms (:meth:`Curator.count`) is decided by the caller, who knows
 released numbers only; counting gives nothing out.

@@ -1,4 +1,4 @@
-"""Synthetic tables: ``sf.dp.synthesize(people, epsilon=…, delta=…)``.
+"""Synthetic tables: what ``sf.dp.synthesize(people, epsilon=…, delta=…)`` does with rows.
 
 Promise: (ε, δ)-differential privacy, ρ-zCDP or pure ε, for the neighbours that are named. Proof:
 domains are declared, or found for a price (:mod:`.searching`); coding keeps at most m rows of each
@@ -31,7 +31,12 @@ from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.engine import Settings, fit
 from sfumato.dp.publish.synthesis.found import check_search, find_domains, refuse_unknown
-from sfumato.dp.publish.synthesis.row_rules import judge, masks_of, read_rules
+from sfumato.dp.publish.synthesis.row_rules import (
+    judge,
+    masks_of,
+    read_rules,
+    refuse_contradictions,
+)
 from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRecords
 from sfumato.errors import ParameterError, Unsatisfiable
 
@@ -52,7 +57,7 @@ _TRIES = 12
 ALGORITHM = "particles raked to adaptively chosen noisy tables"
 
 
-def synthesize(
+def synthesize_table(
     people: Any,
     *,
     epsilon: Stated | None = None,
@@ -67,21 +72,7 @@ def synthesize(
     size: int | None = None,
     settings: Settings | None = None,
 ) -> Release:
-    """Make a synthetic copy of a table that may be given away.
-
-    The domain of every column comes from the schema or from ``columns``; ``search`` is the share of
-    the budget that may be spent to find the others. ``target`` is a column that others will be
-    asked to predict; ``constraints`` are conditions on a row, in SQL, that no synthetic row breaks.
-    ``neighbours=Unit("person", rows=5)`` protects people with several rows, keeping five of each.
-    ``size`` is the number of synthetic rows; without it, an estimate of the number of real ones.
-
-        >>> import sfumato as sf
-        >>> ages = {"age": list(range(20, 60)), "ill": ["yes", "no"] * 20}
-        >>> known = {"age": sf.dp.Column(bounds=(0, 99)), "ill": sf.dp.Column(values=["yes", "no"])}
-        >>> made = sf.dp.synthesize(ages, columns=known, epsilon=5, delta=1e-6, size=30)
-        >>> len(made.data["age"]), set(made.data["ill"]) <= {"yes", "no", None}
-        (30, True)
-    """
+    """Make a synthetic copy of a table; parameters as `sf.dp.synthesize` tells them."""
     return prepare(
         people, epsilon=epsilon, delta=delta, rho=rho, target=target, constraints=constraints,
         columns=columns, schema=schema, neighbours=neighbours, search=search, size=size,
@@ -149,7 +140,7 @@ def prepare(
     size: int | None = None,
     settings: Settings | None = None,
 ) -> Preparation:
-    """Check and price a synthesis without reading a cell; parameters as for ``synthesize``."""
+    """Check and price a synthesis without reading a cell."""
     table = read(people, schema=schema)
     relation = Neighbours.of(neighbours)
     given = columns or {}
@@ -165,7 +156,8 @@ def prepare(
     _check_target(target, declared)
     rules = (constraints,) if isinstance(constraints, str) else tuple(constraints)
     if not unknown:
-        read_rules(rules, {name: coder for name, coder in declared.items() if coder is not None})
+        known = {name: coder for name, coder in declared.items() if coder is not None}
+        refuse_contradictions(read_rules(rules, known), known)
     parameters.count(size, "size")
     return Preparation(
         table, declared, given, budget, unit, target, rules, search, size,
