@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from clinic import FACTS
+from golden_blocks import blocks
 from random_sql import likely, select
-from test_golden import blocks
 
 from sfumato.ask.language.well_formed import check_well_formed
 from sfumato.ask.sql.parse import parse

@@ -8,8 +8,8 @@ import re
 
 import pytest
 from clinic import FACTS
+from golden_blocks import blocks
 from random_sql import likely
-from test_golden import blocks
 
 from sfumato.ask.language.canonical import canonical, write
 from sfumato.ask.language.canonical_reader import read_back

@@ -146,7 +146,7 @@ def test_progress_ends_with_the_loss_of_the_result():
 
 
 def adult():
-    home = Path(__file__).resolve().parents[4] / "bench" / "adult.py"
+    home = Path(__file__).resolve().parents[5] / "bench" / "adult.py"
     spec = importlib.util.spec_from_file_location("adult", home)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

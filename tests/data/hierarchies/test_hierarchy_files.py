@@ -12,7 +12,7 @@ from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy
 from sfumato.data.hierarchies.nested_trees import tree_of_rows
 from sfumato.errors import DataError, HierarchyError
 
-ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"
+ADULT = Path(__file__).resolve().parents[4] / "shared" / "data" / "adult"
 
 WORKCLASS = {
     "*": {

@@ -134,7 +134,7 @@ def test_large_tables_begin_with_a_partition():
 
 
 def adult():
-    home = Path(__file__).resolve().parents[4] / "bench" / "adult.py"
+    home = Path(__file__).resolve().parents[5] / "bench" / "adult.py"
     spec = importlib.util.spec_from_file_location("adult", home)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -25,7 +25,7 @@ from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.tables.frequency import FrequencyTable
 from sfumato.errors import ParameterError, Unsatisfiable
 
-ADULT = Path(__file__).resolve().parents[5] / "shared" / "data" / "adult"
+ADULT = Path(__file__).resolve().parents[6] / "shared" / "data" / "adult"
 FOUR = Hierarchy.from_rows([(f"v{i}", f"pair{i // 2}", f"four{i // 4}", "*") for i in range(8)])
 TREES = (
     FOUR,
@@ -247,7 +247,7 @@ def test_nothing_holds():
     ("suppression", "optimum"), [(0.0, 0.6608417111699387), (0.05, 0.2617569590577846)]
 )
 def test_adult_within_two_per_cent(suppression, optimum):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[4] / "bench"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[5] / "bench"))
     try:
         import adult
     finally:

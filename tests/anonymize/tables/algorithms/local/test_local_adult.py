@@ -13,7 +13,7 @@ from sfumato.anonymize.definitions.closeness import TCloseness
 from sfumato.anonymize.definitions.diversity import DistinctLDiversity
 from sfumato.anonymize.tables.algorithms.local.local import recode
 
-BENCH = Path(__file__).resolve().parents[4] / "bench" / "adult.py"
+BENCH = Path(__file__).resolve().parents[5] / "bench" / "adult.py"
 spec = importlib.util.spec_from_file_location("bench_adult", BENCH)
 adult = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(adult)
