@@ -62,9 +62,14 @@ def save_release(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     purpose: str | None = None,
     by: str | None = None,
+    recorded_as: str | None = None,
     **report_options: Any,
 ) -> Saved:
-    """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise."""
+    """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise.
+
+    ``recorded_as`` is the folder that the ledger's entry names, where the true path is not to be
+    told.
+    """
     form = find_shape(release.shape)
     _check_target(target, replace, form)
     if ledger is None and purpose is not None:
@@ -80,7 +85,8 @@ def save_release(
             if ledger is not None:
                 from sfumato.govern.releases import record_release  # noqa: PLC0415 - a database
 
-                called = str((target / data.name).absolute())
+                known = str((target / data.name).absolute())
+                called = known if recorded_as is None else f"{recorded_as}{data.name}"
                 record_release(release, data, ledger, called=called, purpose=purpose, by=by)
             _put_in_place(staging, target, replace, form)
     except OSError as error:

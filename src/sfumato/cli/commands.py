@@ -41,7 +41,9 @@ COMMANDS = (
     "explain",
     "example",
     "ledger",
+    "certificate",
     "local",
+    "serve",
 )
 """In the order of the help; each is a function, or a group `app`, in the module of its name."""
 
