@@ -36,16 +36,19 @@ COMMANDS = (
     "histogram",
     "kmeans",
     "topk",
+    "synthesize",
     "cloak",
     "hierarchy",
     "explain",
     "example",
     "ledger",
+    "certificate",
     "local",
+    "serve",
 )
 """In the order of the help; each is a function, or a group `app`, in the module of its name."""
 
-SHAPED = ("anonymize", "verify", "attack")
+SHAPED = ("anonymize", "verify", "attack", "synthesize")
 """Commands that data of any shape have, with options of that shape."""
 
 

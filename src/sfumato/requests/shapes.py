@@ -8,7 +8,7 @@ and forms show them like all others.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, create_model
 
@@ -18,6 +18,8 @@ from sfumato.requests.promises import Promised
 from sfumato.requests.request import Request, argument, option, piece
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.shape import Shape
 
 SchemaOfShape = Annotated[
@@ -34,6 +36,9 @@ class NoOptions(Request):
 
 class ShapedCommand(Request):
     """A command about data of some shape, with what that shape adds."""
+
+    own_models: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    """Options by shape, where the command knows them and not the shape."""
 
     shape: ShapeName = "table"
     own: NoOptions = piece(NoOptions)
@@ -100,7 +105,7 @@ class ShapedAttack(ShapedCommand):
     quiet: Quiet = False
 
 
-READING = frozenset({"anonymize", "attack"})
+READING = frozenset({"anonymize", "attack", "synthesize"})
 """Commands that read data as they came."""
 
 C = TypeVar("C", bound=ShapedCommand)
@@ -108,7 +113,8 @@ C = TypeVar("C", bound=ShapedCommand)
 
 def with_options(command: type[C], shape: Shape, name: str) -> type[C]:
     """Return the model of a command with the options that a shape states for it."""
-    own: type[BaseModel] = shape.options.get(name, NoOptions)
+    known = command.own_models.get(shape.name, NoOptions)
+    own: type[BaseModel] = shape.options.get(name, known)
     reads = name in READING
     reading: type[BaseModel] = shape.options.get("read", NoOptions) if reads else NoOptions
     made: Any = create_model(

@@ -91,6 +91,11 @@ class KDegreeAnonymity(StructuralDefinition):
         return f"{self.k}-degree anonymity"
 
 
+def _read_node(text: str) -> Definition:
+    number, _, query = text.partition(":")
+    return NodeKAnonymity(whole_number("--node-k", number), query or DEGREE)
+
+
 @dataclass(frozen=True)
 class NodeKAnonymity(StructuralDefinition):
     """At least k nodes give the same answer to a structural query, whatever the answer is.
@@ -101,6 +106,14 @@ class NodeKAnonymity(StructuralDefinition):
 
     k: int
     query: Query = DEGREE
+    option: ClassVar[Option | None] = Option(
+        "node_k",
+        ("--node-k",),
+        "K:QUERY",
+        "Node k-anonymity of a graph: at least K nodes answer a query alike, 'degree' or "
+        "'neighbour-degrees'.",
+        _read_node,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", positive_integer("k", self.k))

@@ -36,6 +36,12 @@ class Reader:
         """Read all messages in some pieces of input; never raises on what arrived."""
         return self._checked([found for data in several for found in self._cut(data)])
 
+    def read_each(self, several: Iterable[bytes | memoryview]) -> list[list[Message | Dropped]]:
+        """Read all messages of several senders, each by itself; checked all at once."""
+        cut = [list(self._cut(data)) for data in several]
+        checked = iter(self._checked([found for part in cut for found in part]))
+        return [[next(checked) for _ in part] for part in cut]
+
     def reports(self, rows: npt.NDArray[np.void] | bytes) -> Reports:
         """Give rows as reports, refusing any that the protocol cannot have made."""
         return Reports.of(self.protocol, self._columns(np.frombuffer(rows, dtype=self.layout)))
