@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak lint types unit bench browser postgres java clean
+.PHONY: help demo test soak lint types unit bench docs package browser postgres java clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -58,5 +58,18 @@ java:
 bench: $(VENV)/dev  ## Speed and quality beside the rivals
 	$(BIN)/python bench/run.py
 
+docs: $(VENV)/dev  ## The documentation as a site, offline: site/index.html
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs site
+	@echo "site/index.html"
+
+package: $(VENV)/dev  ## Wheel and source archive in dist/, each installed and tried in an empty environment
+	$(BIN)/pip install --quiet build
+	rm -rf dist && $(BIN)/python -m build --quiet --outdir dist .
+	for built in dist/*.whl dist/*.tar.gz; do \
+	  rm -rf .venv-package && $(PYTHON) -m venv .venv-package && .venv-package/bin/pip install --quiet "$$built" \
+	  && .venv-package/bin/sfumato --version && .venv-package/bin/python -m sfumato.demo .venv-package/demo || exit 1; \
+	done
+	rm -rf .venv-package
+
 clean:  ## Remove what the other targets made
-	rm -rf $(VENV) .venv-bench demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-package demo site docs/names dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

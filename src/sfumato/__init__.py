@@ -19,8 +19,11 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato import examples as examples
     from sfumato import govern as govern
     from sfumato import local as local
+    from sfumato import places as places
     from sfumato import testing as testing
     from sfumato.anonymize.definitions.anonymity import KAnonymity as KAnonymity
+    from sfumato.anonymize.definitions.branches import KmnAnonymity as KmnAnonymity
+    from sfumato.anonymize.definitions.branches import VertexDiversity as VertexDiversity
     from sfumato.anonymize.definitions.closeness import TCloseness as TCloseness
     from sfumato.anonymize.definitions.definition import Definition as Definition
     from sfumato.anonymize.definitions.diversity import DistinctLDiversity as DistinctLDiversity
@@ -51,7 +54,6 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.audit.overlap import overlap as overlap
     from sfumato.audit.verification.verify import verify as verify
     from sfumato.data.hierarchies.hierarchy import Hierarchy as Hierarchy
-    from sfumato.data.read import read as read
     from sfumato.data.schema import Schema as Schema
     from sfumato.data.tables.suggestions import inspect as inspect
     from sfumato.data.tables.table import Table as Table
@@ -67,7 +69,9 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.govern.ledger.ledger import Ledger as Ledger
     from sfumato.govern.limits import Limits as Limits
     from sfumato.release import Release as Release
+    from sfumato.service.client import connect as connect
     from sfumato.shape import Shape as Shape
+    from sfumato.shape import read as read
     from sfumato.shape import register_shape as register_shape
 
 __version__ = "0.1.0"
@@ -80,6 +84,7 @@ _HOME = {
     "BudgetExceeded": "errors",
     "Coherence": "anonymize.definitions.itemsets",
     "col": "ask.fluent.terms",
+    "connect": "service.client",
     "Definition": "anonymize.definitions.definition",
     "DeltaDisclosure": "anonymize.definitions.likeness",
     "DeltaPresence": "anonymize.definitions.presence",
@@ -92,6 +97,7 @@ _HOME = {
     "ItemConstraints": "anonymize.definitions.itemsets",
     "ItemDiversity": "anonymize.definitions.itemsets",
     "KmAnonymity": "anonymize.definitions.itemsets",
+    "KmnAnonymity": "anonymize.definitions.branches",
     "KDegreeAnonymity": "anonymize.definitions.structure",
     "KMap": "anonymize.definitions.presence",
     "Ledger": "govern.ledger.ledger",
@@ -106,7 +112,7 @@ _HOME = {
     "PureDP": "dp.guarantees",
     "query_error": "anonymize.loss.utility",
     "RDP": "dp.guarantees",
-    "read": "data.read",
+    "read": "shape",
     "register_shape": "shape",
     "Shape": "shape",
     "RecursiveLDiversity": "anonymize.definitions.diversity",
@@ -119,6 +125,7 @@ _HOME = {
     "Table": "data.tables.table",
     "TCloseness": "anonymize.definitions.closeness",
     "Unit": "dp.neighbours",
+    "VertexDiversity": "anonymize.definitions.branches",
     "verify": "audit.verification.verify",
     "ZCDP": "dp.guarantees",
 }
@@ -132,6 +139,7 @@ _ROOMS = (
     "examples",
     "govern",
     "local",
+    "places",
     "testing",
 )
 

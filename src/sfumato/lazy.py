@@ -1,7 +1,9 @@
-"""Public names that load on first use, so that importing a room costs nothing.
+"""Names that load on first use, so that importing a room costs nothing.
 
-A room lists its names and the modules they live in; `lazy_names` makes the two functions
-that Python asks for (PEP 562).
+A room lists its public names and the modules they live in; `lazy_names` makes the two functions
+that Python asks for (PEP 562). `find` loads a value by its place: a noun that offers what is
+built upon it (a shape its parts, a guarantee its calculus, a hierarchy its rules) has a table of
+places and imports none of them. `tests/test_layers.py` reads those tables like imports.
 """
 
 from __future__ import annotations
@@ -14,14 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
+def find(place: str) -> Any:
+    """Load a value by its place, such as "sfumato.shapes.tables:TABLES"."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
 def lazy_names(
     package: str, homes: Mapping[str, str], rooms: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package.
 
     `homes` maps a public name to the module it lives in, relative to the package or
-    in full; `rooms` are
-    submodules that are public themselves.
+    in full; `rooms` are submodules that are public themselves.
     """
     inside = frozenset(rooms)
 

@@ -1,18 +1,18 @@
 """Shapes of data: what has to be known about tables, sets, traces, trees or graphs to release them.
 
 One value per shape, found by its name. Everything that is the same for every shape (saving,
-verifying, reporting, attacking, recording) asks the shape for the rest and knows no shape itself. A
-user adds one with `sf.register_shape`; ours are in the table below and load on first use.
-`docs/how-to/own-shape.md` builds one.
+verifying, reporting, attacking, recording) asks the shape for the rest and knows no shape itself.
+`sf.read` begins here. A user adds one with `sf.register_shape`; ours are in the table below and
+load on first use. `docs/how-to/own-shape.md` builds one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import ParameterError
+from sfumato.lazy import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,9 +27,14 @@ _BUILT_IN = {
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
     "model": "sfumato.shapes.models:MODELS",
     "sets": "sfumato.shapes.sets:SETS",
+    "trees": "sfumato.shapes.trees:TREES",
     "graph": "sfumato.shapes.graphs:GRAPHS",
+    "trajectories": "sfumato.shapes.trajectories:TRAJECTORIES",
 }
 """Shapes that come with Sfumato, and where they live: the one line that a new one needs."""
+
+TABLE = "table"
+"""The shape of data for which none is named."""
 
 _REGISTERED: dict[str, Shape] = {}
 
@@ -55,7 +60,8 @@ class Shape(ABC):
     """Whether reports show nothing but what was released, so that they may be given away."""
     options: ClassVar[Mapping[str, Any]] = {}
     """Pydantic models of the options that commands ("anonymize", "verify", "attack") have for this
-    shape: what they state goes to the algorithm, to `verify` and to the attacks by name."""
+    shape: what they state goes to the algorithm, to `verify` and to the attacks by name; what the
+    one under "read" states goes to `read`."""
 
     # -- needed -----------------------------------------------------------------------------
 
@@ -98,6 +104,10 @@ class Shape(ABC):
         """Verify a view in a way of its own; None to let every group be judged."""
         return None
 
+    def suggest(self, source: Any) -> Any:  # noqa: ARG002 - the signature of the method
+        """Suggest a schema from the data themselves, with reasons."""
+        raise ParameterError(f"There is no schema to suggest for data of the shape '{self.name}'.")
+
     def evidence_options(self, release: Any) -> dict[str, Any]:  # noqa: ARG002 - the signature of the method
         """Return what verification of a release needs beside its file, such as a population."""
         return {}
@@ -137,6 +147,24 @@ def find_shape(name: str) -> Shape:
             f"There is no shape '{name}'; there are {', '.join(shape_names())}. One of your own "
             "must be registered first, with sf.register_shape."
         )
-    module, _, value = _BUILT_IN[name].partition(":")
-    found: Shape = getattr(import_module(module), value)
+    found: Shape = find(_BUILT_IN[name])
     return found
+
+
+def read(source: Any, *, schema: Any = None, shape: str | None = None, **options: Any) -> Any:
+    """Return data in the shape they have: a `Table` unless `shape` names another.
+
+    `schema` is a `Schema` or the path of a YAML file. A table comes from a CSV or Parquet file, a
+    frame (pandas, Polars, Arrow) or a mapping of columns, with the options `name`, `delimiter`,
+    `encoding` and `types`; other shapes say in their own pages what they read.
+
+    >>> import sfumato as sf
+    >>> sf.read({"age": [30, 41]}).columns
+    ('age',)
+    """
+    held = getattr(source, "shape", None)
+    if isinstance(held, str) and held in shape_names() and held != TABLE:
+        if shape not in {None, held}:
+            raise ParameterError(f"The data have the shape '{held}', not '{shape}'.")
+        return source if schema is None else find_shape(held).read(source, schema=schema, **options)
+    return find_shape(shape or TABLE).read(source, schema=schema, **options)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 
 import polars as pl
-import random_questions as at_random
 
 import sfumato as sf
 from sfumato.ask.language.refusals import REASONS
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import DataError, Refused, SfumatoError
+from sfumato.testing.fuzz.grammar import Grammar
+from sfumato.testing.fuzz.visits import KEYS, TAG_ROWS, WARD_ROWS, draw_stays, draw_visits
 
 SECRET = "Zanzibar-7731"
 UNITS = (Row(), Unit("id", rows=3), Unit("id", groups=2, rows_per_group=2), Unit("id"))
@@ -40,14 +41,14 @@ information_schema.tables main.visits CURRENT_USER version() ROLLUP CUBE GROUPIN
 
 def frames(rng):
     """Make the tables that questions are about; the first names people and holds a secret."""
-    rows = at_random.visits(rng, range(8), 6)
+    rows = draw_visits(rng, range(8), 6)
     for row in rows[:3]:
         row["kind"] = SECRET
     return {
         "visits": pl.DataFrame(rows, schema=VISITS),
-        "stays": pl.DataFrame(at_random.stays(rng, range(8), 2), schema=STAYS),
-        "wards": pl.DataFrame(at_random.WARD_ROWS),
-        "tags": pl.DataFrame(at_random.TAG_ROWS),
+        "stays": pl.DataFrame(draw_stays(rng, range(8), 2), schema=STAYS),
+        "wards": pl.DataFrame(WARD_ROWS),
+        "tags": pl.DataFrame(TAG_ROWS),
     }
 
 
@@ -60,7 +61,7 @@ def session(rng, unit, given, **more):
         budget=budget,
         name="visits",
         bounds={"age": (0, 9), "cost": (-5, 5)},
-        keys=at_random.KEYS,
+        keys=KEYS,
         private={} if isinstance(unit, Row) else {"stays": given["stays"]},
         public={"wards": given["wards"], "tags": given["tags"]},
         **more,
@@ -116,7 +117,7 @@ def _asked(rng, one, text, price):
 
 def questions(rng, unit, *, broken=0.6):
     """Write questions without end, some of them broken."""
-    grammar = at_random.Grammar(rng, by_row=isinstance(unit, Row))
+    grammar = Grammar(rng, by_row=isinstance(unit, Row))
     while True:
         text = grammar.question()
         yield mutated(rng, text) if rng.random() < broken else text

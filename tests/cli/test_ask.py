@@ -352,7 +352,7 @@ def test_bad_histograms_are_explained(clinic, say, given, words):
 
 
 def test_a_spinner_appears_only_on_terminals_and_after_a_while(monkeypatch):
-    from sfumato.cli import waiting
+    from sfumato.cli.display import waiting
 
     shown = []
 

@@ -76,9 +76,9 @@ PARAMETERS = {
     "k enormous": (["-k", "99999999999999999999"], "at most"),
     "unknown option": (["-k", "2", "--option", "strictly=true"], "no option"),
     "time limit below 0": (["-k", "2", "--time-limit", "-1"], "time limit"),
-    "time limit elsewhere": (
-        ["-k", "2", "--algorithm", "local", "--time-limit", "9"],
-        "time_limit",
+    "time limit without end": (
+        ["-k", "2", "--algorithm", "local", "--time-limit", "inf"],
+        "time limit",
     ),
     "microaggregation by nothing": (["-k", "2", "--microaggregate", "age:nan"], "number"),
     "microaggregation by a fraction": (["-k", "2", "--microaggregate", "age:2.5"], "whole"),

@@ -6,7 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli import run
-from sfumato.cli.terminal import out
+from sfumato.cli.display.terminal import out
 from sfumato.errors import DataError
 
 WHOLE = (

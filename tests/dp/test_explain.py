@@ -18,8 +18,8 @@ from sfumato.dp import explain
 from sfumato.dp.explanation import belief, limits_in_words, promise_in_words
 from sfumato.dp.tradeoff import interpolate
 from sfumato.errors import ParameterError
+from sfumato.pictures.planes import Line, plane, ticks
 from sfumato.report.explain import page
-from sfumato.report.planes import Line, plane, ticks
 
 app = typer.Typer()
 app.command()(command)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymize.definitions.definition import Definition
-from sfumato.data.read import read
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError
 from sfumato.release import Provenance, Release
-from sfumato.shape import find_shape
+from sfumato.shape import find_shape, read
 
 if TYPE_CHECKING:
     from sfumato.decision import Decision

@@ -30,6 +30,9 @@ _HOME = {
     "differencing": "queries.differencing",
     "edge_disclosure": "graphs.edges",
     "homogeneity": "releases.homogeneity",
+    "item_inference": "releases.known_items",
+    "known_absences": "releases.known_items",
+    "known_items": "releases.known_items",
     "linkage": "releases.linkage",
     "membership": "releases.membership",
     "membership_from_answers": "queries.answers",
@@ -45,6 +48,11 @@ _HOME = {
     "synthetic_membership": "releases.synthetic",
     "synthetic_singling_out": "releases.synthetic",
     "structural_knowledge": "graphs.structure",
+    "Unicity": "places.unicity",
+    "centre_of_box": "places.cloaks",
+    "intersection": "places.cloaks",
+    "who_asked": "places.cloaks",
+    "unicity": "places.unicity",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.cli.display.terminal import note
 from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.options.session import block_names, check_files, open_session, who_asks
-from sfumato.cli.terminal import note
 from sfumato.requests.ask import AskCommand
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def ask(request: AskCommand) -> None:
     asking the same again costs nothing. Exit code 1: the budget or the owner's rules refuse; 2: the
     question or an option is at fault.
     """
-    from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
+    from sfumato.cli.display.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
     from sfumato.errors import Refused  # noqa: PLC0415 - the same
 
     check_files(request.delivery)

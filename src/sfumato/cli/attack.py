@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sfumato.cli.display.terminal import note, out, show_table
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import note, out, show_table
 from sfumato.requests.attack import AttackCommand
 
 if TYPE_CHECKING:

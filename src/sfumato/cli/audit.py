@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sfumato.cli.display.terminal import SearchProgress, note, out, show_table
 from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.options.objects import import_object
-from sfumato.cli.terminal import SearchProgress, note, out, show_table
 from sfumato.requests.audit import AuditCommand
 
 if TYPE_CHECKING:

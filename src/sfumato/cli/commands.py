@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato import __version__
-from sfumato.cli import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+EXAMPLES = """
+A first session:
+
+  sfumato example clinic/                      make data to play with
+  sfumato inspect clinic/patients.csv -o suggested.yaml
+  sfumato anonymize clinic/patients.csv -s clinic/patients.yaml -k 5 -o out/
+  sfumato verify out/release.csv -s clinic/patients.yaml -k 5
+"""
 
 COMMANDS = (
     "inspect",
@@ -28,16 +36,20 @@ COMMANDS = (
     "histogram",
     "kmeans",
     "topk",
+    "synthesize",
     "train",
+    "cloak",
     "hierarchy",
     "explain",
     "example",
     "ledger",
+    "certificate",
     "local",
+    "serve",
 )
 """In the order of the help; each is a function, or a group `app`, in the module of its name."""
 
-SHAPED = ("anonymize", "verify", "attack")
+SHAPED = ("anonymize", "verify", "attack", "synthesize")
 """Commands that data of any shape have, with options of that shape."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.terminal import out
+from sfumato.cli.display.terminal import out
 
 
 def example(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sfumato.cli.display.terminal import note, out, show_table
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import note, out, show_table
 from sfumato.requests.audit import ExplainCommand
 
 

@@ -33,9 +33,9 @@ def hierarchy(request: HierarchyCommand) -> None:
         delimiter=request.delimiter, encoding=request.encoding,
     )  # fmt: skip
     if output is None:
-        from sfumato.data.hierarchies.files import hierarchy_text  # noqa: PLC0415 - as above
+        from sfumato.data.hierarchies.files import text_of_rows  # noqa: PLC0415 - as above
 
-        typer.echo(hierarchy_text(built), nl=False)
+        typer.echo(text_of_rows(built.rows()), nl=False)
         return
     built.write(output)
     sizes = " → ".join(f"{len(labels):,}" for labels in built.labels)
@@ -45,14 +45,13 @@ def hierarchy(request: HierarchyCommand) -> None:
 def _built(
     data: Path, column: str, rule: str, options: dict[str, Any], **reading: str | None
 ) -> Hierarchy:
-    from sfumato.data.hierarchies.levels import rule as make  # noqa: PLC0415 - help stays quick
-    from sfumato.data.hierarchies.rule_specs import RULES  # noqa: PLC0415 - help stays quick
+    from sfumato.data.hierarchies.rule_table import make_rule  # noqa: PLC0415 - help stays quick
     from sfumato.data.tables.sources import read  # noqa: PLC0415 - help stays quick
     from sfumato.data.tables.table import value_counts  # noqa: PLC0415 - help stays quick
     from sfumato.data.wording import did_you_mean, listed  # noqa: PLC0415 - help stays quick
     from sfumato.errors import SchemaError  # noqa: PLC0415 - help stays quick
 
-    made = make(RULES[rule], options)
+    made = make_rule(rule, options)
     table = read(data, delimiter=reading["delimiter"], encoding=reading["encoding"])
     if column not in table.columns:
         raise SchemaError(

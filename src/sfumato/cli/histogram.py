@@ -32,11 +32,20 @@ def histogram(request: HistogramCommand) -> None:
     Example: sfumato histogram visits.csv -s visits.yaml --groups 3 --rows-per-group 1 -e 0.5
     --map latitude,longitude --box 46.3,10.6,46.9,12.1 --grid 20x30 --picture map.svg
 
+    Example: sfumato histogram patients.csv age --unit row -e 0.5 --ordered 128 --quantiles 0.1,0.5
+    -o ages --picture ages.svg
+
     Bounds, bins and the box are public choices: take them from knowledge, never from the data.
-    What is said of budgets, limits, blocks and the ledger is as in `sfumato ask`.
+    What is said of budgets, limits, blocks and the ledger is as in `sfumato ask`. With --ordered or
+    --adaptive one release is made for ever, and saved in the folder of --output.
     """
-    from sfumato.cli.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.waiting import Waiting  # noqa: PLC0415 - the same
+    if request.asked.wanted.ordered is not None or request.asked.wanted.adaptive:
+        from sfumato.cli.published_histogram import publish_histogram  # noqa: PLC0415 - rarely needed
+
+        publish_histogram(request)
+        return
+    from sfumato.cli.display.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
 
     check_files(request.delivery)
     wanted = request.asked

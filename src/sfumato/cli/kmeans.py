@@ -19,12 +19,21 @@ def kmeans(request: KMeansCommand) -> None:
     Bounds are public: the schema's, or from knowledge; never from the data. The same request again
     is given again for nothing. Whose label is which is not published.
     """
-    from sfumato.cli.publication import hand_over, price_in  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.publication import (  # noqa: PLC0415 - help stays quick
+        check_places,
+        hand_over,
+        tell_prediction,
+    )
 
-    price = price_in(request.published)
+    wanted = request.published
+    check_places(wanted.output, wanted.picture, force=wanted.force)
+    asked = (list(request.columns), request.clusters)
+    options = {
+        "bounds": request.bounds or None, "algorithm": request.algorithm, **wanted.price.given(),
+    }  # fmt: skip
     with open_session(request.data, request.opening) as session:
-        release = session.kmeans(
-            list(request.columns), request.clusters, bounds=request.bounds or None,
-            algorithm=request.algorithm, **price,
-        )  # fmt: skip
-    hand_over(release, request.published)
+        if wanted.predict is not None:
+            tell_prediction(session.predict("kmeans", *asked, rows=wanted.predict, **options))
+            return
+        release = session.kmeans(*asked, **options)
+    hand_over(release, wanted)

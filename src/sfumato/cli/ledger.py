@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.cli.ledger_entries import plain, show_entries, show_entry
+from sfumato.cli.display.ledger_entries import plain, show_entries, show_entry
+from sfumato.cli.display.terminal import note, out, show_table
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import note, out, show_table
 from sfumato.errors import ParameterError
 from sfumato.requests.ledger import (
     AmendCommand,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.terminal import note, out, show_table
+from sfumato.cli.display.terminal import note, out, show_table
 
 if TYPE_CHECKING:
     from sfumato.local.estimate import Estimate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from sfumato.cli.display.terminal import out, show_table
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import out, show_table
 from sfumato.requests.verify import OverlapCommand
 
 

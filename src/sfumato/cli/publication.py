@@ -1,20 +1,37 @@
-"""How a release that is published once is shown, saved and drawn."""
+"""How something that is published once is predicted, shown, saved and drawn."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.terminal import note, out
+from sfumato.cli.display.terminal import note, out
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sfumato.release import Release
-    from sfumato.requests.publish import Published
+    from sfumato.requests.publish import Published, SavedOnce
+
+_SHOWN = 30
 
 
-def price_in(published: Published) -> dict[str, Any]:
-    """Give the price that was named."""
-    stated = {"epsilon": published.epsilon, "delta": published.delta}
-    return {name: value for name, value in stated.items() if value is not None}
+def check_places(output: Path | None, picture: Path | None, *, force: bool) -> None:
+    """Refuse places that cannot be written to, before anything is paid for."""
+    for option, path in (("--output", output), ("--picture", picture)):
+        if path is None:
+            continue
+        if not path.absolute().parent.is_dir():
+            raise ParameterError(f"{option}: there is no folder {path.absolute().parent}.")
+        if path.exists() and not force:
+            raise ParameterError(f"{option}: {path} is there already; add --force to replace it.")
+
+
+def tell_prediction(told: Any) -> None:
+    """Print what will be worth how much; nothing was spent."""
+    out.print(str(told), markup=False)
+    if not getattr(told, "useful", True):
+        note("at this price the result will be of little use")
 
 
 def hand_over(release: Release, published: Published) -> None:
@@ -23,16 +40,23 @@ def hand_over(release: Release, published: Published) -> None:
 
     table: Any = release.artefact
     out.print("  ".join(table.columns), markup=False)
-    for row in table.rows:
+    for row in table.rows[:_SHOWN]:
         out.print("  ".join(_cell(value) for value in row), markup=False)
+    if len(table.rows) > _SHOWN:
+        out.print(f"… and {len(table.rows) - _SHOWN:,} more rows", markup=False)
     out.print(f"{release.promise}", markup=False)
     for told in table.facts.get("notes", ()):
         note(told)
-    if published.output is not None:
-        note(f"{release.save(published.output)} was written")
+    save(release, published)
     if published.picture is not None:
         write_text_atomically(published.picture, release.data.picture())
         note(f"{published.picture} was written")
+
+
+def save(release: Release, published: SavedOnce) -> None:
+    """Save the folder of a release where one is wanted."""
+    if published.output is not None:
+        note(f"{release.save(published.output, replace=published.force)} was written")
 
 
 def _cell(value: Any) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sfumato.cli.display.terminal import out, show_table
 from sfumato.cli.options.bridge import takes_request
-from sfumato.cli.terminal import out, show_table
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError, PromiseBroken
 from sfumato.requests.verify import VerifyCommand
 
 if TYPE_CHECKING:
@@ -22,9 +23,16 @@ def verify(request: VerifyCommand) -> None:
 
     Example: sfumato verify out/release.csv -s patients.yaml -k 5
 
+    Example: sfumato verify release.csv --certificate certificate.json --key sfumato-keys.json
+
     Without a promise, the one in release.json beside the file is checked. With --measure the
     file is only measured: which k, l, c and t it has, and its weakest class.
     """
+    if request.certificate is not None:
+        _check_certificate(request)
+        return
+    if request.release is None:
+        raise ParameterError("Name the released file; or a certificate, with --certificate.")
     from sfumato.audit.verification.verify import verify as check  # noqa: PLC0415 - heavy
 
     found = check(
@@ -36,6 +44,37 @@ def verify(request: VerifyCommand) -> None:
         encoding=request.csv.encoding,
     )
     end(found, request)
+
+
+def _check_certificate(request: VerifyCommand) -> None:
+    """Check a certificate from the file and the certificate alone, and tell what it proves."""
+    from sfumato.govern.certificates.check import check_certificate  # noqa: PLC0415 - rarely needed
+
+    found = check_certificate(
+        _json(request.certificate),
+        file=request.release,
+        keys=None if request.key is None else _json(request.key),
+        noted=None if request.checkpoint is None else _json(request.checkpoint),
+    )
+    if not request.quiet:
+        for line in found.lines():
+            out.print(line, markup=False, highlight=False, soft_wrap=True)
+        checked = (
+            "" if request.release is None else f" and {request.release} is the file it is about"
+        )
+        out.print(f"the certificate holds{checked}", markup=False, style="bold", soft_wrap=True)
+
+
+def _json(path: Path | None) -> Any:
+    import json  # noqa: PLC0415 - rarely needed
+
+    assert path is not None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}).") from None
+    except ValueError:
+        raise PromiseBroken(f"{path} is no JSON; it was changed.") from None
 
 
 def end(found: Verification, request: VerifyCommand | ShapedVerify) -> None:

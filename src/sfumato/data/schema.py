@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -32,11 +33,9 @@ from pydantic import (
 from sfumato.data.domains import Range, domain_leaves, natural_order, refuse_strangers
 from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy, HierarchyRule
 from sfumato.data.hierarchies.rule_specs import automatic_rule, rule_of, spec_of
+from sfumato.data.schema_files import load_schema, write_schema
 from sfumato.data.wording import did_you_mean, explained, listed
 from sfumato.errors import SchemaError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
 Type = Literal["text", "integer", "number", "date"]
@@ -156,14 +155,16 @@ class Schema(BaseModel):
     @classmethod
     def read(cls, path: str | Path) -> Schema:
         """Read a YAML schema; hierarchy files are found relative to it."""
-        from sfumato.data.schema_files import read_schema  # noqa: PLC0415 - avoids a cycle
-
-        return read_schema(path)
+        file = Path(path)
+        raw = load_schema(file)
+        attributes = {
+            name: _read_attribute(name, value, file) for name, value in raw["attributes"].items()
+        }
+        schema = cls(attributes=attributes, unit=raw["unit"], purposes=raw["purposes"])
+        return schema.named(f"Schema {file}")
 
     def write(self, path: str | Path, *, replace: bool = True) -> None:
         """Write the schema as YAML; `Schema.read` gives an equal one back."""
-        from sfumato.data.schema_files import write_schema  # noqa: PLC0415 - avoids a cycle
-
         write_schema(self, path, replace=replace)
 
     def named(self, source: str) -> Schema:
@@ -293,6 +294,18 @@ def _put_weights(merged: dict[str, Any], weights: Mapping[str, float]) -> None:
             )
         given = merged[name]
         merged[name] = {**(given if isinstance(given, dict) else dict(given)), "weight": weight}
+
+
+def _read_attribute(name: str, value: Any, path: Path) -> Attribute:
+    where = f"Schema {path}, attribute '{name}'"
+    if not isinstance(value, dict | str):
+        raise SchemaError(
+            f"{where}: expected a role, such as 'quasi', or a mapping with at least 'role'."
+        )
+    try:
+        return Attribute.model_validate(value, context={"folder": path.parent})
+    except ValidationError as error:
+        raise SchemaError(f"{where}: {explained(error, Attribute)}") from None
 
 
 def _attribute(name: Any, value: Any) -> Attribute:

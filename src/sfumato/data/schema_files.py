@@ -17,14 +17,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from sfumato.data.atomic import write_text_atomically
 from sfumato.data.domains import Range
 from sfumato.data.hierarchies.rule_specs import spec_of
 from sfumato.data.numbers import plain_scalar
-from sfumato.data.schema import Attribute, Schema
-from sfumato.data.wording import did_you_mean, explained, listed
+from sfumato.data.wording import did_you_mean, listed
 from sfumato.data.yaml_files import dump_entry, load_yaml
 from sfumato.errors import ParameterError, SchemaError
 
@@ -32,13 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sfumato.data.hierarchies.hierarchy import HierarchyRule
+    from sfumato.data.schema import Attribute, Schema
 
 KEYS = ("attributes", "unit", "purposes")
 
 
-def read_schema(path: str | Path) -> Schema:
-    """Read and check a schema; hierarchy files are found relative to it."""
-    path = Path(path)
+def load_schema(path: Path) -> dict[str, Any]:
+    """Load a schema file and check all but its attributes; `Schema.read` reads those."""
     raw = load_yaml(path, SchemaError, "Schema")
     if not isinstance(raw, dict) or not isinstance(raw.get("attributes"), dict):
         raise SchemaError(
@@ -51,24 +48,8 @@ def read_schema(path: str | Path) -> Schema:
                 f"Schema {path}: '{key}' is unknown; allowed are {listed(KEYS)}."
                 f"{did_you_mean(key, KEYS)}"
             )
-    attributes = {
-        name: _read_attribute(name, value, path) for name, value in raw["attributes"].items()
-    }
     unit = _text(raw.get("unit") or "row", "unit", path)
-    schema = Schema(attributes=attributes, unit=unit, purposes=_purposes(raw, path))
-    return schema.named(f"Schema {path}")
-
-
-def _read_attribute(name: str, value: Any, path: Path) -> Attribute:
-    where = f"Schema {path}, attribute '{name}'"
-    if not isinstance(value, dict | str):
-        raise SchemaError(
-            f"{where}: expected a role, such as 'quasi', or a mapping with at least 'role'."
-        )
-    try:
-        return Attribute.model_validate(value, context={"folder": path.parent})
-    except ValidationError as error:
-        raise SchemaError(f"{where}: {explained(error, Attribute)}") from None
+    return {"attributes": raw["attributes"], "unit": unit, "purposes": _purposes(raw, path)}
 
 
 def _text(value: Any, key: str, path: Path) -> str:

@@ -28,12 +28,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Person, PrivacyUnit
 from sfumato.dp.rounding import Stated, float_up, stated, stated_up
 from sfumato.errors import ParameterError
+from sfumato.lazy import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
 G = TypeVar("G", bound="Guarantee")
+
+_CALCULUS = {
+    "compose": "sfumato.dp.accounting.composition:compose",
+    "parallel": "sfumato.dp.accounting.composition:parallel",
+    "remaining": "sfumato.dp.accounting.composition:remaining",
+    "group": "sfumato.dp.accounting.restating:group",
+    "restate": "sfumato.dp.accounting.restating:restate",
+    "convert": "sfumato.dp.accounting.conversions:convert",
+    "implies": "sfumato.dp.accounting.conversions:implies",
+    "guarantee_to_json": "sfumato.dp.guarantee_json:guarantee_to_json",
+}
+"""What can be done with guarantees, and where its theorems are: they know every kind, so a kind
+finds them when it is asked and imports none of them."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +73,8 @@ class Guarantee:
 
     def to_json(self) -> dict[str, Any]:
         """Give it as plain JSON, exactly; `guarantee_json` reads it back."""
-        from sfumato.dp.guarantee_json import guarantee_to_json  # noqa: PLC0415 - loaded when used
-
-        return guarantee_to_json(self)
+        found: dict[str, Any] = find(_CALCULUS["guarantee_to_json"])(self)
+        return found
 
     def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - as all promises are asked
         """Say in one sentence what is promised, and for whom."""
@@ -70,45 +83,38 @@ class Guarantee:
 
     def compose(self, *others: Guarantee) -> Guarantee:
         """Give the guarantee of releasing all of them, each chosen after seeing the others."""
-        from sfumato.dp.accounting.composition import compose  # noqa: PLC0415 - avoids a cycle
-
-        return compose(self, *others)
+        found: Guarantee = find(_CALCULUS["compose"])(self, *others)
+        return found
 
     def parallel(self, *others: Guarantee) -> Guarantee:
         """Give the guarantee of releases that each read another, disjoint part of the data."""
-        from sfumato.dp.accounting.composition import parallel  # noqa: PLC0415 - avoids a cycle
-
-        return parallel(self, *others)
+        found: Guarantee = find(_CALCULUS["parallel"])(self, *others)
+        return found
 
     def group(self, size: int) -> Self:
         """Restate for ``size`` units whose data may change together, such as a family."""
-        from sfumato.dp.accounting.restating import group  # noqa: PLC0415 - avoids a cycle
-
-        return group(self, size)
+        found: Self = find(_CALCULUS["group"])(self, size)
+        return found
 
     def under(self, neighbours: Neighbours | PrivacyUnit | str) -> Self:
         """Restate for other neighbours, where the promise carries over."""
-        from sfumato.dp.accounting.restating import restate  # noqa: PLC0415 - avoids a cycle
-
-        return restate(self, Neighbours.of(neighbours))
+        found: Self = find(_CALCULUS["restate"])(self, Neighbours.of(neighbours))
+        return found
 
     def to(self, kind: type[G], *, delta: Stated | None = None) -> G:
         """Convert to another kind of guarantee that this one implies."""
-        from sfumato.dp.accounting.conversions import convert  # noqa: PLC0415 - avoids a cycle
-
-        return convert(self, kind, delta=delta)
+        found: G = find(_CALCULUS["convert"])(self, kind, delta=delta)
+        return found
 
     def implies(self, other: Guarantee) -> bool:
         """Tell whether this promise is provably at least as strong as the other."""
-        from sfumato.dp.accounting.conversions import implies  # noqa: PLC0415 - avoids a cycle
-
-        return implies(self, other)
+        found: bool = find(_CALCULUS["implies"])(self, other)
+        return found
 
     def minus(self, spent: Guarantee) -> Self:
         """Give what is left of this budget once ``spent`` is composed away, rounded down."""
-        from sfumato.dp.accounting.composition import remaining  # noqa: PLC0415 - avoids a cycle
-
-        return remaining(self, spent)
+        found: Self = find(_CALCULUS["remaining"])(self, spent)
+        return found
 
     def __add__(self, other: Guarantee) -> Guarantee:
         return self.compose(other) if isinstance(other, Guarantee) else NotImplemented

@@ -7,9 +7,18 @@ from sfumato.lazy import lazy_names
 _HOME = {
     "Example": "hospital",
     "GovernorsCase": "_governor",
+    "basket_items": "lecture",
+    "baskets": "lecture",
+    "cabs": "_cabs",
+    "friends": "lecture",
     "governor": "hospital",
+    "jobs": "lecture",
     "patients": "hospital",
+    "salaries": "lecture",
+    "twelve_patients": "lecture",
     "visits": "hospital",
+    "votes": "lecture",
+    "workclasses": "lecture",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - names of strings, computed

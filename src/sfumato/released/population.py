@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.audit.verification.findings import Finding
 from sfumato.data.tables.sources import read
 from sfumato.errors import DataError, SchemaError
 from sfumato.released.compatibility import is_open_group, stands_for
@@ -68,20 +67,6 @@ def population_counts(evidence: Evidence, schema: Schema, population: Any) -> Po
         reached[fits] = True
     outside = int(counted.counts[~reached].sum())
     return PopulationCounts(people, int(counted.counts.sum()), outside)
-
-
-def incomplete_population(
-    evidence: Evidence, counts: PopulationCounts | None
-) -> tuple[Finding, ...]:
-    """Report classes that more records than people fit: the population is not one."""
-    lacking = 0 if counts is None else int((counts.people < evidence.sizes).sum())
-    if not lacking:
-        return ()
-    text = (
-        f"{lacking} class(es) have more records than people of the population who fit them, so "
-        "the population does not contain everybody in the release."
-    )
-    return (Finding("population", "", text, serious=False),)
 
 
 def at_least_itself(

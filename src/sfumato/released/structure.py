@@ -2,12 +2,13 @@
 
 Candidate sets by growing knowledge (Hay, Miklau, Jensen, Towsley, Weis: Resisting structural
 re-identification in anonymized social networks, VLDB 2008): H1 is the degree of a person, H2 the
-degrees of her neighbours, H3 what H2 says of each of her neighbours, and so on. These are the colours
-of Weisfeiler and Leman's refinement. Each round sorts the edges once.
+degrees of her neighbours, H3 what H2 says of each of her neighbours, and so on. These are the
+colours of Weisfeiler and Leman's refinement. Each round sorts the edges once.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,10 +34,7 @@ def structural_classes(graph: Graph, depth: int) -> NDArray[np.int64]:
         numbers: dict[bytes, int] = {}
         bounds = (4 * starts).tolist()
         colour = np.fromiter(
-            (
-                numbers.setdefault(seen[b:e], len(numbers))
-                for b, e in zip(bounds[:-1], bounds[1:], strict=True)
-            ),
+            (numbers.setdefault(seen[b:e], len(numbers)) for b, e in itertools.pairwise(bounds)),
             np.int64,
             len(graph),
         )

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import DataError
-from sfumato.release import Release
 from sfumato.released.manifest import Manifest, read_manifest
 from sfumato.shape import find_shape
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.release import Release
     from sfumato.shape import Shape
 
 
@@ -61,7 +61,7 @@ def see(release: Any, schema: Any = None, *, shape: str | None = None, **options
     """Look at a release as a stranger would; returns the `View` of its shape."""
     if isinstance(release, View):
         return release
-    if isinstance(release, Release):
+    if hasattr(release, "artefact"):  # a release that is not saved
         return _see_release(release, schema, options)
     manifest = read_manifest(release)
     form = find_shape(shape or manifest.shape or "table")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from sfumato.dp.tradeoff import trade_off_of
-from sfumato.report.planes import Line, plane
+from sfumato.pictures.planes import Line, plane
 
 if TYPE_CHECKING:
     from sfumato.dp.explanation import Explanation

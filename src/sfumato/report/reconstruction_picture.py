@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from sfumato.data.atomic import write_text_atomically
 from sfumato.errors import ParameterError
-from sfumato.report.planes import Line, plane
+from sfumato.pictures.planes import Line, plane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from sfumato.requests.ask import Blocks, Bounds, Estimate
-from sfumato.requests.request import Request, argument, option, piece
+from sfumato.requests.request import Request, Texts, argument, option, piece
 from sfumato.requests.session import DataPlace, Delivery, Opening, Price
+from sfumato.requests.texts import float_of
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    """Read --quantiles 0.25,0.5,0.75."""
+    return tuple(float_of("--quantiles", part) for part in text.split(",") if part.strip())
 
 
 class Bins(Request):
@@ -40,6 +46,29 @@ class Bins(Request):
     grid: Annotated[str, option("--grid", metavar="ROWSxCOLUMNS", help="Cells of the map.")] = (
         "20x20"
     )
+    ordered: Annotated[
+        int | None,
+        option(
+            "--ordered",
+            metavar="CELLS",
+            help="Publish the distribution of one column once, in so many ordered cells: any "
+            "ranges and quantiles follow from it.",
+            ge=2,
+        ),
+    ] = None
+    quantiles: Annotated[
+        tuple[float, ...] | None,
+        option(
+            "--quantiles",
+            metavar="0.25,0.5",
+            help="Shares whose quantiles are printed, of an --ordered distribution.",
+        ),
+        Texts(_shares, several=False),
+    ] = None
+    adaptive: Annotated[
+        bool,
+        option("--adaptive", help="Publish a --map once, on a grid that is fine where many are."),
+    ] = False
 
 
 class HistogramRequest(Request):

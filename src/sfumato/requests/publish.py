@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from sfumato.requests.ask import Bounds
 from sfumato.requests.request import Amount, Request, argument, option, piece
 from sfumato.requests.session import DataPlace, Opening
 
 
-class Published(Request):
-    """What a release may cost, and where it goes."""
+class OncePrice(Request):
+    """What something that is published once may cost."""
 
     epsilon: Annotated[Amount | None, option("--epsilon", "-e", help="ε to spend.")] = None
-    delta: Annotated[Amount | None, option("--delta", help="δ to spend, where it is needed.")] = (
-        None
-    )
+    delta: Annotated[
+        Amount | None, option("--delta", help="δ to spend, where it is needed or pays off.")
+    ] = None
+    rho: Annotated[Amount | None, option("--rho", help="ρ to spend, instead of ε and δ.")] = None
+
+    def given(self) -> dict[str, Any]:
+        """Return what was said, as a session takes it."""
+        stated = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {name: value for name, value in stated.items() if value is not None}
+
+
+class SavedOnce(Request):
+    """What something that is published once may cost, and the folder it goes to."""
+
+    price: OncePrice = piece(OncePrice)
+    predict: Annotated[
+        int | None,
+        option(
+            "--predict",
+            metavar="ROWS",
+            help="Only tell how large the errors will be for about so many rows; spends nothing.",
+            ge=1,
+        ),
+    ] = None
     output: Annotated[
         Path | None, option("--output", "-o", help="Folder to save the release in.")
     ] = None
+    force: Annotated[bool, option("--force", help="Replace what is already there.")] = False
+
+
+class Published(SavedOnce):
+    """The same, with a picture."""
+
     picture: Annotated[Path | None, option("--picture", help="SVG file to draw it into.")] = None
 
 
@@ -52,6 +79,15 @@ class TopKCommand(Request):
     counts: Annotated[bool, option("--counts", help="Pay for noisy counts beside the names.")] = (
         False
     )
+    set_size: Annotated[
+        int,
+        option(
+            "--sets",
+            help="Rank sets of up to so many values that people have together.",
+            ge=1,
+            le=3,
+        ),
+    ] = 1
     published: Published = piece(Published)
     opening: Opening = piece(Opening)
 

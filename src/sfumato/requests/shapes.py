@@ -1,13 +1,14 @@
 """What can be asked about data that are no table: the same commands, with options of the shape.
 
-A shape states its options as pydantic models by command (`Shape.options`); `with_options` puts
-them into the command's own model, so help, HTTP requests and forms show them like all others.
+A shape states its options as pydantic models by command (`Shape.options`), and under "read" how
+its files are read; `with_options` puts them into the command's own model, so help, HTTP requests
+and forms show them like all others.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, create_model
 
@@ -17,6 +18,8 @@ from sfumato.requests.promises import Promised
 from sfumato.requests.request import Request, argument, option, piece
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.shape import Shape
 
 SchemaOfShape = Annotated[
@@ -34,13 +37,25 @@ class NoOptions(Request):
 class ShapedCommand(Request):
     """A command about data of some shape, with what that shape adds."""
 
+    own_models: ClassVar[Mapping[str, type[BaseModel]]] = {}
+    """Options by shape, where the command knows them and not the shape."""
+
     shape: ShapeName = "table"
     own: NoOptions = piece(NoOptions)
+    reading: NoOptions = piece(NoOptions)
 
     def own_options(self) -> dict[str, Any]:
         """Return what was said in the words of the shape; what was not said is left out."""
-        found = {name: getattr(self.own, name) for name in type(self.own).model_fields}
-        return {name: value for name, value in found.items() if value is not None}
+        return _said(self.own)
+
+    def reading_options(self) -> dict[str, Any]:
+        """Return what was said of how the data are read."""
+        return _said(self.reading)
+
+
+def _said(model: BaseModel) -> dict[str, Any]:
+    found = {name: getattr(model, name) for name in type(model).model_fields}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 class ShapedAnonymize(ShapedCommand):
@@ -90,17 +105,24 @@ class ShapedAttack(ShapedCommand):
     quiet: Quiet = False
 
 
+READING = frozenset({"anonymize", "attack", "synthesize"})
+"""Commands that read data as they came."""
+
 C = TypeVar("C", bound=ShapedCommand)
 
 
 def with_options(command: type[C], shape: Shape, name: str) -> type[C]:
     """Return the model of a command with the options that a shape states for it."""
-    own: type[BaseModel] = shape.options.get(name, NoOptions)
+    known = command.own_models.get(shape.name, NoOptions)
+    own: type[BaseModel] = shape.options.get(name, known)
+    reads = name in READING
+    reading: type[BaseModel] = shape.options.get("read", NoOptions) if reads else NoOptions
     made: Any = create_model(
         f"{command.__name__}{shape.name.title()}",
         __base__=command,
         shape=(ShapeName, shape.name),
         own=(own, piece(own)),
+        reading=(reading, piece(reading)),
     )
     found: type[C] = made
     return found

@@ -13,9 +13,27 @@ from sfumato.requests.request import Request, argument, option, piece
 class VerifyCommand(Request):
     """`sfumato verify`: whether the promise is kept."""
 
-    release: Annotated[Path, argument(help="Released CSV or Parquet file.")]
-    schema_file: SchemaFile
+    release: Annotated[
+        Path | None,
+        argument(help="Released CSV or Parquet file; none for the certificate of a budget."),
+    ] = None
+    schema_file: Annotated[
+        Path | None,
+        option("--schema", "-s", help="YAML file with the roles; else as release.json has them."),
+    ] = None
     promise: Promised = None
+    certificate: Annotated[
+        Path | None,
+        option("--certificate", help="Check this certificate of the file, offline, instead."),
+    ] = None
+    key: Annotated[
+        Path | None,
+        option("--key", help="Keys that are trusted, as the office publishes them (JSON)."),
+    ] = None
+    checkpoint: Annotated[
+        Path | None,
+        option("--checkpoint", help="Signed checkpoint noted before, to see no entry was cut off."),
+    ] = None
     population: Population = None
     measure: Annotated[
         bool, option("--measure", help="Only measure; exit with 0 whatever is found.")

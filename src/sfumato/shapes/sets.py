@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.anonymize.sets.options import Anonymizing, Attacking, Reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.decision import Decision
     from sfumato.promise import StatedPromise
     from sfumato.release import Release
+    from sfumato.released.chunks import ChunksView
     from sfumato.released.sets import SetsView
 
 
@@ -24,7 +26,14 @@ class SetShape(Shape):
 
     name: ClassVar[str] = "sets"
     unit: ClassVar[str] = "set"
-    files: ClassVar[tuple[str, ...]] = ("release.dat", "release.csv", "release.parquet")
+    files: ClassVar[tuple[str, ...]] = (
+        "release.dat", "release.csv", "release.parquet", "chunks.json",
+    )  # fmt: skip
+    options: ClassVar[Mapping[str, Any]] = {
+        "read": Reading,
+        "anonymize": Anonymizing,
+        "attack": Attacking,
+    }
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Sets:
         """Bring lines, long tables or lists in; `hierarchy` (or `schema`) is that of the items."""
@@ -44,7 +53,8 @@ class SetShape(Shape):
         """Make the released sets."""
         from sfumato.anonymize.sets.artefact import apply  # noqa: PLC0415 - heavy
 
-        return apply(data, decision)
+        made: SetsArtefact = apply(data, decision)
+        return made
 
     def check(self, data: Sets, promise: Any) -> None:
         """Refuse a promise that no release of these sets can keep."""
@@ -58,14 +68,25 @@ class SetShape(Shape):
 
         return measure(data, decision, artefact)
 
-    def view(self, source: Any, *, schema: Any = None, **options: Any) -> SetsView:
-        """Count the distinct sets of a released file."""
+    def view(self, source: Any, *, schema: Any = None, **options: Any) -> SetsView | ChunksView:
+        """Count the distinct sets of a released file, or look at its clusters and chunks."""
+        from sfumato.released.chunks import is_chunked, see_chunks  # noqa: PLC0415 - loaded when used
         from sfumato.released.sets import see_sets  # noqa: PLC0415 - loaded when used
 
+        if is_chunked(source):
+            return see_chunks(source, **options)
         return see_sets(source, schema=schema, **options)
 
-    def verify(self, view: SetsView, promise: StatedPromise, **options: Any) -> Verification:
+    def verify(
+        self, view: SetsView | ChunksView, promise: StatedPromise, **options: Any
+    ) -> Verification:
         """Count supports by formulas of its own."""
+        from sfumato.released.chunks import ChunksView  # noqa: PLC0415 - loaded when used
+
+        if isinstance(view, ChunksView):
+            from sfumato.audit.verification.chunks import verify_chunks  # noqa: PLC0415 - compiles
+
+            return verify_chunks(view, promise, **options)
         from sfumato.audit.verification.sets import verify_sets  # noqa: PLC0415 - loads the compiler
 
         return verify_sets(view, promise, **options)
@@ -74,7 +95,7 @@ class SetShape(Shape):
         """Return the sets as they came."""
         return release.decision.content.data
 
-    def attacks(self, view: SetsView, knowledge: Knowledge) -> Iterable[Attack]:
+    def attacks(self, view: SetsView | ChunksView, knowledge: Knowledge) -> Iterable[Attack]:
         """Return the attacks of somebody who knows some items."""
         from sfumato.attack.releases.sets import set_attacks  # noqa: PLC0415 - loaded when used
 

@@ -61,8 +61,7 @@ class SyntheticData(Shape):
         """Refuse: synthetic data are made, not read."""
         raise ParameterError(
             "Synthetic data are made with sf.dp.synthesize; read a released file as the table, "
-            "sets, "
-            "trajectories or graph that it is."
+            "sets, trajectories or graph that it is."
         )
 
     def algorithms(self) -> Mapping[str, Callable[..., Decision]]:

@@ -18,6 +18,8 @@ _HOME = {
     "check_engine": "engines",
     "check_mechanism": "mechanisms",
     "epsilon_lower_bound": "blackbox",
+    "fuzz_questions": "fuzz.questions",
+    "fuzz_releases": "fuzz.releases",
     "lowest_bits": "blackbox",
 }
 

@@ -21,7 +21,7 @@ def smallest_class(sets):
 
 
 def surest(sets, secret, most, barred=frozenset()):
-    """Return the largest confidence of known → secret, known of up to `most` items, none included."""
+    """Return the largest confidence of known → secret, known of up to `most` items or none."""
     best = 0.0
     for a in secret:
         for members in sets:

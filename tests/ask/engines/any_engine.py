@@ -17,6 +17,24 @@ def quoted(name):
     return '"' + name.replace('"', '""') + '"'
 
 
+def in_postgres(url, frames):
+    """Copy frames into a schema of their own, and give them as a session takes them."""
+    import psycopg
+
+    schema = f"fuzz_{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        for name, frame in frames.items():
+            columns = ", ".join(f"{quoted(c)} {TYPES[t]}" for c, t in frame.schema.items())
+            connection.execute(f"CREATE TABLE {schema}.{name} ({columns})")
+            with connection.cursor().copy(f"COPY {schema}.{name} FROM STDIN") as copy:
+                for row in frame.rows():
+                    copy.write_row(row)
+    sign = "&" if "?" in url else "?"
+    given = {name: f"{schema}.{name}" for name in frames}
+    return {**given, "visits": f"{url}{sign}table={schema}.visits"}
+
+
 def opener(kind, request):
     """Give a function that opens an engine on a frame; skips where the engine cannot be had."""
     if kind == "postgres":

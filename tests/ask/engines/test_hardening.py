@@ -16,9 +16,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import random_questions as at_random
 from any_engine import ENGINES, opener
-from privacy_loss import requests, table
+from recording import requests
 from small_tables import Failing
 
 import sfumato as sf
@@ -33,6 +32,9 @@ from sfumato.dp.accounting.filters import fits, total
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import DataError, Refused, SfumatoError
 from sfumato.govern.spending import Plan
+from sfumato.testing.fuzz.grammar import Grammar
+from sfumato.testing.fuzz.privacy_loss import totals_of as table
+from sfumato.testing.fuzz.visits import KEYS, TAG_ROWS, WARD_ROWS, draw_visits
 
 SALT = b"sixteen bytes of"
 SCHEMA = {
@@ -324,14 +326,14 @@ def test_no_plan_draws_random_numbers_or_depends_on_when_it_runs(dialect):
         "raw": pl.Float64, "n": pl.Int64, "ok": pl.Boolean, "day": pl.Date,
     }  # fmt: skip
     engine = DuckDBEngine.open(
-        pl.DataFrame(at_random.visits(rng, range(3), 3), schema=schema),
-        person="id", name="visits", bounds={"age": (0, 9)}, domains=at_random.KEYS,
+        pl.DataFrame(draw_visits(rng, range(3), 3), schema=schema),
+        person="id", name="visits", bounds={"age": (0, 9)}, domains=KEYS,
         private={"stays": pl.DataFrame({"id": [1], "ward": ["a"], "nights": [2]})},
-        public={"wards": pl.DataFrame(at_random.WARD_ROWS),
-                "tags": pl.DataFrame(at_random.TAG_ROWS)},
+        public={"wards": pl.DataFrame(WARD_ROWS),
+                "tags": pl.DataFrame(TAG_ROWS)},
     )  # fmt: skip
     facts = {one.name: one for one in engine.tables()}
-    grammar, seen = at_random.Grammar(rng), 0
+    grammar, seen = Grammar(rng), 0
     unit = Unit("id", groups=2, rows_per_group=2)
     while seen < 12:
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import sys
-import uuid
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import fuzzing
-from any_engine import TYPES, quoted
+from any_engine import in_postgres
 
 from sfumato.ask.answers.answer import Answer
 from sfumato.dp.neighbours import Row, Unit
@@ -27,24 +26,6 @@ from sfumato.errors import SfumatoError
 SEED = int(os.environ.get("SFUMATO_FUZZ_SEED", "4"))
 MANY = int(os.environ.get("SFUMATO_FUZZ_QUESTIONS", "15"))
 FEW = 4  # of Spark, which takes seconds for one
-
-
-def in_postgres(url, frames):
-    """Copy frames into a schema of their own, and give them as a session takes them."""
-    import psycopg
-
-    schema = f"fuzz_{uuid.uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}")
-        for name, frame in frames.items():
-            columns = ", ".join(f"{quoted(c)} {TYPES[t]}" for c, t in frame.schema.items())
-            connection.execute(f"CREATE TABLE {schema}.{name} ({columns})")
-            with connection.cursor().copy(f"COPY {schema}.{name} FROM STDIN") as copy:
-                for row in frame.rows():
-                    copy.write_row(row)
-    sign = "&" if "?" in url else "?"
-    given = {name: f"{schema}.{name}" for name in frames}
-    return {**given, "visits": f"{url}{sign}table={schema}.visits"}
 
 
 def fuzzed(unit, given, frames, count, broken, place):

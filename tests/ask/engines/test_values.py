@@ -13,12 +13,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from any_engine import ENGINES, opener
-from privacy_loss import requests, table
+from recording import requests
 
 import sfumato as sf
 from sfumato.ask.price.preparation import prepare
 from sfumato.ask.sql.parse import parse
 from sfumato.dp.neighbours import Row, Unit
+from sfumato.testing.fuzz.privacy_loss import totals_of as table
 
 SALT = b"sixteen bytes of"
 BIG = 10**17

@@ -67,7 +67,7 @@ def test_unusable_input_gets_a_clear_message(tmp_path):
         sf.read(SETS, shape="sets", hierarchy=sf.Hierarchy.tree({"X": ["a", "b"]}))
     with pytest.raises(DataError, match="collection"):
         sf.read(["ab", "c"], shape="sets")
-    with pytest.raises(DataError, match="no item|No set"):
+    with pytest.raises(DataError, match=r"no item|No set"):
         sf.read([[], []], shape="sets")
     with pytest.raises(ParameterError, match="no column 'who'"):
         sf.read(pd.DataFrame({"n": [1], "what": ["a"]}), shape="sets", person="who")

@@ -110,7 +110,7 @@ def test_what_is_refused_costs_nothing(session):
 
 
 def test_a_person_keeps_at_most_her_rows():
-    from sfumato.ask.session.publish import _kept
+    from sfumato.ask.session.publications import keep_some as _kept
 
     rows = [("a", i) for i in range(9)] + [("b", 1)]
     kept = _kept(rows, 2)

@@ -271,7 +271,9 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("ask", "given"), BAD, ids=str)
+@pytest.mark.parametrize(
+    ("ask", "given"), BAD, ids=lambda value: getattr(value, "__name__", str(value))
+)
 def test_bad_parameters_are_refused_in_a_sentence(ask, given):
     with pytest.raises((ParameterError, DataError)) as caught:
         ask([1.0, 2.0], **{"epsilon": 1, **given})

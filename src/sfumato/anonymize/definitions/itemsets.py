@@ -26,15 +26,57 @@ from sfumato.anonymize.definitions.definition import (
     number_between,
     positive_integer,
 )
+from sfumato.anonymize.definitions.option import Option, number, whole_number
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
 
 ITEMS = "items"
 """What the histogram of sensitive items is called among those of a group."""
+
+
+def _cut(flag: str, text: str, numbers: int, example: str) -> tuple[list[str], tuple[str, ...]]:
+    """Cut `0.5:beer,wine` into as many numbers as wanted and the items behind them."""
+    *heads, items = text.split(":", numbers)
+    if len(heads) != numbers or not items:
+        raise ParameterError(f"{flag} wants for instance {flag} {example}, not '{text}'.")
+    return heads, tuple(item.strip() for item in items.split(","))
+
+
+def _read_km(text: str) -> Definition:
+    k, _, rest = text.partition(":")
+    m, _, attribute = rest.partition(":")
+    return KmAnonymity(
+        whole_number("--km", k), whole_number("--km", m) if m else 2, attribute or None
+    )
+
+
+def _read_rho(text: str) -> Definition:
+    (rho,), items = _cut("--rho", text, 1, "0.5:HIV test,pregnancy test")
+    return RhoUncertainty(number("--rho", rho), items)
+
+
+def _read_coherence(text: str) -> Definition:
+    (h, k, p), items = _cut("--coherence", text, 3, "0.5:5:2:HIV test")
+    return Coherence(
+        number("--coherence", h), whole_number("--coherence", k), whole_number("--coherence", p),
+        items,
+    )  # fmt: skip
+
+
+def _read_itemset(text: str) -> Definition:
+    (k,), items = _cut("--itemset", text, 1, "5:beer,diapers")
+    return ItemConstraints(whole_number("--itemset", k), (items,))
+
+
+def _read_diversity(text: str) -> Definition:
+    (l,), items = _cut("--item-diversity", text, 1, "3:HIV test")  # noqa: E741 - its letter
+    return ItemDiversity(whole_number("--item-diversity", l), items)
 
 
 class ItemsetDefinition(Definition):
@@ -70,7 +112,15 @@ class KmAnonymity(ItemsetDefinition):
     k: int
     m: int = 2
     attribute: str | None = None
-    shapes: ClassVar[frozenset[str] | None] = frozenset({"sets", "hybrid"})
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"sets", "trajectories", "hybrid"})
+    option: ClassVar[Option | None] = Option(
+        "km",
+        ("--km",),
+        "K:M",
+        "k^m-anonymity of sets: any M known items are in at least K sets, or in none. Give "
+        "'5:2:films' for an attribute of sets in a table.",
+        _read_km,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", positive_integer("k", self.k))
@@ -89,6 +139,11 @@ class KmAnonymity(ItemsetDefinition):
         """Hold where at least k sets show the itemset."""
         return classes.sizes >= self.k
 
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - items are what is known
+        """Say how many sets are left."""
+        of = f"{self.attribute} of a person" if self.attribute else "a person's set"
+        return f"Whoever knows up to {self.m} items of {of} is left with at least {self.k} sets."
+
     def __str__(self) -> str:
         of = f" of {self.attribute}" if self.attribute else ""
         return f"{self.k}^{self.m}-anonymity{of}"
@@ -105,6 +160,13 @@ class RhoUncertainty(ItemsetDefinition):
     rho: float
     sensitive_items: tuple[str, ...]
     m: int | None = None
+    option: ClassVar[Option | None] = Option(
+        "rho",
+        ("--rho",),
+        "ρ:ITEM,…",
+        "ρ-uncertainty: no known items tell one of these items with more than ρ.",
+        _read_rho,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", number_between("rho", self.rho, 0, 1, open_low=True))
@@ -126,6 +188,11 @@ class RhoUncertainty(ItemsetDefinition):
         """Hold where no sensitive item is in more than the share ρ of the group."""
         return self.shares(classes) <= self.rho + TOLERANCE
 
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - items are what is known
+        """Say how sure one may become."""
+        known = "whatever" if self.m is None else f"up to {self.m}"
+        return f"From {known} known items, no sensitive item follows with more than {self.rho:g}."
+
     def __str__(self) -> str:
         bound = "" if self.m is None else f" against {self.m} known items"
         return f"{self.rho:g}-uncertainty of {_some(self.sensitive_items)}{bound}"
@@ -143,6 +210,13 @@ class Coherence(ItemsetDefinition):
     k: int
     p: int
     private: tuple[str, ...]
+    option: ClassVar[Option | None] = Option(
+        "coherence",
+        ("--coherence",),
+        "H:K:P:ITEM,…",
+        "(h, k, p)-coherence: P known items leave K sets, and tell none of these with more than H.",
+        _read_coherence,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", number_between("h", self.h, 0, 1, open_low=True))
@@ -165,6 +239,13 @@ class Coherence(ItemsetDefinition):
         enough: NDArray[np.bool_] = classes.sizes >= self.k
         return enough & (self.shares(classes) <= self.h + TOLERANCE)
 
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - items are what is known
+        """Say who is left, and how sure one may become."""
+        return (
+            f"Up to {self.p} known public items leave at least {self.k} sets, of which at most the "
+            f"share {self.h:g} hold the same private item."
+        )
+
     def __str__(self) -> str:
         return f"({self.h:g}, {self.k}, {self.p})-coherence of {_some(self.private)}"
 
@@ -178,6 +259,13 @@ class ItemConstraints(ItemsetDefinition):
 
     k: int
     itemsets: tuple[tuple[str, ...], ...]
+    option: ClassVar[Option | None] = Option(
+        "itemset",
+        ("--itemset",),
+        "K:ITEM,…",
+        "These items together are in at least K sets, or in none; may be repeated.",
+        _read_itemset,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", positive_integer("k", self.k))
@@ -190,6 +278,10 @@ class ItemConstraints(ItemsetDefinition):
         """Hold where nobody or at least k sets match."""
         verdict: NDArray[np.bool_] = (classes.sizes == 0) | (classes.sizes >= self.k)
         return verdict
+
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - items are what is known
+        """Say how often they are there."""
+        return f"Each of the named itemsets is in at least {self.k} released sets, or in none."
 
     def __str__(self) -> str:
         count = "1 itemset" if len(self.itemsets) == 1 else f"{len(self.itemsets)} itemsets"
@@ -205,6 +297,13 @@ class ItemDiversity(ItemsetDefinition):
 
     l: int  # noqa: E741 - the letter of the definition
     sensitive_items: tuple[str, ...]
+    option: ClassVar[Option | None] = Option(
+        "item_diversity",
+        ("--item-diversity",),
+        "L:ITEM,…",
+        "Among sets that look alike, at most one of L holds each of these items.",
+        _read_diversity,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", positive_integer("l", self.l))
@@ -218,6 +317,13 @@ class ItemDiversity(ItemsetDefinition):
     def judge(self, classes: Classes) -> NDArray[np.bool_]:
         """Hold where the most frequent sensitive item is in at most one of l sets."""
         return self.shares(classes) * self.l <= 1 + TOLERANCE
+
+    def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - items are what is known
+        """Say how they are spread."""
+        return (
+            f"Among sets alike in their other items, at most one of {self.l} holds the same "
+            "sensitive item."
+        )
 
     def __str__(self) -> str:
         return f"{self.l}-diversity of {_some(self.sensitive_items)}"

@@ -1,15 +1,18 @@
 """Promises about people in a graph, found again by where they stand in it.
 
-Whoever knows a structural fact of a person, such as how many friends she has, is left with the nodes
-for which the fact is the same; a promise says how many those are at least. Which fact is meant
-is part of the promise: k-degree anonymity (Liu, Terzi, SIGMOD 2008) says nothing about somebody who
-knows the friends' numbers of friends, too (Hay, Miklau, Jensen, Towsley, Weis, VLDB 2008).
+Whoever knows a structural fact of a person, such as how many friends she has, is left with the
+nodes for which the fact is the same; a promise says how many those are at least. Which fact is
+meant is part of the promise: k-degree anonymity (Liu, Terzi, SIGMOD 2008) says nothing about
+somebody who knows the friends' numbers of friends, too (Hay, Miklau, Jensen, Towsley, Weis, VLDB
+2008).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import WithJsonSchema
 
 from sfumato.anonymize.definitions.definition import Definition, positive_integer
 from sfumato.anonymize.definitions.option import Option, whole_number
@@ -26,6 +29,11 @@ if TYPE_CHECKING:
 
 DEGREE, NEIGHBOUR_DEGREES = "degree", "neighbour-degrees"
 QUERIES = (DEGREE, NEIGHBOUR_DEGREES)
+
+if TYPE_CHECKING:
+    Query = str | Callable[..., Any]
+else:  # what a file can say is one of the names
+    Query = Annotated[Any, WithJsonSchema({"enum": list(QUERIES), "type": "string"})]
 
 
 class StructuralDefinition(Definition):
@@ -83,6 +91,11 @@ class KDegreeAnonymity(StructuralDefinition):
         return f"{self.k}-degree anonymity"
 
 
+def _read_node(text: str) -> Definition:
+    number, _, query = text.partition(":")
+    return NodeKAnonymity(whole_number("--node-k", number), query or DEGREE)
+
+
 @dataclass(frozen=True)
 class NodeKAnonymity(StructuralDefinition):
     """At least k nodes give the same answer to a structural query, whatever the answer is.
@@ -92,7 +105,15 @@ class NodeKAnonymity(StructuralDefinition):
     """
 
     k: int
-    query: str | Callable[..., Any] = DEGREE
+    query: Query = DEGREE
+    option: ClassVar[Option | None] = Option(
+        "node_k",
+        ("--node-k",),
+        "K:QUERY",
+        "Node k-anonymity of a graph: at least K nodes answer a query alike, 'degree' or "
+        "'neighbour-degrees'.",
+        _read_node,
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", positive_integer("k", self.k))

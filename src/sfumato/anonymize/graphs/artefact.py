@@ -1,7 +1,7 @@
 """What is given away of a graph: edges between nodes with new numbers, or groups of nodes.
 
-Names of nodes are never released, nor is their order: the new numbers are a random permutation, since
-the position in a file, or a smaller number for an older account, would tell who is who.
+Names of nodes are never released, nor is their order: the new numbers are a random permutation,
+since the position in a file, or a smaller number for an older account, would tell who is who.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _count_edges(graph: Graph, group_of: Any, groups: int) -> NodeGroups:
 def _to_networkx(graph: Graph) -> Any:
     import networkx as nx  # noqa: PLC0415 - loaded when used: the data came from there
 
-    made = nx.Graph()
+    made: Any = nx.Graph()
     made.add_nodes_from(
         (node, {name: values[node] for name, values in graph.attributes.items()})
         for node in range(len(graph))

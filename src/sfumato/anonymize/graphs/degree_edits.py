@@ -1,10 +1,10 @@
 """k-degree anonymity by editing edges: several target sequences are realised, the cheapest wins.
 
-It never fails while there are k nodes. Where a sequence cannot be reached, the edits made so far stay,
-a node that still wants an edge gets one from anybody, and degrees are chosen anew. Every such round
-of adding alone adds an edge, and the complete graph, where all degrees are equal, ends it; rounds
-of removing alone end at the graph without edges. Rounds that do both are counted, and given up
-in favour of those two.
+It never fails while there are k nodes. Where a sequence cannot be reached, the edits made so far
+stay, a node that still wants an edge gets one from anybody, and degrees are chosen anew. Every
+such round of adding alone adds an edge, and the complete graph, where all degrees are equal, ends
+it; rounds of removing alone end at the graph without edges. Rounds that do both are counted, and
+given up in favour of those two.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROUNDS = 8
 
 def find_edits(graph: Graph, k: int, *, edits: str = "both") -> EdgeEditor:
     """Return the cheapest edits found after which every degree is shared by k nodes."""
-    balances = {"add": (ADD,), "remove": (REMOVE,)}.get(edits, BALANCES)
+    balances: tuple[float, ...] = {"add": (ADD,), "remove": (REMOVE,)}.get(edits, BALANCES)
     if edits == "both" and len(graph) <= FEW_NODES:
         balances = (*BALANCES, 0.25, 0.75, ADD, REMOVE)
     found = [_reach(graph, k, balance) for balance in balances]
@@ -58,7 +58,7 @@ def _reach(graph: Graph, k: int, balance: float) -> EdgeEditor | None:
 
 
 def _force(step: Realization) -> None:
-    """Serve what is still wanted or spare by whoever comes first; the next round puts that right."""
+    """Serve what is wanted or spare by whoever comes first; the next round puts that right."""
 
     def crowd(node: int) -> tuple[int, int]:
         """Order nodes by how many share their degree: where there are many, one matters least."""

@@ -4,8 +4,8 @@ Liu, Terzi: Towards identity anonymization on graphs, SIGMOD 2008. Degrees in fa
 into runs of k to 2k − 1 nodes, each of which gets one degree: a longer run could be cut without
 changing any degree. The sum of the new degrees must be even, or no graph has them; so the
 table carries the parity of the sum, and a run of odd length may take the next degree above or
-below its best one. A cost that is convex in the degree of a run makes those three degrees enough, so the
-result is the cheapest among all sequences with an even sum.
+below its best one. A cost that is convex in the degree of a run makes those three degrees enough,
+so the result is the cheapest among all sequences with an even sum.
 
 Memory is linear: runs are told by their length and a bit, one byte and one bit per node.
 """
@@ -43,7 +43,9 @@ class _Runs:
     def best(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the cheapest degree of each run: a quantile of its degrees."""
         size = end - begin
-        return self.degrees[begin + np.minimum((size * self.balance).astype(np.int64), size - 1)]
+        place = np.minimum((size * self.balance).astype(np.int64), size - 1)
+        found: NDArray[np.int64] = self.degrees[begin + place]
+        return found
 
     def cost(
         self, begin: NDArray[np.int64], end: NDArray[np.int64], degree: NDArray[np.int64]

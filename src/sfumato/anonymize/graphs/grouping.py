@@ -1,9 +1,10 @@
 """Super-nodes: groups of at least k nodes that know the same people.
 
-As Campan and Truta (SaNGreeA, PinKDD 2008) groups grow around the free node of the highest degree; as
-partners it takes the free nodes that share most of their neighbours with it (Jaccard), which are
-found by walking two steps instead of comparing all pairs. Where too few are left nearby, free nodes of
-the closest degree fill the group. At most k − 1 nodes remain; each joins the group of a neighbour.
+As Campan and Truta (SaNGreeA, PinKDD 2008) groups grow around the free node of the highest degree;
+as partners it takes the free nodes that share most of their neighbours with it (Jaccard), which are
+found by walking two steps instead of comparing all pairs. Where too few are left nearby, free
+nodes of the closest degree fill the group. At most k − 1 nodes remain; each joins the group of a
+neighbour.
 """
 
 from __future__ import annotations

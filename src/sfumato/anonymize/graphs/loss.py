@@ -6,8 +6,8 @@
 * distances: the relative change of the mean distance from a few nodes to those they reach;
 * spectrum: the relative change of the largest eigenvalue of the adjacency matrix.
 
-For groups of nodes: how uncertain the places of the edges are, Σ e·(1 − e/possible) / Σ e (structural
-information loss, Campan and Truta 2008, as a share of its largest value).
+For groups of nodes: how uncertain the places of the edges are, Σ e·(1 − e/possible) / Σ e
+(structural information loss, Campan and Truta 2008, as a share of its largest value).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _distance(matrix: Any, few: NDArray[np.int64]) -> float:
 
 
 def _eigenvalue(matrix: Any, rounds: int = 60) -> float:
-    """Return the largest eigenvalue, by iteration of the matrix and itself (so −λ does not matter)."""
+    """Return the largest eigenvalue, by iteration of the squared matrix (so −λ does not matter)."""
     vector = np.ones(matrix.shape[0])
     value = 0.0
     for _ in range(rounds):

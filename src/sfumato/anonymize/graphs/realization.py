@@ -3,16 +3,16 @@
 Where a node should have more edges than it has (it *wants* some) or fewer (it has some *to spare*),
 steps are tried from the cheapest on:
 
-1. join two wanting nodes, or part two neighbours that both have an edge to spare: one edit helps two;
-2. turn an edge: w leaves a node with an edge to spare for a wanting one: two edits help two;
+1. join two wanting nodes, or part two neighbours that both have an edge to spare: one edit helps
+two; 2. turn an edge: w leaves a node with an edge to spare for a wanting one: two edits help two;
 3. join a wanting node to one that may rise to the next degree, because k nodes stay behind and k
    wait there (or part two, one of which may fall): one edit helps one;
 4. put two wanting nodes into an edge (w, x): w and x are parted and each joined to one of them; or
    the other way round: three edits help two.
 
 What then is still wanted or spare is returned; the caller chooses other degrees. Among possible
-partners those at distance two come first, and edges of triangles are removed before others: groups of
-friends stay, and so do the connections between them.
+partners those at distance two come first, and edges of triangles are removed before others: groups
+of friends stay, and so do the connections between them.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ class Realization:
         heapify(heap)
         while heap:
             want, u = heappop(heap)
-            around, passed, partners = self.editor.around(u), [], []
+            around = self.editor.around(u)
+            passed: list[tuple[int, int]] = []
+            partners: list[tuple[int, int]] = []
             while heap and len(partners) < -want:
                 offer = heappop(heap)
                 (passed if offer[1] in around else partners).append(offer)
@@ -248,7 +250,7 @@ class Realization:
                         yield node
 
     def _closest(self, node: int, free: Iterable[int]) -> int:
-        """Return a node of the free ones that shares a neighbour with `node`, if one is soon found."""
+        """Return a free node that shares a neighbour with `node`, if one is soon found."""
         around = self.editor.around(node)
         first: int | None = None
         for tried, w in enumerate(free):

@@ -16,9 +16,10 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.definition import Conjunction, Definition
-from sfumato.anonymize.definitions.itemsets import KmAnonymity, secret_items
+from sfumato.anonymize.definitions.itemsets import Coherence, KmAnonymity, secret_items
 from sfumato.anonymize.sets.cut import CutSearch
 from sfumato.anonymize.sets.descent import Descent
+from sfumato.anonymize.sets.disassociation import disassociate
 from sfumato.anonymize.sets.partition import Partition
 from sfumato.anonymize.sets.recoding import DELETED, SetRecoding
 from sfumato.anonymize.sets.suppression import suppress
@@ -125,7 +126,7 @@ def _needed(promise: Definition, algorithm: str) -> KmAnonymity:
             )
         if isinstance(part, KmAnonymity):
             k, m = max(k, part.k), max(m, part.m)
-        elif hasattr(part, "p"):
+        elif isinstance(part, Coherence):
             k, m = max(k, part.k), max(m, part.p)
     return KmAnonymity(k, m)
 
@@ -202,6 +203,43 @@ def partition(
     return _decide("partition", data, promise, step, seed=seed, bag=meaning == "bag")
 
 
+def take_apart(
+    data: Sets,
+    promise: Definition,
+    *,
+    cluster: int | None = None,
+    seed: int | None = None,
+    progress: Any = None,
+) -> Decision:
+    """Change no item, and hide which belong together (`disassociation`).
+
+    `cluster` is the most sets of a cluster.
+    """
+    del progress
+    if not all(isinstance(part, KmAnonymity) for part in promise.parts):
+        raise ParameterError(
+            f"The algorithm 'disassociation' keeps k^m-anonymity, not {promise}; use 'best'."
+        )
+    need = _needed(promise, "disassociation")
+    if cluster is not None and (isinstance(cluster, bool) or cluster < 2 * need.k):
+        raise ParameterError(
+            f"cluster must be a whole number of at least 2 k = {2 * need.k}, not {cluster!r}."
+        )
+    found = disassociate(_mixed(data, RandomWords(seed)), need.k, need.m, cluster)
+    empty = int((found.cluster_of < 0).sum())
+    if len(data) - empty < need.k:
+        raise Unsatisfiable(
+            f"{promise} asks for {need.k:,} sets, but only {len(data) - empty:,} hold any item."
+        )
+    return Decision(
+        record=SearchRecord("disassociation", facts={"loss": 1 - found.kept}),
+        content=replace(found, seed=seed),
+        records=len(data),
+        suppressed=empty,
+        settings={} if cluster is None else {"cluster": cluster},
+    )
+
+
 def delete_items(
     data: Sets, promise: Definition, *, seed: int | None = None, progress: Any = None
 ) -> Decision:
@@ -233,4 +271,5 @@ ALGORITHMS: dict[str, Callable[..., Decision]] = {
     "global": recode_globally,
     "partition": partition,
     "suppression": delete_items,
+    "disassociation": take_apart,
 }

@@ -4,8 +4,9 @@ Up first: while itemsets are rare, the groups that would repair most of them for
 formed, a share at a time. Down again: every node of the cut is split into its children where that
 leaves no itemset rare, the costliest first. Both use that a coarser cut never breaks what a
 finer one keeps: an itemset of a coarse cut that occurs is shown by some set, whose finer items form
-an itemset of the same size, which k sets share. So a node whose split breaks the promise once, breaks
-it under every finer cut, and one attempt per node is enough: the result cannot be refined further.
+an itemset of the same size, which k sets share. So a node whose split breaks the promise once,
+breaks it under every finer cut, and one attempt per node is enough: the result cannot be refined
+further.
 
 The way down alone, from the root, is tried as well; the better of the two results is taken.
 

@@ -7,8 +7,8 @@ as one very large basket, lose the items instead. A split is done if it lowers t
 Nothing is rare at any time (`descent_kernel` has the argument), so the result keeps the promise
 whenever the search ends.
 
-With `staying=False` all sets that show items below a node show them alike, except for deletions: one
-cut for everybody.
+With `staying=False` all sets that show items below a node show them alike, except for deletions:
+one cut for everybody.
 """
 
 from __future__ import annotations
@@ -117,5 +117,5 @@ class Descent:
                 (1 - price) / (price * self.k),
                 self.staying,
                 tree.nodes,
-            )  # fmt: skip
+            )
         )

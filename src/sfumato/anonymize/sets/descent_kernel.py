@@ -1,8 +1,8 @@
 """The kernel of local recoding for k^m: what a split of one node would do to each set.
 
-Every set that shows node v goes one of three ways: SPLIT (its items below v are shown as children of
-v), STAY (they are still shown as v), DROP (they are deleted). Sets only ever move down this list,
-so the loops end; they end when no itemset of up to m nodes with v or a child of v is rare.
+Every set that shows node v goes one of three ways: SPLIT (its items below v are shown as children
+of v), STAY (they are still shown as v), DROP (they are deleted). Sets only ever move down this
+list, so the loops end; they end when no itemset of up to m nodes with v or a child of v is rare.
 Itemsets without them are untouched, so if nothing was rare before, nothing is afterwards.
 """
 
@@ -82,23 +82,10 @@ def judge_rows(inner, nodes, k, m, count):  # type: ignore[no-untyped-def]  # no
 
 
 @njit(cache=True)
-def weigh_split(
-    v,
-    starts,
-    shown,
-    rows,
-    r_first,
-    e_child,
-    occurrences,
-    children,
-    group,
-    members,
-    k,
-    m,
-    tolerance,
-    staying,
-    width,
-):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501, PLR0912
+def weigh_split(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912
+    v, starts, shown, rows, r_first, e_child, occurrences, children, group,  # noqa: ANN001
+    members, k, m, tolerance, staying, width,  # noqa: ANN001
+):  # fmt: skip
     """Return the state of each row (a set that shows v) after splitting v.
 
     `rows[i]` is the set of row i; its children of v are `e_child[r_first[i]:r_first[i + 1]]`, and
@@ -121,7 +108,7 @@ def weigh_split(
                     break
                 inner, nodes = gather(
                     chosen, rows, starts, shown, v, r_first, e_child, children[g], mark
-                )  # noqa: E501
+                )
                 guilty = judge_rows(inner, nodes, k, m, count)
                 out = 0
                 for x in range(len(chosen)):

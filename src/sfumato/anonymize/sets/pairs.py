@@ -45,7 +45,7 @@ def _pairs(starts, items, begin, sets, width, most):  # type: ignore[no-untyped-
                 b = items[p]
                 if count[b] > support[least]:
                     first[least], second[least], support[least] = a, b, count[b]
-                    least = np.argmin(support)
+                    least = int(np.argmin(support))
                 count[b] = 0
     return first, second, support
 

@@ -2,9 +2,10 @@
 
 Divided from the root down in the manner of He and Naughton (Anonymization of set-valued data via
 top-down, local generalization, VLDB 2009), then made better in three ways: each class shows the
-cheapest labels its members allow, deletion of items included (`partition_kernel`); sets that are too
-few for a class of their own are not pressed into another one but divided again among themselves; and
-sets move to classes that fit them better, until that saves little (`reassignment_kernel`).
+cheapest labels its members allow, deletion of items included (`partition_kernel`); sets that are
+too few for a class of their own are not pressed into another one but divided again among
+themselves; and sets move to classes that fit them better, until that saves little
+(`reassignment_kernel`).
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from numba import njit
 
 
 @njit(cache=True)
-def best_labels(
-    members, starts, items, parent, price, bag, occ, cov, low, seen, below, show, nodes
-):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501
+def best_labels(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901
+    members, starts, items, parent, price, bag, occ, cov, low, seen, below, show, nodes  # noqa: ANN001
+):  # fmt: skip
     """Find the cheapest labels of a class; return its cost and how many nodes were met.
 
     Afterwards for every met node v, listed in `nodes` with children first: `occ[v]` items of the
@@ -63,7 +63,7 @@ def best_labels(
 
 
 @njit(cache=True)
-def _fewest(members, starts, items, parent, seen, low):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _fewest(members, starts, items, parent, seen, low):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, C901
     """Set `low[v]` to the least number of items below v in any member that has some."""
     for x in range(len(members)):
         t = members[x]
@@ -129,8 +129,8 @@ def divide(order, starts, items, parent, price, k, bag, keys):  # type: ignore[n
     """Divide the sets in `order` (permuted in place) into classes of at least k.
 
     Returns where classes begin and end in `order`, and the sets that were put aside. All members
-    of a class show the same open nodes. The costliest is opened: members are grouped by which of its
-    children they have (for bags: how many under each), told by sums of random `keys` per node.
+    of a class show the same open nodes. The costliest is opened: members are grouped by which of
+    its children they have (for bags: how many under each), told by sums of random `keys` per node.
     Groups of at least k become classes; the others together keep the node, closed for good. Where
     they are fewer than k, others keep them company, or they are put aside.
     """

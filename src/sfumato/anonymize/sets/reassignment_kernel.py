@@ -1,8 +1,8 @@
 """Kernels that better a partition: sets move to classes whose labels fit them more closely.
 
-A set fits a class if it has an item under each of its labels (for bags: enough items). It then shows
-those labels; its other items are deleted. The labels of the class it joins stay valid, and what is
-left of its own class can show at least what it showed, so a move changes the loss by what
+A set fits a class if it has an item under each of its labels (for bags: enough items). It then
+shows those labels; its other items are deleted. The labels of the class it joins stay valid, and
+what is left of its own class can show at least what it showed, so a move changes the loss by what
 the set itself pays. A class must keep k members, or lose all of them.
 """
 
@@ -13,10 +13,10 @@ from numba import njit
 
 
 @njit(cache=True)
-def find_alternatives(
-    starts, items, parent, price, bag, class_of, g_starts, g_nodes, g_copies, head, head_classes
-):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, E501
-    """Return for every set what it pays in its class, and the best other class and what it pays there.
+def find_alternatives(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912
+    starts, items, parent, price, bag, class_of, g_starts, g_nodes, g_copies, head, head_classes  # noqa: ANN001
+):  # fmt: skip
+    """Return for every set what it pays in its class, the best other class, and its price there.
 
     `g_nodes[g_starts[c]:g_starts[c + 1]]` are the labels of class c, `g_copies` how often each
     stands. `head_classes[head[v]:head[v + 1]]` are the classes whose rarest label is v: whoever

@@ -1,7 +1,7 @@
 """Kernels that count itemsets for the algorithms.
 
-Sets are compressed rows: `starts`, and `items` ascending within a set. An itemset is *rare* where it
-occurs in at least one and fewer than k sets; rare itemsets are what k^m-anonymity forbids.
+Sets are compressed rows: `starts`, and `items` ascending within a set. An itemset is *rare* where
+it occurs in at least one and fewer than k sets; rare itemsets are what k^m-anonymity forbids.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def invert(starts, items, width):  # type: ignore[no-untyped-def]  # noqa: ANN00
 
 
 @njit(cache=True)
-def blame(starts, items, width, k, m, stop):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
+def blame(starts, items, width, k, m, stop):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915
     """Return the number of least rare itemsets of up to m items, and in how many each item is.
 
     Least: no itemset of an earlier prefix is rare already. With `stop` the first one ends the walk.
@@ -122,7 +122,7 @@ def blame(starts, items, width, k, m, stop):  # type: ignore[no-untyped-def]  # 
 
 
 @njit(cache=True)
-def split_breaks(starts, items, begin, sets, cut, first, last, parts, k, m):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def split_breaks(starts, items, begin, sets, cut, first, last, parts, k, m):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
     """Tell whether some itemset with one of `parts` is rare under a cut that shows them.
 
     `first[v]`, `last[v]` bound the items of node v; `begin`, `sets` are the inverted items. Only
@@ -182,7 +182,7 @@ def split_breaks(starts, items, begin, sets, cut, first, last, parts, k, m):  # 
 
 
 @njit(cache=True)
-def count_rare(starts, items, width, k, m):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
+def count_rare(starts, items, width, k, m):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915
     """Return for each set how many rare itemsets of up to m items it holds, least ones only."""
     total = len(items)
     guilty = np.zeros(len(starts) - 1, np.int64)

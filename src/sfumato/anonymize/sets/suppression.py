@@ -2,15 +2,16 @@
 
 Serves every definition about sets, alone or behind another algorithm. An item is taken out of all
 sets at once, so sets that were alike stay alike, and a support that was large enough stays so:
-k-anonymity, k^m-anonymity and coherence are kept by deletion. Where a secret follows too surely from
-what is known, the cheapest of the items in the rule goes; where a named itemset or an itemset of
-public items is rare, the cheapest of its items. Every step deletes an item, so it ends.
+k-anonymity, k^m-anonymity and coherence are kept by deletion. Where a secret follows too surely
+from what is known, the cheapest of the items in the rule goes; where a named itemset or an itemset
+of public items is rare, the cheapest of its items. Every step deletes an item, so it ends.
 
 Which sets hold what is asked of the released labels, through the same eyes as a stranger.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,7 +85,7 @@ def _breaches(part: Definition, recoding: SetRecoding, promise: Definition) -> I
 def _sets(recoding: SetRecoding) -> list[Row]:
     starts, nodes = recoding.released
     flat = nodes.tolist()
-    return [frozenset(flat[b:e]) for b, e in zip(starts[:-1], starts[1:], strict=True) if e > b]
+    return [frozenset(flat[b:e]) for b, e in itertools.pairwise(starts) if e > b]
 
 
 def _codes(recoding: SetRecoding, items: tuple[str, ...]) -> Row:

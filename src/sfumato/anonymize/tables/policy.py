@@ -18,15 +18,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from sfumato.anonymize.definitions.definition import number_between
 from sfumato.anonymize.loss.measures import check_objective
 from sfumato.anonymize.run import assemble
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.apply.rows import RowSettings
+from sfumato.anonymize.tables.policy_files import bound_hierarchy, read_policy, write_policy
 from sfumato.anonymize.tables.recoding import FullDomain, SearchRecord
 from sfumato.anonymize.tables.release import prepare, settle_decision
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.hierarchies.pinned_hierarchy import Pinned, pinned
+from sfumato.data.hierarchies.pinned_hierarchy import pinned
 from sfumato.data.hierarchies.rule_specs import spec_of
 from sfumato.data.schema import Schema
 from sfumato.data.tables.sources import read
@@ -86,14 +89,10 @@ class Policy:
     @classmethod
     def read(cls, path: str | Path, *, promise: Definition | None = None) -> Policy:
         """Read a policy; a promise with a definition of your own has to be given again."""
-        from sfumato.anonymize.tables.policy_files import read_policy  # noqa: PLC0415 - avoids a cycle
-
-        return read_policy(path, promise)
+        return read_policy(cls, path, promise)
 
     def write(self, path: str | Path) -> None:
         """Write the policy as YAML; it appears whole or not at all."""
-        from sfumato.anonymize.tables.policy_files import write_policy  # noqa: PLC0415 - avoids a cycle
-
         write_policy(self, path)
 
     # -- the next batch -----------------------------------------------------------------
@@ -124,7 +123,11 @@ class Policy:
             "suppression", self.suppression if suppression is None else suppression, 0, 1
         )
         prepared = prepare(table, self.promise, settings, population, self.objective, share)
-        recoding = self._recoding(prepared.problem, share)
+        recoding = (
+            self._recoding(prepared.problem, share)
+            if prepared.source is None
+            else self._levels(prepared.problem)  # people are counted exactly when it is settled
+        )
         asked = {"algorithm": "policy", "suppression": share, "objective": self.objective}
         decision = settle_decision(prepared, recoding, settings, asked, fixed=True)
         return assemble(find_shape("table"), table, self.promise, decision, algorithm="policy")
@@ -140,12 +143,23 @@ class Policy:
                 f"policy generalises {listed(sorted(mine))}; they must be the same. Change the "
                 "roles, or anonymise anew."
             )
+        if given.unit != self.schema.unit:
+            raise SchemaError(
+                f"{given.source} names '{given.unit}' as the privacy unit, but the policy protects "
+                f"one '{self.schema.unit}'; a policy keeps its unit. Anonymise anew."
+            )
         attributes = {
             name: self.schema.attributes[name] if name in mine else attribute
             for name, attribute in given.attributes.items()
         }
         schema = Schema(attributes=attributes, unit=given.unit, purposes=given.purposes)
         return schema.named(given.source)
+
+    def _levels(self, problem: Problem) -> FullDomain:
+        """Return the policy's levels with nobody left out."""
+        levels = tuple(self.levels[name] for name in problem.table.quasi_names)
+        record = SearchRecord("policy", label=LABEL, facts={"objective": self.objective})
+        return FullDomain(levels, np.zeros(problem.table.distinct, dtype=np.bool_), record)
 
     def _recoding(self, problem: Problem, share: float) -> FullDomain:
         """Judge the batch at the policy's levels; raise where too much must be suppressed."""
@@ -182,14 +196,6 @@ def _check_levels(levels: Mapping[str, int], schema: Schema) -> None:
                 f"The level of '{name}' must be from 0 to {hierarchy.height - 1}, the root of its "
                 f"hierarchy, not {level}."
             )
-
-
-def bound_hierarchy(attribute: Attribute) -> Hierarchy | None:
-    """Return the rows of an attribute's hierarchy, where it has rows."""
-    rule: HierarchyRule | None = attribute.hierarchy
-    if isinstance(rule, Pinned):
-        return rule.hierarchy
-    return rule if isinstance(rule, Hierarchy) else None
 
 
 def _pinned_schema(schema: Schema, problem: Problem) -> Schema:

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from sfumato.anonymize.tables.policy import Policy, bound_hierarchy
 from sfumato.data.atomic import write_text_atomically
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.hierarchies.pinned_hierarchy import Pinned
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.anonymize.tables.policy import Policy
     from sfumato.data.hierarchies.hierarchy import HierarchyRule
     from sfumato.data.schema import Attribute
 
@@ -82,6 +82,14 @@ def policy_text(policy: Policy) -> str:
     for name, attribute in policy.schema.attributes.items():
         lines += _hierarchy_lines(name, attribute)
     return "".join(lines)
+
+
+def bound_hierarchy(attribute: Attribute) -> Hierarchy | None:
+    """Return the rows of an attribute's hierarchy, where it has rows."""
+    rule: HierarchyRule | None = attribute.hierarchy
+    if isinstance(rule, Pinned):
+        return rule.hierarchy
+    return rule if isinstance(rule, Hierarchy) else None
 
 
 def _without_rows(attribute: Attribute) -> Attribute:
@@ -122,13 +130,13 @@ def _json(line: list[Any]) -> str:
 # -- reading ---------------------------------------------------------------------------
 
 
-def read_policy(path: str | Path, promise: Definition | None = None) -> Policy:
-    """Read and check a policy."""
+def read_policy(kind: type[Policy], path: str | Path, promise: Definition | None = None) -> Policy:
+    """Read and check a policy of this class."""
     path = Path(path)
     raw = load_yaml(path, SchemaError, "Policy")
     _check_keys(raw, path)
     try:
-        return Policy(
+        return kind(
             promise=_promise(path) if promise is None else promise,
             levels={name: _whole(level, name) for name, level in raw["levels"].items()},
             schema=_schema(raw, path),

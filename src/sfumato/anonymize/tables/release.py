@@ -21,7 +21,7 @@ from sfumato.anonymize.tables.apply.rows import RowSettings, release_rows, relea
 from sfumato.anonymize.tables.artefact import TableArtefact
 from sfumato.anonymize.tables.decision import TableDecision
 from sfumato.anonymize.tables.people.release import PeopleSource, prepare_people, settle_people
-from sfumato.anonymize.tables.people.search import reach_everybody
+from sfumato.anonymize.tables.people.search import find_people_recoding, reach_everybody
 from sfumato.anonymize.tables.people.unit import person_column, repeats
 from sfumato.anonymize.tables.pose import pose
 from sfumato.data.tables.permutation import RandomWords
@@ -74,7 +74,12 @@ def decide(
             f"cells: LM, MD or NUE (of {', '.join(OBJECTIVES)})."
         )
     prepared = prepare(table, promise, settings, population, objective, share)
-    recoding = search(prepared.problem, progress=progress)
+    searching = partial(search, progress=progress)
+    if prepared.source is None:
+        recoding = searching(prepared.problem)
+    else:
+        people = prepared.source.people
+        recoding = find_people_recoding(people, prepared.problem, searching, algorithm)
     asked = {
         "algorithm": algorithm,
         "suppression": share,

@@ -7,7 +7,8 @@ counted already.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sfumato.anonymize.definitions.anonymity import with_k
@@ -15,7 +16,14 @@ from sfumato.anonymize.definitions.definition import Definition, number_between
 from sfumato.anonymize.loss.measures import check_objective, losses
 from sfumato.anonymize.tables.apply.cells import released_cells
 from sfumato.anonymize.tables.apply.rows import RowSettings
+from sfumato.anonymize.tables.people.search import (
+    bounded_problem,
+    find_people_recoding,
+    reach_everybody,
+    settle,
+)
 from sfumato.anonymize.tables.release import algorithm_named, prepare
+from sfumato.data.tables.permutation import RandomWords
 from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, Unsatisfiable
 
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sfumato.anonymize.tables.algorithms.progress import Progress
+    from sfumato.anonymize.tables.people.search import People
     from sfumato.anonymize.tables.problem import Problem
     from sfumato.anonymize.tables.recoding import Recoding
     from sfumato.data.schema import Schema
@@ -61,8 +70,10 @@ def sweep(
     check_objective(objective)
     share = number_between("suppression", suppression, 0, 1)
     decide = algorithm_named(algorithm, time_limit, options)
-    problem = prepare(source, promise, RowSettings(), population, objective, share).problem
-    return _points(problem, promises, decide, source.schema.weights, progress)
+    prepared = prepare(source, promise, RowSettings(), population, objective, share)
+    people = None if prepared.source is None else prepared.source.people
+    counted = _Counted(prepared.problem, people, share, source.schema.weights)
+    return _points(counted, promises, partial(decide, progress=progress), algorithm)
 
 
 def sweep_release(
@@ -75,12 +86,14 @@ def sweep_release(
     """Return the same for a release: its table, promise, algorithm and options, other k."""
     asked = dict(release.settings)
     name = asked.pop("algorithm", release.decision.recoding.record.algorithm)
-    for setting in ("suppression", "objective", "order"):
+    share = float(asked.pop("suppression", 0.0))
+    for setting in ("objective", "order"):
         asked.pop(setting, None)
     decide = algorithm_named(name, time_limit, asked)
     promises = _promises(release.promise, ks)
-    weights = release.schema.weights
-    return _points(release.decision.problem, promises, decide, weights, progress)
+    decision = release.decision
+    counted = _Counted(decision.problem, decision.people, share, release.schema.weights)
+    return _points(counted, promises, partial(decide, progress=progress), name)
 
 
 def _promises(promise: Definition, ks: Iterable[int]) -> dict[int, Definition]:
@@ -94,22 +107,50 @@ def _promises(promise: Definition, ks: Iterable[int]) -> dict[int, Definition]:
     return dict(sorted(promises.items()))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class _Counted:
+    """A table that was counted: the problem, and whose the records are where people have several.
+
+    `problem` is then about records or about primary records; people are decided about anew.
+    """
+
+    problem: Problem
+    people: People | None
+    share: float
+    weights: tuple[float, ...]
+
+    def decide(
+        self, promise: Definition, search: Callable[..., Recoding], algorithm: str
+    ) -> tuple[Problem, Recoding]:
+        """Return what an algorithm decides for a promise, settled as a release would be."""
+        words = RandomWords(None)
+        if self.people is None:
+            problem = replace(self.problem, definition=promise)
+            recoding = search(problem)
+            if promise.needs_population:
+                recoding = reach_everybody(problem, recoding, words)
+            return problem, recoding
+        problem = replace(self.people.problem, definition=promise)
+        people = replace(self.people, problem=problem)
+        bounded = bounded_problem(people, self.share, self.weights)
+        recoding = find_people_recoding(people, bounded, search, algorithm)
+        return problem, settle(people, recoding, words)[0]
+
+
 def _points(
-    problem: Problem,
+    counted: _Counted,
     promises: dict[int, Definition],
-    decide: Callable[..., Recoding],
-    weights: tuple[float, ...],
-    progress: Progress | None,
+    search: Callable[..., Recoding],
+    algorithm: str,
 ) -> tuple[SweepPoint, ...]:
     points = []
     for k, promise in promises.items():
-        asked = replace(problem, definition=promise)
         try:
-            recoding = decide(asked, progress=progress)
+            problem, recoding = counted.decide(promise, search, algorithm)
         except Unsatisfiable:
             points.append(SweepPoint(k, None, None))
             continue
-        loss = losses(asked.table, asked.hierarchies, recoding, weights)[asked.objective]
-        cells = released_cells(asked.table, asked.hierarchies, recoding)
-        points.append(SweepPoint(k, loss, cells.suppressed_records))
+        loss = losses(problem.table, problem.hierarchies, recoding, counted.weights)
+        cells = released_cells(problem.table, problem.hierarchies, recoding)
+        points.append(SweepPoint(k, loss[problem.objective], cells.suppressed_records))
     return tuple(points)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sfumato.ask.answers.intervals import DerivedColumn
-    from sfumato.ask.price.measures import Interval, Recipe
-    from sfumato.ask.price.noise import Noise
+    from sfumato.ask.answers.noisy_column import NoisyColumn
+    from sfumato.ask.price.measures import Interval
     from sfumato.dp.accounting.costs import Cost
     from sfumato.dp.guarantees import Guarantee
     from sfumato.govern.standing import Standing
@@ -34,29 +34,6 @@ def check_confidence(confidence: object) -> None:
         raise ParameterError(
             f"A confidence lies between 0 and 1, such as 0.95, and {confidence!r} was given."
         )
-
-
-@dataclass(frozen=True)
-class NoisyColumn:
-    """A measure of an answer: how it follows from noisy numbers, and the noise of each."""
-
-    recipe: Recipe
-    noises: tuple[Noise | None, ...]
-    parts: tuple[tuple[int, ...], ...]  # per row, the noisy numbers the recipe uses
-
-    def value(self, row: int) -> float | int | None:
-        """Compute the cell; whole where it counts or sums whole numbers."""
-        found = self.recipe.value(self.parts[row])
-        whole = self.recipe.grid is None or self.recipe.grid.step == 1
-        if found is not None and whole and self.recipe.aggregate in {"count", "people", "sum"}:
-            return round(found)
-        return found
-
-    def interval(self, row: int, confidence: float) -> Interval:
-        """Enclose the cell, all its noisy numbers being within their own intervals at once."""
-        each = 1 - (1 - confidence) / len(self.noises)
-        half = [0.0 if noise is None else noise.half_width(each) for noise in self.noises]
-        return self.recipe.interval(self.parts[row], half)
 
 
 @dataclass(frozen=True)
@@ -94,7 +71,7 @@ class Answer:
     @property
     def table(self) -> Any:
         """The answer as a table of the kind the data came in; a mapping of columns otherwise."""
-        from sfumato.ask.answers.tables import frame  # noqa: PLC0415 - frames load when used
+        from sfumato.ask.answers.frames import frame  # noqa: PLC0415 - frames load when used
 
         return frame(self.columns, self.rows, self.kind)
 
@@ -167,7 +144,7 @@ class Answer:
         found = self.intervals(confidence)
         if not self.keys and len(self.rows) == 1 and len(found) == 1:
             return next(iter(found.values()))[0]
-        from sfumato.ask.answers.tables import frame  # noqa: PLC0415 - frames load when used
+        from sfumato.ask.answers.frames import frame  # noqa: PLC0415 - frames load when used
 
         columns = [*self.keys]
         cells: list[list[Any]] = [self.column(key) for key in self.keys]
@@ -220,12 +197,19 @@ class Answer:
 
         return save(self, path)
 
-    @staticmethod
-    def load(path: str | Path) -> Answer:
+    @classmethod
+    def load(cls, path: str | Path) -> Answer:
         """Read an answer that was saved."""
         from sfumato.ask.answers.artefact import load  # noqa: PLC0415 - loaded when used
 
-        return load(path)
+        return cls.again(load(path), kind="columns")
+
+    @classmethod
+    def again(
+        cls, fields: Mapping[str, Any], *, kind: str, standing: Standing | None = None
+    ) -> Answer:
+        """Give an answer again that was stored; `stored.load_fields` reads what it is made of."""
+        return cls(**fields, standing=standing, kind=kind, stored=True)
 
     def total(
         self, measure: str, *, confidence: float = 0.95, **where: Any
@@ -240,18 +224,18 @@ class Answer:
         return total(self, measure, where, confidence)
 
     def __str__(self) -> str:
-        from sfumato.ask.answers.tables import as_text  # noqa: PLC0415 - loaded when shown
+        from sfumato.ask.answers.text import as_text  # noqa: PLC0415 - loaded when shown
 
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from sfumato.report.answers.picture import notebook  # noqa: PLC0415 - loaded when shown
+        from sfumato.ask.pictures.picture import notebook  # noqa: PLC0415 - loaded when shown
 
         return notebook(self)
 
     def picture(self, confidence: float = 0.95) -> str:
         """Draw the answer as an SVG: bars with intervals, or a heat grid for two keys."""
-        from sfumato.report.answers.picture import picture  # noqa: PLC0415 - loaded when shown
+        from sfumato.ask.pictures.picture import picture  # noqa: PLC0415 - loaded when shown
 
         return picture(self, confidence)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.data.atomic import write_text_atomically
 from sfumato.errors import DataError, ParameterError
 
@@ -35,8 +36,6 @@ _ADDED = {"count", "people", "sum"}
 
 def save(answer: Answer, path: str | Path) -> Path:
     """Write an answer as a file that can be read without a session."""
-    from sfumato.ask.answers.tables import dump_answer  # noqa: PLC0415 - avoids a cycle
-
     target = Path(path)
     whole = {"format": FORMAT, "guarantee_in_words": str(answer.guarantee)}
     whole |= json.loads(dump_answer(answer))
@@ -44,15 +43,13 @@ def save(answer: Answer, path: str | Path) -> Path:
     return target
 
 
-def load(path: str | Path) -> Answer:
-    """Read an answer that was saved."""
-    from sfumato.ask.answers.tables import load_answer  # noqa: PLC0415 - avoids a cycle
-
+def load(path: str | Path) -> dict[str, Any]:
+    """Read the fields of an answer that was saved."""
     source = Path(path)
     try:
         text = source.read_text(encoding="utf-8")
         if json.loads(text)["format"] == FORMAT:
-            return load_answer(text, standing=None, kind="columns")
+            return load_fields(text)
     except OSError as error:
         raise DataError(f"{source} cannot be read ({error.strerror}).") from None
     except (ValueError, KeyError, TypeError, IndexError):

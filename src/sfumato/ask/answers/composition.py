@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.answers.answer import NoisyColumn
 from sfumato.ask.answers.intervals import DerivedColumn, formula_of, names_in
 from sfumato.ask.answers.measurement import sort_key
+from sfumato.ask.answers.noisy_column import NoisyColumn
 from sfumato.ask.answers.note import Note
 from sfumato.ask.language.analysis import LARGEST_PLAIN, kind_of
 from sfumato.ask.language.days import date_of

@@ -26,7 +26,7 @@ from sfumato.ask.language.walk import is_null
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sfumato.ask.answers.answer import NoisyColumn
+    from sfumato.ask.answers.noisy_column import NoisyColumn
     from sfumato.ask.language.language import Expression
     from sfumato.ask.price.measures import Interval
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.ask.session.learn import prepare_fit
-from sfumato.ask.session.publish import read_rows
+from sfumato.ask.session.publications import read_rows
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.dp.learn.estimator import read_labels

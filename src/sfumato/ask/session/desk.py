@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.ask.answers.answer import Answer
 from sfumato.ask.answers.composition import compose_answer, outputs_of
 from sfumato.ask.answers.measurement import measure
-from sfumato.ask.answers.tables import dump_answer, load_answer
+from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.ask.price.preparation import prepare
 from sfumato.ask.session.pilot import find_price
 from sfumato.dp.guarantees import ZCDP
@@ -156,5 +156,5 @@ class Desk:
     def repeat(self, stored: str, submission: Submission) -> Answer:
         """Give a stored answer under the names that the question at hand uses."""
         standing = self.standing(self.now(), submission.blocks)
-        answer = load_answer(stored, standing=standing, kind=self.opened.kind)
+        answer = Answer.again(load_fields(stored), standing=standing, kind=self.opened.kind)
         return answer.renamed(tuple(output.name for output in outputs_of(submission.question)))

@@ -18,7 +18,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.session.publish import find_column, read_rows
+from sfumato.ask.session.publications import find_column, read_rows
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ZCDP
 from sfumato.dp.learn.artefact import Model

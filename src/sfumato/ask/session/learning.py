@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import ParameterError
+from sfumato.ask.session.publishing import Publishing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sfumato.ask.session.cross_validation import Validation
-    from sfumato.ask.session.desk import Desk
     from sfumato.dp.publish.forecast import Forecast
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
 
-class Learning:
-    """The part of a session that learns models; rows are read once they are paid for."""
-
-    desk: Desk
-    _closed: bool
+class Learning(Publishing):
+    """The methods of a session that learn models; rows are read once they are paid for."""
 
     def fit(
         self, estimator: Any, *, target: str | None = None, columns: Sequence[str] | None = None
@@ -70,7 +66,3 @@ class Learning:
 
         self._check_open()
         return prepare_fit(self.desk, estimator, target, columns).estimator.forecast(rows)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ParameterError("This session is closed; open it again to ask.")

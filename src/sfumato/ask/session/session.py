@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from sfumato.govern.policies import Policy
     from sfumato.govern.spending import Spending
     from sfumato.govern.standing import Standing
-    from sfumato.release import Release
 
 
 class Session(Learning):
@@ -315,71 +314,6 @@ class Session(Learning):
             columns=columns, sums=sums, counts=counts, where=where, bounds=bounds,
         )  # fmt: skip
         return asked.noted(self.ask(asked.question, **price))
-
-    def synthesize(
-        self,
-        *,
-        epsilon: Stated | None = None,
-        delta: Stated | None = None,
-        rho: Stated | None = None,
-        **options: Any,
-    ) -> Release:
-        """Make a synthetic copy of the dataset that may be given away, charged to the ledger.
-
-        Columns with bounds or keys are synthesised; `columns` declares others, `search` is the
-        share of the price that may be spent on finding them. `target`, `constraints` and `size`
-        are as for `sf.dp.synthesize`.
-        """
-        from sfumato.ask.session.synthesis import synthesize  # noqa: PLC0415 - loaded when used
-
-        self._check_open()
-        return synthesize(self.desk, epsilon=epsilon, delta=delta, rho=rho, **options)
-
-    # -- publishing once ----------------------------------------------------------------
-
-    def kmeans(
-        self,
-        columns: Sequence[str],
-        k: int,
-        *,
-        bounds: Mapping[str, tuple[Any, Any]] | None = None,
-        algorithm: str = "best",
-        **price: Any,
-    ) -> Release:
-        """Release the centres and sizes of k clusters; ``.data`` is the fitted `sf.dp.KMeans`.
-
-        `price` is epsilon=, and delta= where that pays off: for very many columns.
-        """
-        from sfumato.ask.session.publish import publish_clusters  # noqa: PLC0415 - loaded when used
-
-        return publish_clusters(
-            self.desk, columns, k, bounds=bounds or {}, algorithm=algorithm, price=price
-        )
-
-    def top_k(
-        self,
-        column: str,
-        k: int,
-        *,
-        values: Sequence[Any] | None = None,
-        counts: bool = False,
-        **price: Any,
-    ) -> Release:
-        """Release the k most frequent values of a column; a person counts once for each value.
-
-        `values` is the public list, the schema's when left out; without any, delta= is needed.
-        """
-        from sfumato.ask.session.publish import publish_winners  # noqa: PLC0415 - loaded when used
-
-        return publish_winners(self.desk, column, k, values=values, price=price, counts=counts)
-
-    def quantiles(
-        self, column: str, *, bounds: Any = None, cells: Any = 4096, **price: Any
-    ) -> Release:
-        """Release a column's distribution once: ``.data`` answers any ranges and quantiles."""
-        from sfumato.ask.session.publish import publish_ordered  # noqa: PLC0415 - loaded when used
-
-        return publish_ordered(self.desk, column, cells=cells, bounds=bounds, price=price)
 
     # -- steps --------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
 from sfumato.dp.publish.synthesis.columns import Column
+from sfumato.dp.publish.synthesis.prediction import predict_table
 from sfumato.dp.publish.synthesis.tables import ALGORITHM, prepare
 from sfumato.errors import ParameterError
 from sfumato.govern.spending import Plan
@@ -40,15 +40,9 @@ def synthesize(
     **options: Any,
 ) -> Release:
     """Charge for a synthesis and make it, or give it again."""
-    engine = desk.opened.engine
-    if not isinstance(engine, DuckDBEngine):
-        raise ParameterError(
-            "A synthetic table is made from one table in DuckDB; read the rows with sf.read, or "
-            "open a session on one block of them."
-        )
     chosen = _declared(desk, columns or {}, every=options.get("search") is not None)
     ready = prepare(
-        engine.held(desk.opened.table), epsilon=epsilon, delta=delta, rho=rho, columns=chosen,
+        _table(desk), epsilon=epsilon, delta=delta, rho=rho, columns=chosen,
         neighbours=desk.spending.neighbours, **options,
     )  # fmt: skip
 
@@ -64,6 +58,24 @@ def synthesize(
     return SyntheticTable.load(text).release(
         ALGORITHM, target=ready.target, constraints=list(ready.constraints) or None
     )
+
+
+def _table(desk: Desk) -> Any:
+    engine = desk.opened.engine
+    if not hasattr(engine, "held"):
+        raise ParameterError(
+            "A synthetic table is made from one table, and this dataset has several blocks; open a "
+            "session on one of them."
+        )
+    return engine.held(desk.opened.table)
+
+
+def predict_copy(desk: Desk, *, rows: int, **options: Any) -> Any:
+    """Tell how much noise a synthesis will meet for about so many rows; nothing is spent."""
+    chosen = _declared(desk, options.pop("columns", None) or {}, every=False)
+    table = _table(desk)
+    near = desk.spending.neighbours
+    return predict_table(table, rows=rows, columns=chosen, neighbours=near, **options)
 
 
 def _declared(desk: Desk, columns: Mapping[str, Column], *, every: bool) -> dict[str, Column]:

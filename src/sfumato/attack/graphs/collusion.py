@@ -1,9 +1,9 @@
 """Colluding neighbours: people who find themselves in a graph find their friends, and more.
 
 Backstrom, Dwork, Kleinberg: Wherefore art thou R3579X?, WWW 2007. Some people know their own nodes.
-They also know who their friends are, and so look for each among the nodes they are joined to: by which
-of them a friend is joined to, and by how many neighbours she has. Two friends who are found show
-whether they know each other, although neither of them took part.
+They also know who their friends are, and so look for each among the nodes they are joined to: by
+which of them a friend is joined to, and by how many neighbours she has. Two friends who are found
+show whether they know each other, although neither of them took part.
 """
 
 from __future__ import annotations

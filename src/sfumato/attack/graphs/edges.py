@@ -1,9 +1,9 @@
 """Edge disclosure: two people can hide among others and still be known to know each other.
 
-Somebody knows two people's degrees (for a release by grouping: their groups). If all nodes of the one
-degree are joined to all of the other, it does not matter which nodes are theirs. The share of
-possible edges between two classes that are there is how sure one can be (Zheleva, Getoor: Preserving
-the privacy of sensitive relationships in graph data, PinKDD 2007).
+Somebody knows two people's degrees (for a release by grouping: their groups). If all nodes of the
+one degree are joined to all of the other, it does not matter which nodes are theirs. The share of
+possible edges between two classes that are there is how sure one can be (Zheleva, Getoor:
+Preserving the privacy of sensitive relationships in graph data, PinKDD 2007).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Find people in a graph by what is known of their surroundings: H1 to H4.
 
-Hay, Miklau, Jensen, Towsley, Weis: Resisting structural re-identification, VLDB 2008. Somebody knows of
-a person how many neighbours she has (H1), how many each of those has (H2), and so on, as the
-release shows it. She is left with the nodes for which that is true. On a release by grouping no
+Hay, Miklau, Jensen, Towsley, Weis: Resisting structural re-identification, VLDB 2008. Somebody
+knows of a person how many neighbours she has (H1), how many each of those has (H2), and so on, as
+the release shows it. She is left with the nodes for which that is true. On a release by grouping no
 depth of knowledge helps: all nodes of a group fit.
 """
 

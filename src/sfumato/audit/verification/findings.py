@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
     from sfumato.data.tables.table import Table
     from sfumato.released.evidence import Evidence
+    from sfumato.released.population import PopulationCounts
 
 FEW_RECORDS = 20
 """Below this, whole numbers that happen to be close and all different prove nothing."""
@@ -268,3 +269,17 @@ def _missing_columns(table: Table, schema: Schema) -> list[Finding]:
         for name in wanted
         if name not in table.columns
     ]
+
+
+def incomplete_population(
+    evidence: Evidence, counts: PopulationCounts | None
+) -> tuple[Finding, ...]:
+    """Report classes that more records than people fit: the population is not one."""
+    lacking = 0 if counts is None else int((counts.people < evidence.sizes).sum())
+    if not lacking:
+        return ()
+    text = (
+        f"{lacking} class(es) have more records than people of the population who fit them, so "
+        "the population does not contain everybody in the release."
+    )
+    return (Finding("population", "", text, serious=False),)

@@ -9,6 +9,7 @@ until there are too many.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -136,7 +137,7 @@ def _surest_closed(
     weights: NDArray[np.int64],
     secret: NDArray[np.bool_],
 ) -> Rule | None:
-    sets = [frozenset(items[b:e].tolist()) for b, e in zip(starts[:-1], starts[1:], strict=True)]
+    sets = [frozenset(items[b:e].tolist()) for b, e in itertools.pairwise(starts)]
     best: Rule | None = None
     for a in np.flatnonzero(secret).tolist():
         for known in _closed({members - {a} for members in sets if a in members}):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
-from sfumato.anonymize.definitions.definition import Definition
 from sfumato.anonymize.definitions.itemsets import (
     Coherence,
     ItemConstraints,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.anonymize.definitions.definition import Definition
     from sfumato.promise import StatedPromise
     from sfumato.released.sets import SetsView
 

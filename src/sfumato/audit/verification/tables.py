@@ -15,15 +15,11 @@ from sfumato.audit.risk import Risk, reidentification_risk
 from sfumato.audit.verification import measures
 from sfumato.audit.verification.checks import Row, bottleneck, check_part, distances
 from sfumato.audit.verification.file_facts import look_at_file
-from sfumato.audit.verification.findings import look
+from sfumato.audit.verification.findings import incomplete_population, look
 from sfumato.audit.verification.lookalikes import look_at_cells, look_at_values
 from sfumato.audit.verification.people import look_at_people
 from sfumato.audit.verification.verify import Verification
-from sfumato.released.population import (
-    at_least_itself,
-    incomplete_population,
-    population_counts,
-)
+from sfumato.released.population import at_least_itself, population_counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.cli.display.terminal import note
 from sfumato.cli.login import login
-from sfumato.cli.terminal import note
 from sfumato.errors import ParameterError
 from sfumato.requests.texts import pairs_of
 

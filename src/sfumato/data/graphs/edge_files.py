@@ -18,6 +18,8 @@ from sfumato.errors import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from sfumato.data.graphs.graph import Graph
 
 _NODES = re.compile(rb"^#\s*nodes\s+(\d+)\s*$", re.MULTILINE)
@@ -54,7 +56,7 @@ def _content(path: Path) -> bytes:
         raise DataError(f"{path} cannot be read as a file of edges.") from None
 
 
-def _pairs(text: bytes, path: Path) -> np.ndarray | list[tuple[str, str]]:  # type: ignore[type-arg]  # of whole numbers
+def _pairs(text: bytes, path: Path) -> NDArray[np.int64] | list[tuple[str, str]]:
     lines = [line.split() for line in text.split(b"\n")]
     wrong = next((n for n, line in enumerate(lines, 1) if len(line) not in {0, 2}), None)
     if wrong is not None:

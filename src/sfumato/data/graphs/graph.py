@@ -1,7 +1,7 @@
 """Graph: who is joined to whom, as arrays.
 
-Contract: undirected and simple. Nodes are numbered from 0; `edges` has one row (u, v) with u < v per
-edge, sorted, none twice. `labels` names the nodes as they came and `attributes` says what else
+Contract: undirected and simple. Nodes are numbered from 0; `edges` has one row (u, v) with u < v
+per edge, sorted, none twice. `labels` names the nodes as they came and `attributes` says what else
 is known of them; both stay in the house unless a release is told to keep an attribute.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape, quoteattr
 
 from sfumato.data.graphs.raw import RawGraph
@@ -47,9 +47,10 @@ def read_graphml(path: Path) -> RawGraph:
                     name=path.name.split(".")[0], kind="graphml")  # fmt: skip
 
 
-def _root(path: Path) -> ElementTree.Element:
+def _root(path: Path) -> ET.Element:
     try:
-        content = gzip.open(path).read() if path.suffix == ".gz" else path.read_bytes()
+        content = path.read_bytes()
+        content = gzip.decompress(content) if path.suffix == ".gz" else content
     except (OSError, EOFError):
         raise DataError(f"{path} cannot be read as GraphML.") from None
     if b"<!ENTITY" in content or b"<!DOCTYPE" in content:
@@ -57,12 +58,12 @@ def _root(path: Path) -> ElementTree.Element:
             f"{path} declares a document type or entities, which GraphML does not need."
         )
     try:
-        return ElementTree.fromstring(content)  # noqa: S314 - without entities there is nothing to expand
-    except ElementTree.ParseError:
+        return ET.fromstring(content)  # noqa: S314 - without entities there is nothing to expand
+    except ET.ParseError:
         raise DataError(f"{path} is not well-formed XML.") from None
 
 
-def _tag(element: ElementTree.Element) -> str:
+def _tag(element: ET.Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 

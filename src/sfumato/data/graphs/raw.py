@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
 class RawGraph:
-    """Pairs of nodes (names, or whole numbers in an array), nodes beside them, what is known of them."""
+    """Pairs of nodes (names, or numbers in an array), nodes beside them, what is known of them."""
 
     pairs: Sequence[tuple[str, str]] | NDArray[np.int64]
     nodes: Sequence[str] | range = ()

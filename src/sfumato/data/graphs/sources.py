@@ -11,8 +11,9 @@
 * any sequence of pairs.
 
 `nodes` adds nodes that no edge mentions: their names, or a mapping from names to attributes. Loops
-and edges that are there twice are refused, since a reader should know about them: `loops="drop"` and
-`duplicates="merge"` read on. So are directed graphs; `direction="ignore"` makes an edge of each arc.
+and edges that are there twice are refused, since a reader should know about them: `loops="drop"`
+and `duplicates="merge"` read on. So are directed graphs; `direction="ignore"` makes an edge of each
+arc.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class _Care:
         for name, word in CHOICES.items():
             if getattr(self, name) not in {None, word}:
                 raise ParameterError(
-                    f"{name} can be '{word}', or be left out to refuse, not {getattr(self, name)!r}."
+                    f"{name} can be '{word}', or left out to refuse, not {getattr(self, name)!r}."
                 )
 
 
@@ -64,7 +65,7 @@ def read_graph(
     raw = _read_raw(source)
     if raw.directed and care.direction is None:
         raise DataError(
-            f"{raw.source} is a directed graph; give direction='ignore' to make an edge of each arc."
+            f"{raw.source} is a directed graph; direction='ignore' makes an edge of each arc."
         )
     labels, ends = _number(raw, nodes)
     edges = _simple(ends, raw, care)
@@ -181,7 +182,7 @@ def _simple(ends: Any, raw: RawGraph, care: _Care) -> Any:
     loops = ends[:, 0] == ends[:, 1]
     if loops.any() and care.loops is None:
         raise DataError(
-            f"{raw.source} joins {int(loops.sum())} node(s) to themselves; take those lines out, or "
+            f"{raw.source} joins {int(loops.sum())} node(s) to themselves; remove those lines, or "
             "give loops='drop' to leave them out."
         )
     both = np.sort(ends[~loops], axis=1)

@@ -10,12 +10,17 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sfumato.data.atomic import write_text_atomically
-from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.hierarchies.nested_trees import hierarchy_of_tree, tree_of
+from sfumato.data.hierarchies.nested_trees import rows_of_tree, tree_of_rows
 from sfumato.data.yaml_files import dump_yaml, load_yaml
 from sfumato.errors import HierarchyError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Row = tuple[str, ...]
 
 YAML_ENDINGS = (".yaml", ".yml")
 ENDINGS = (".csv", ".tsv", ".txt", *YAML_ENDINGS)
@@ -23,17 +28,13 @@ DELIMITERS = (";", "\t", "|", ",")
 """In the order of trust: a comma may stand inside a label such as `[30,40)`."""
 
 
-def read_hierarchy(
-    path: str | Path, *, delimiter: str | None = None, ordered: bool = False
-) -> Hierarchy:
-    """Read a hierarchy; `ordered` says that its leaves stand in a meaningful order."""
-    path = Path(path)
+def read_rows(path: Path, *, root: str, delimiter: str | None = None) -> Sequence[Sequence[str]]:
+    """Read the rows `leaf, …, root` of a file; a nested tree with several tops gets a `root`."""
     if path.suffix.lower() in YAML_ENDINGS:
         tree = load_yaml(path, HierarchyError, "Hierarchy")
-        return hierarchy_of_tree(tree, source=str(path), ordered=ordered)
+        return rows_of_tree(tree, root=root, source=str(path))
     text = _text(path)
-    rows = _rows(text, delimiter, path) if delimiter else _sniffed(text, path)
-    return Hierarchy.from_rows(rows, source=str(path), ordered=ordered)
+    return _rows(text, delimiter, path) if delimiter else _sniffed(text, path)
 
 
 def _text(path: Path) -> str:
@@ -71,15 +72,15 @@ def _rows(text: str, delimiter: str, path: Path) -> list[list[str]]:
     return rows
 
 
-def write_hierarchy(hierarchy: Hierarchy, path: str | Path, *, delimiter: str = ";") -> None:
+def write_rows(rows: Sequence[Row], path: str | Path, *, delimiter: str = ";") -> None:
     """Write the CSV, or the nested tree where the file ends in .yaml or .yml."""
-    write_text_atomically(path, hierarchy_text(hierarchy, Path(path).suffix, delimiter=delimiter))
+    write_text_atomically(path, text_of_rows(rows, Path(path).suffix, delimiter=delimiter))
 
 
-def hierarchy_text(hierarchy: Hierarchy, ending: str = ".csv", *, delimiter: str = ";") -> str:
+def text_of_rows(rows: Sequence[Row], ending: str = ".csv", *, delimiter: str = ";") -> str:
     """Return the content of a hierarchy file with this ending."""
     if ending.lower() in YAML_ENDINGS:
-        tree = tree_of(hierarchy)
+        tree = tree_of_rows(rows)
         if tree is None:
             raise HierarchyError(
                 "This hierarchy lists its leaves in an order that a nested tree cannot say; write "
@@ -87,5 +88,5 @@ def hierarchy_text(hierarchy: Hierarchy, ending: str = ".csv", *, delimiter: str
             )
         return dump_yaml(tree)
     buffer = io.StringIO()
-    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(hierarchy.rows())
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return buffer.getvalue()

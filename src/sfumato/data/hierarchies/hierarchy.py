@@ -14,16 +14,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from sfumato.data.hierarchies.checks import checked_rows
+from sfumato.data.hierarchies.files import read_rows, write_rows
+from sfumato.data.hierarchies.nested_trees import rows_of_tree
+from sfumato.data.hierarchies.rule_table import make_rule
+from sfumato.data.numbers import number
 from sfumato.errors import HierarchyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from decimal import Decimal
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -75,8 +80,6 @@ class Hierarchy:
         spans: tuple[NDArray[np.float64], ...] = (),
     ) -> Hierarchy:
         """Build from rows `leaf, …, root`; check coverage, nesting and the single root."""
-        from sfumato.data.hierarchies.checks import checked_rows  # noqa: PLC0415 - avoids a cycle
-
         table = checked_rows(rows, source)
         height = len(table[0])
         labels: list[tuple[str, ...]] = []
@@ -97,24 +100,20 @@ class Hierarchy:
     @staticmethod
     def read(path: str | Path, *, delimiter: str | None = None, ordered: bool = False) -> Hierarchy:
         """Read ARX's leaf-to-root CSV, or a nested YAML tree, by the file's ending."""
-        from sfumato.data.hierarchies.files import read_hierarchy  # noqa: PLC0415 - loaded when used
-
-        return read_hierarchy(path, delimiter=delimiter, ordered=ordered)
+        rows = read_rows(Path(path), root=ROOT, delimiter=delimiter)
+        return Hierarchy.from_rows(rows, source=str(Path(path)), ordered=ordered)
 
     def write(self, path: str | Path, *, delimiter: str = ";") -> None:
         """Write ARX's leaf-to-root CSV."""
-        from sfumato.data.hierarchies.files import write_hierarchy  # noqa: PLC0415 - loaded when used
-
-        write_hierarchy(self, path, delimiter=delimiter)
+        write_rows(self.rows(), path, delimiter=delimiter)
 
     # -- rules: hierarchies still to be bound to the values of an attribute --------------
 
     @staticmethod
-    def tree(nested: Any, *, ordered: bool = False) -> Hierarchy:
+    def tree(nested: Any, *, ordered: bool = False, source: str = "code") -> Hierarchy:
         """Build from a nested tree: mappings name nodes, lists name leaves."""
-        from sfumato.data.hierarchies.nested_trees import hierarchy_of_tree  # noqa: PLC0415 - loaded when used
-
-        return hierarchy_of_tree(nested, ordered=ordered)
+        rows = rows_of_tree(nested, root=ROOT, source=source)
+        return Hierarchy.from_rows(rows, source=source, ordered=ordered)
 
     @staticmethod
     def intervals(
@@ -131,22 +130,22 @@ class Hierarchy:
         one is chosen that gives at most about twenty intervals.
         """
         options = {"width": width, "fanout": fanout, "levels": levels, "low": low, "high": high}
-        return _rule("intervals", options)
+        return make_rule("intervals", options)
 
     @staticmethod
     def quantiles(n: int, *, fanout: int = 2) -> HierarchyRule:
         """Return a rule for numbers: `n` groups of about equally many records."""
-        return _rule("quantiles", {"n": n, "fanout": fanout})
+        return make_rule("quantiles", {"n": n, "fanout": fanout})
 
     @staticmethod
     def cuts(points: Sequence[Any]) -> HierarchyRule:
         """Return a rule for numbers with own cut points, one list per level, finest first."""
-        return _rule("cuts", {"points": points})
+        return make_rule("cuts", {"points": points})
 
     @staticmethod
     def mask(length: int | None = None, *, side: str = "right", char: str = "*") -> HierarchyRule:
         """Return a rule for codes: 12345 → 1234* → 123**, from the right or the left."""
-        return _rule("mask", {"length": length, "side": side, "char": char})
+        return make_rule("mask", {"length": length, "side": side, "char": char})
 
     @staticmethod
     def dates(
@@ -155,17 +154,17 @@ class Hierarchy:
         format: str | None = None,  # noqa: A002 - the word of strptime
     ) -> HierarchyRule:
         """Return a rule for dates: day → month → quarter → year → decade → *."""
-        return _rule("dates", {"levels": levels, "format": format})
+        return make_rule("dates", {"levels": levels, "format": format})
 
     @staticmethod
     def frequency(groups: int | Sequence[int] | None = None) -> HierarchyRule:
         """Return a rule for categories: the rarest are joined first, level by level."""
-        return _rule("frequency", {"groups": groups})
+        return make_rule("frequency", {"groups": groups})
 
     @staticmethod
     def automatic() -> HierarchyRule:
         """Return the rule that chooses by the values: dates, codes, numbers or categories."""
-        return _rule("automatic", {})
+        return make_rule("automatic", {})
 
     def __repr__(self) -> str:
         return f"<Hierarchy {self.source}: {self.size} leaves, {self.height} levels>"
@@ -256,8 +255,6 @@ class Hierarchy:
 
     def _same_numbers(self, unknown: list[str]) -> str:
         """Return a hint where only the spelling of numbers differs, as after reading as floats."""
-        from sfumato.data.numbers import number  # noqa: PLC0415 - avoids a cycle
-
         known = {number(leaf) for leaf in self.leaves} - {None}
         same = sum(number(value) in known for value in unknown)
         if not same:
@@ -266,10 +263,3 @@ class Hierarchy:
             f" {same} of them are numbers of the hierarchy written in another way (39.0 for 39): "
             "read the column as integers."
         )
-
-
-def _rule(name: str, options: Mapping[str, Any]) -> HierarchyRule:
-    from sfumato.data.hierarchies.levels import rule  # noqa: PLC0415 - avoids a cycle
-    from sfumato.data.hierarchies.rule_specs import RULES  # noqa: PLC0415 - avoids a cycle
-
-    return rule(RULES[name], options)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from sfumato.data.hierarchies.bins import Bin, Numbers, comfortable_width
 from sfumato.data.hierarchies.levels import Level, Rule, build
-from sfumato.data.numbers import Bin, Numbers, comfortable_width
 from sfumato.errors import HierarchyError
 
 if TYPE_CHECKING:

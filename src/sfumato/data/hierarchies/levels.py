@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy
-from sfumato.data.wording import explained
-from sfumato.errors import HierarchyError, ParameterError
+from sfumato.errors import HierarchyError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -34,14 +33,6 @@ class Rule(BaseModel):
     ) -> Hierarchy:
         """Return a hierarchy whose leaves are the distinct `values`."""
         raise NotImplementedError
-
-
-def rule(kind: type[Rule], options: Mapping[str, Any]) -> Rule:
-    """Make a rule, or say which of its options is wrong."""
-    try:
-        return kind(**options)
-    except ValidationError as error:
-        raise ParameterError(f"Hierarchy rule '{kind.name}': {explained(error, kind)}") from None
 
 
 @dataclass(frozen=True)

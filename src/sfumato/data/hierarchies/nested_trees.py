@@ -15,23 +15,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy
 from sfumato.errors import HierarchyError
 
 Path = tuple[str, ...]
 
 
-def hierarchy_of_tree(tree: Any, *, source: str = "code", ordered: bool = False) -> Hierarchy:
-    """Return the hierarchy a nested tree describes."""
+def rows_of_tree(tree: Any, *, root: str, source: str = "code") -> list[Path]:
+    """Return the rows `leaf, …, root` that a nested tree describes; several tops get a `root`."""
     tops = _children(tree, source)
     paths = [path for label, below in tops for path in _paths(label, below, (), source)]
     if not paths:
         raise HierarchyError(f"Hierarchy {source} is empty; it needs at least one value.")
     if len(tops) > 1 or tops[0][1] is None:
-        paths = [(ROOT, *path) for path in paths]
+        paths = [(root, *path) for path in paths]
     depth = max(map(len, paths))
-    rows = [(*([path[-1]] * (depth - len(path))), *reversed(path)) for path in paths]
-    return Hierarchy.from_rows(rows, source=source, ordered=ordered)
+    return [(*([path[-1]] * (depth - len(path))), *reversed(path)) for path in paths]
 
 
 def _paths(label: str, below: Any, above: Path, source: str) -> list[Path]:
@@ -70,15 +68,15 @@ def _label(value: Any, source: str) -> str:
     return "" if value is None else str(value)
 
 
-def tree_of(hierarchy: Hierarchy) -> Any:
-    """Return the nested tree of a hierarchy, or None where no tree gives the same rows."""
-    rows = hierarchy.rows()
-    tree = {hierarchy.labels[-1][0]: _nested([row[-2::-1] for row in rows])}
+def tree_of_rows(rows: Sequence[Path]) -> Any:
+    """Return the nested tree of rows `leaf, …, root`, or None where no tree gives the same rows."""
+    root = rows[0][-1]
+    tree = {root: _nested([row[-2::-1] for row in rows])}
     try:
-        again = hierarchy_of_tree(tree).rows()
+        again = rows_of_tree(tree, root=root)
     except HierarchyError:
         return None
-    return tree if again == rows else None
+    return tree if again == list(rows) else None
 
 
 def _nested(paths: Sequence[Sequence[str]]) -> Any:

@@ -20,15 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.hierarchies.categories import Flat, Frequency
-from sfumato.data.hierarchies.dates import Dates
-from sfumato.data.hierarchies.files import ENDINGS, read_hierarchy
+from sfumato.data.hierarchies.files import ENDINGS
 from sfumato.data.hierarchies.hierarchy import Hierarchy, HierarchyRule
-from sfumato.data.hierarchies.intervals import Cuts, Intervals, Quantiles
-from sfumato.data.hierarchies.levels import Rule, rule
-from sfumato.data.hierarchies.nested_trees import hierarchy_of_tree, tree_of
+from sfumato.data.hierarchies.levels import Rule
+from sfumato.data.hierarchies.nested_trees import tree_of_rows
 from sfumato.data.hierarchies.pinned_hierarchy import Pinned
-from sfumato.data.hierarchies.rules import Automatic, Mask
+from sfumato.data.hierarchies.rule_table import RULES, find_rule, make_rule
+from sfumato.data.hierarchies.rules import Automatic
 from sfumato.data.numbers import plain_scalar
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import HierarchyError, ParameterError
@@ -36,25 +34,21 @@ from sfumato.errors import HierarchyError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RULES: dict[str, type[Rule]] = {
-    kind.name: kind
-    for kind in (Automatic, Cuts, Dates, Flat, Frequency, Intervals, Mask, Quantiles)
-}
 _FORMS = (*RULES, "file", "rows", "tree")
-_BY_TYPE: dict[str | None, type[Rule]] = {"integer": Intervals, "number": Intervals, "date": Dates}
+_BY_TYPE: dict[str | None, str] = {"integer": "intervals", "number": "intervals", "date": "dates"}
 
 
 def automatic_rule(type_: str | None) -> HierarchyRule:
     """Return the rule for an attribute of this type that declares none."""
     if type_ == "text":
         return Automatic(text=True)
-    return rule(_BY_TYPE.get(type_, Automatic), {})
+    return make_rule(_BY_TYPE.get(type_, "automatic"), {})
 
 
 def rule_of(spec: Any, *, folder: Path | None = None) -> HierarchyRule:
     """Return the hierarchy or rule that a piece of YAML describes."""
     if isinstance(spec, str):
-        return rule(RULES[spec], {}) if spec in RULES else _file({"file": spec}, folder)
+        return make_rule(spec, {}) if spec in RULES else _file({"file": spec}, folder)
     if not isinstance(spec, dict) or not spec:
         raise HierarchyError(
             f"A hierarchy must be a file name, a rule or a mapping with one of {listed(_FORMS)}."
@@ -66,9 +60,9 @@ def rule_of(spec: Any, *, folder: Path | None = None) -> HierarchyRule:
     if len(spec) == 1:
         [(name, options)] = spec.items()
         if name == "tree":
-            return hierarchy_of_tree(options, source="the tree in the schema")
+            return Hierarchy.tree(options, source="the tree in the schema")
         if name in RULES:
-            return rule(RULES[name], _options(name, options))
+            return make_rule(name, _options(name, options))
     unknown = next((name for name in spec if name not in _FORMS), "")
     raise HierarchyError(
         f"A hierarchy names one of {listed(_FORMS)}, but {listed(map(repr, spec))} was given."
@@ -81,7 +75,7 @@ def _options(name: str, options: Any) -> Mapping[str, Any]:
         return {}
     if isinstance(options, dict):
         return {key: value for key, value in options.items() if value not in ("", None)}
-    first = next(iter(RULES[name].model_fields), None)
+    first = next(iter(find_rule(name).model_fields), None)
     if first is None:
         raise HierarchyError(f"Hierarchy rule '{name}' has no options.")
     return {first: options}
@@ -97,7 +91,7 @@ def _file(spec: Mapping[str, Any], folder: Path | None) -> Hierarchy:
             f"'{name}' is neither a hierarchy file nor a rule; rules are {listed(RULES)}."
             f"{did_you_mean(name, RULES)}"
         )
-    return read_hierarchy(path, delimiter=spec.get("delimiter"), ordered=_is_ordered(spec, "file"))
+    return Hierarchy.read(path, delimiter=spec.get("delimiter"), ordered=_is_ordered(spec, "file"))
 
 
 def _rows(spec: Mapping[str, Any]) -> HierarchyRule:
@@ -154,10 +148,10 @@ def _plain(value: Any) -> Any:
 def _hierarchy_spec(hierarchy: Hierarchy, folder: Path) -> Any:
     rows = hierarchy.rows()
     path = Path(hierarchy.source)
-    if path.suffix.lower() in ENDINGS and path.is_file() and read_hierarchy(path).rows() == rows:
+    if path.suffix.lower() in ENDINGS and path.is_file() and Hierarchy.read(path).rows() == rows:
         name = Path(os.path.relpath(path, folder)).as_posix()
         return {"file": name, "ordered": True} if hierarchy.ordered else name
-    tree = tree_of(hierarchy)
+    tree = tree_of_rows(rows)
     if tree is not None and not hierarchy.ordered and not hierarchy.spans:
         return {"tree": tree}
     return rows_spec(hierarchy)

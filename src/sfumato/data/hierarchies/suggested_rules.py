@@ -9,11 +9,12 @@ from __future__ import annotations
 from decimal import localcontext
 from typing import TYPE_CHECKING
 
+from sfumato.data.hierarchies.bins import comfortable_width
 from sfumato.data.hierarchies.categories import Flat, Frequency
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.data.hierarchies.intervals import PRECISION, Intervals
 from sfumato.data.hierarchies.rules import Mask
-from sfumato.data.numbers import comfortable_width, number
+from sfumato.data.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class ItemTree:
     """A tree over items.
 
-    `parent[v]` is the node above v (the root is its own); v covers the leaves from `first[v]` up to,
-    not including, `last[v]`; `labels[v]` is what a released file calls it.
+    `parent[v]` is the node above v (the root is its own); v covers the leaves from `first[v]` up
+    to, not including, `last[v]`; `labels[v]` is what a released file calls it.
     """
 
     parent: NDArray[np.int32]
@@ -124,7 +124,7 @@ def build_tree(
         parents = [whole, np.full(len(new), -1, dtype=np.int64)]
         first.append(starts[new])
         last.append(ends[new])
-        names += [texts[run] for run in new]
+        names += [texts[run] for run in new.tolist()]
         made += len(new)
     whole = np.concatenate(parents)
     if items == 1 and made == 1:  # a single item needs a root above it

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 LINE_ENDINGS = (".dat", ".txt", ".basket")
 

@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True)
-def match_groups(group, count, starts, items):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
+def match_groups(group, count, starts, items):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915
     """Return for every group the one it is matched with, itself where it stays alone.
 
     Groups take their turn from the rarest to the commonest; each takes the free group with the

@@ -2,7 +2,8 @@
 
 `read_sets` takes
 
-* a `.dat`, `.txt` or `.basket` file (also packed, `.dat.gz`): one set per line, blanks between items;
+* a `.dat`, `.txt` or `.basket` file (also packed, `.dat.gz`): one set per line, blanks between
+items;
 * a CSV or Parquet file or a frame in long form, with the columns of `person` and `items`
   (the only two columns where none is named);
 * the same with one row per set, `items` naming a list column, or, with a `separator`, a cell such
@@ -213,6 +214,8 @@ def _tree(
         raise DataError("No set holds any item; at least one is needed.")
     if hierarchy is None:
         return group_by_occurrence(labels, starts, codes.astype(np.int32))
+    if isinstance(hierarchy, str) and hierarchy.isdecimal() and not Path(hierarchy).exists():
+        hierarchy = int(hierarchy)  # as a command line writes it
     if isinstance(hierarchy, int):
         return group_in_order(labels, hierarchy)
     if isinstance(hierarchy, ItemTree):

@@ -18,15 +18,17 @@ from sfumato.dp.publish.kmeans.estimator import KMeans
 from sfumato.dp.publish.kmeans.rows import box_of
 from sfumato.dp.publish.purse import Entry
 from sfumato.dp.publish.ranges.ordered import OrderedHistogram
+from sfumato.dp.publish.ranges.spatial import SpatialHistogram
 from sfumato.dp.publish.topk.choice_of_way import TopKPlan
 from sfumato.dp.publish.topk.release import TopK
+from sfumato.dp.publish.topk.union import SetUnion
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def dump(found: KMeans | TopK | OrderedHistogram) -> str:
+def dump(found: Any) -> str:
     """Write what was released."""
     for kind, (type_, write, _) in _KINDS.items():
         if isinstance(found, type_):
@@ -133,8 +135,52 @@ def _read_ordered(whole: Mapping[str, Any]) -> OrderedHistogram:
     )
 
 
+def _write_map(found: SpatialHistogram) -> dict[str, Any]:
+    box = found.box
+    return {
+        "guarantee": guarantee_to_json(found.guarantee),
+        "names": list(box.names),
+        "bounds": list(zip(box.low.tolist(), box.high.tolist(), strict=True)),
+        "counts": found.counts.tolist(),
+        "settled": found.settled.tolist(),
+        "parts": found.parts.tolist(),
+        "deviation": found.deviation,
+        "entries": _entries(found.entries),
+    }
+
+
+def _read_map(whole: Mapping[str, Any]) -> SpatialHistogram:
+    pairs = [tuple(ends) for ends in whole["bounds"]]
+    bounds = dict(zip(whole["names"], pairs, strict=True)) if whole["names"] else pairs
+    return SpatialHistogram(
+        box_of(None, bounds),
+        np.array(whole["counts"], dtype=np.float64),
+        np.array(whole["settled"], dtype=np.float64),
+        np.array(whole["parts"], dtype=np.int64),
+        whole["deviation"],
+        guarantee_from_json(whole["guarantee"]),
+        _read_entries(whole["entries"]),
+    )
+
+
+def _write_union(found: SetUnion) -> dict[str, Any]:
+    return {
+        "guarantee": guarantee_to_json(found.guarantee),
+        "items": list(found.items),
+        "deviation": found.deviation,
+        "threshold": found.threshold,
+    }
+
+
+def _read_union(whole: Mapping[str, Any]) -> SetUnion:
+    promised = guarantee_from_json(whole["guarantee"])
+    return SetUnion(tuple(whole["items"]), promised, whole["deviation"], whole["threshold"])
+
+
 _KINDS: dict[str, tuple[Any, Any, Any]] = {
     "clusters": (KMeans, _write_clusters, _read_clusters),
     "top-k": (TopK, _write_winners, _read_winners),
     "ordered": (OrderedHistogram, _write_ordered, _read_ordered),
+    "map": (SpatialHistogram, _write_map, _read_map),
+    "union": (SetUnion, _write_union, _read_union),
 }

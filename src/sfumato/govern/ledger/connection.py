@@ -4,7 +4,9 @@ Contract: :meth:`Store.writing` and :meth:`Store.reading` are transactions. Writ
 other from their first statement on: SQLite by ``BEGIN IMMEDIATE``, Postgres by the lock on the
 row ``head`` that every writer takes first. When ``writing`` has ended without an error, the
 change is on disk: SQLite writes ahead with ``synchronous=FULL``, Postgres with
-``synchronous_commit=on``, whatever the server's default is. An engine's own message never leaves
+``synchronous_commit=on``, whatever the server's default is. A store with ``synced=False`` leaves
+that to the next one that does: both databases write one log in order, so what it wrote before a
+charge is on disk with that charge. An engine's own message never leaves
 this module, because it may quote what was written.
 
 A process uses one connection, one thread at a time. An open SQLite or Postgres connection must
@@ -46,13 +48,15 @@ _WRITING = "sfumato_writing"
 class Store:
     """Where a ledger is kept: a file of SQLite, a Postgres database, or memory."""
 
-    def __init__(self, place: str | os.PathLike[str] | None, *, create: bool = True) -> None:
+    def __init__(
+        self, place: str | os.PathLike[str] | None, *, create: bool = True, synced: bool = True
+    ) -> None:
         self.url = _url(place)
+        self._synced = synced
         self.lock = threading.RLock()
         self._in_memory = place is None
         self._owner = os.getpid()
         self._connection: Connection | None = None
-        self._engine = self._made()
         if not create:
             self._must_exist()
         with _ALL_LOCK:
@@ -118,7 +122,7 @@ class Store:
             self.lock.release()
         if child and not self._in_memory:
             self._owner = os.getpid()
-            self._engine = self._made()
+            self.__dict__.pop("_engine", None)  # made anew if it is used: a child may never ask
 
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[Connection]:
@@ -168,7 +172,8 @@ class Store:
         except (DBAPIError, self._driver.Error) as error:
             raise GovernanceError(_sentence(error, self.name)) from None
 
-    def _made(self) -> Engine:
+    @cached_property
+    def _engine(self) -> Engine:
         try:
             engine = create_engine(
                 self.url, poolclass=NullPool, connect_args=_arguments(self.url), **_style(self.url)
@@ -177,6 +182,8 @@ class Store:
             raise MissingExtra("psycopg", "postgres", "A ledger in Postgres") from None
         sqlite = engine.dialect.name == "sqlite"
         event.listen(engine, "connect", _set_up_sqlite if sqlite else _set_up_postgres)
+        if not self._synced:
+            event.listen(engine, "connect", _sync_later_sqlite if sqlite else _sync_later_postgres)
         event.listen(engine, "begin", _begin_sqlite if sqlite else _begin_postgres)
         return engine
 
@@ -290,6 +297,16 @@ def _set_up_postgres(connection: Any, _: object) -> None:
     connection.autocommit = True
     connection.execute("SET synchronous_commit = on")
     connection.execute(f"SET lock_timeout = {int(PATIENCE * 1000)}")
+    connection.autocommit = False
+
+
+def _sync_later_sqlite(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _sync_later_postgres(connection: Any, _: object) -> None:
+    connection.autocommit = True
+    connection.execute("SET synchronous_commit = off")
     connection.autocommit = False
 
 

@@ -23,7 +23,8 @@ from sfumato.errors import DataError
 from sfumato.local.collect.report_store import Batch, ReportStore
 from sfumato.local.reports import Reports
 from sfumato.local.wire.files import pieces
-from sfumato.local.wire.messages import Dropped, Message, Reader, Reason
+from sfumato.local.wire.messages import Dropped, Message, Reason
+from sfumato.local.wire.reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -100,6 +101,26 @@ class Collector:
         taken = sum(batch.count for batch in batches) - repeated
         return Receipt(taken, dict(dropped))
 
+    def receive_each(self, several: Iterable[bytes]) -> list[Receipt]:
+        """Take what several senders sent in one transaction; give each a receipt of its own."""
+        pieces = [data if len(data) <= LARGEST else None for data in several]
+        found = iter(self._reader.read_each([data for data in pieces if data is not None]))
+        parts: list[tuple[list[Batch], Counter[Reason]]] = []
+        for data in pieces:
+            dropped: Counter[Reason] = Counter()
+            if data is None:
+                dropped[Reason.OVERSIZED] += 1
+                parts.append(([], dropped))
+            else:
+                parts.append((list(self._batches(self._allowed(next(found)), dropped)), dropped))
+        repeated = self._store.append_each(parts)
+        receipts = []
+        for (batches, dropped), known in zip(parts, repeated, strict=True):
+            dropped.update({Reason.DUPLICATE: known} if known else {})
+            taken = sum(batch.count for batch in batches) - known
+            receipts.append(Receipt(taken, dict(dropped)))
+        return receipts
+
     def receive_file(self, path: str | Path) -> Receipt:
         """Take a file of messages, in transactions of about a mebibyte each."""
         total, pending, size = Receipt(), list[bytes](), 0
@@ -117,7 +138,12 @@ class Collector:
         small = [data for data in pieces if len(data) <= LARGEST]
         if len(small) < len(pieces):
             dropped[Reason.OVERSIZED] += len(pieces) - len(small)
-        for found in self._messages(small):
+        yield from self._batches(self._messages(small), dropped)
+
+    def _batches(
+        self, messages: Iterable[Message | Dropped], dropped: Counter[Reason]
+    ) -> Iterator[Batch]:
+        for found in messages:
             if isinstance(found, Dropped):
                 dropped[found.reason] += found.reports
             else:
@@ -134,14 +160,18 @@ class Collector:
         if self.most_per_message is None:
             yield from self._reader.read(small)
             return
-        for piece in small:
-            found = self._reader.read([piece])
-            reports = sum(len(one.rows) for one in found if isinstance(one, Message))
-            for one in found:
-                if isinstance(one, Dropped) or reports <= self.most_per_message:
-                    yield one
-                else:
-                    yield Dropped(Reason.OVERSIZED, max(1, len(one.rows)))
+        for found in self._reader.read_each(small):
+            yield from self._allowed(found)
+
+    def _allowed(self, found: list[Message | Dropped]) -> Iterator[Message | Dropped]:
+        """Drop what arrived together as a whole where it has more reports than allowed."""
+        reports = sum(len(one.rows) for one in found if isinstance(one, Message))
+        few = self.most_per_message is None or reports <= self.most_per_message
+        for one in found:
+            if isinstance(one, Dropped) or few:
+                yield one
+            else:
+                yield Dropped(Reason.OVERSIZED, max(1, len(one.rows)))
 
     def __len__(self) -> int:
         """Give the number of reports in the store."""

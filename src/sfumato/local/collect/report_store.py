@@ -15,6 +15,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,12 +134,22 @@ class ReportStore:
 
     def append(self, batches: Sequence[Batch], dropped: Mapping[Reason, int]) -> int:
         """Add batches and count what was dropped; give the reports that were there already."""
-        repeated = 0
+        return self.append_each([(batches, dropped)])[0]
+
+    def append_each(
+        self, parts: Sequence[tuple[Sequence[Batch], Mapping[Reason, int]]]
+    ) -> list[int]:
+        """Add the batches of several senders in one transaction; give for each what was there."""
+        repeated, counts = [], Counter[Reason]()
         with self._speaking(), self._transaction():
-            for batch in batches:
-                cursor = self._file.execute(_INSERT, (batch.nonce, batch.count, batch.rows))
-                repeated += 0 if cursor.rowcount else batch.count
-            counts = {**dropped, **({Reason.DUPLICATE: repeated} if repeated else {})}
+            for batches, dropped in parts:
+                known = 0
+                for batch in batches:
+                    cursor = self._file.execute(_INSERT, (batch.nonce, batch.count, batch.rows))
+                    known += 0 if cursor.rowcount else batch.count
+                repeated.append(known)
+                counts.update(dropped)
+                counts.update({Reason.DUPLICATE: known} if known else {})
             self._file.executemany(_COUNT, [(str(r), count) for r, count in counts.items()])
         return repeated
 

@@ -83,6 +83,12 @@ def render_page(survey: Survey) -> str:
     return page
 
 
+def content_policy(survey: Survey) -> str:
+    """Return the content security policy of the page, for a server that sends it as a header."""
+    script = (CLIENT.parent / "survey-page.js").read_text(encoding="utf-8")
+    return _policy(survey, (client_script(), script))
+
+
 def _bet(epsilon: Fraction) -> dict[str, str]:
     """Say how sure somebody can become who held an answer as likely as not (Bayes' rule)."""
     factor = exp_up(epsilon)

@@ -15,6 +15,7 @@ look-up per eight.
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ import numpy as np
 
 from sfumato.dp.noise.stream import stream
 from sfumato.local.protocols.coins import DIGITS, ONE, threshold, toss
+from sfumato.local.protocols.domain import encoded
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -131,3 +133,11 @@ def column_counts(rows: Bytes, columns: int) -> npt.NDArray[np.int64]:
             part = whole
         bit_kernels.count_columns(part.view(np.uint64), counts)
     return counts[:columns]
+
+
+@lru_cache(maxsize=1 << 16)
+def places_of(text: str, cohort: int, bits: int, hashes: int) -> tuple[int, ...]:
+    """Give the bits that a string sets in a cohort: words of a SHA-256, cut to the filter."""
+    digest = hashlib.sha256(cohort.to_bytes(4, "little") + encoded(text)).digest()
+    words = (digest[4 * i : 4 * i + 4] for i in range(hashes))
+    return tuple(int.from_bytes(word, "little") & (bits - 1) for word in words)

@@ -24,10 +24,9 @@ response of its own and costs ε again; *that* it changed is blurred, but not bo
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -40,6 +39,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.local.collect.memo import SECRET_BYTES, derived
 from sfumato.local.protocols import bits as packed
 from sfumato.local.protocols import coins
+from sfumato.local.protocols.bits import places_of
 from sfumato.local.protocols.domain import encoded
 from sfumato.local.protocols.protocol import Protocol
 from sfumato.local.reports import Aggregate, Field, Reports
@@ -251,11 +251,3 @@ def as_texts(values: Any) -> list[str]:
     if not all(isinstance(value, str) for value in plain):
         raise DataError("RAPPOR reports strings; something else was found among the values.")
     return plain
-
-
-@lru_cache(maxsize=1 << 16)
-def places_of(text: str, cohort: int, bits: int, hashes: int) -> tuple[int, ...]:
-    """Give the bits that a string sets in a cohort: words of a SHA-256, cut to the filter."""
-    digest = hashlib.sha256(cohort.to_bytes(4, "little") + encoded(text)).digest()
-    words = (digest[4 * i : 4 * i + 4] for i in range(hashes))
-    return tuple(int.from_bytes(word, "little") & (bits - 1) for word in words)

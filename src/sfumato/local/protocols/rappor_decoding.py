@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.errors import DataError, ParameterError
-from sfumato.local.protocols.rappor import places_of
+from sfumato.local.protocols.bits import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sfumato.local.reports import Field, Reports
-    from sfumato.local.wire.messages import Reader
+    from sfumato.local.wire.reader import Reader
 
 _KEYS = {"sfumato", "survey", "version", "terms", "nonce", "reports"}
 _BETWEEN = re.compile(r"(?:[ \t\r\n]|\xef\xbb\xbf)*")

@@ -20,7 +20,7 @@ that a message was sent twice, so that a client that heard no answer can safely 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -28,15 +28,13 @@ import numpy as np
 
 from sfumato.dp.noise.stream import stream
 from sfumato.errors import DataError
-from sfumato.local.reports import Reports, well_formed
-from sfumato.local.wire.framing import FORMAT, HEADER, MAGIC, spans
+from sfumato.local.wire.framing import FORMAT, HEADER, MAGIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import numpy.typing as npt
 
     from sfumato.local.protocols.protocol import Protocol
+    from sfumato.local.reports import Reports
 
 NONCE_BYTES = 8
 MOST_REPORTS = (1 << 32) - 1
@@ -115,78 +113,3 @@ def refuse_count(reports: int) -> None:
     """Refuse to write a message without reports, or with more than its header can count."""
     if not 0 < reports <= MOST_REPORTS:
         raise DataError(f"A message carries 1 to {MOST_REPORTS} reports, and {reports} were given.")
-
-
-class Reader:
-    """Reads what arrives for one survey; what its reports look like is worked out once."""
-
-    def __init__(self, address: Address, protocol: Protocol) -> None:
-        self.address, self.protocol = address, protocol
-        self.fields, self.layout = protocol.fields, row_type(protocol)
-        self._key = address.key
-
-    def read(self, several: Iterable[bytes | memoryview]) -> list[Message | Dropped]:
-        """Read all messages in some pieces of input; never raises on what arrived."""
-        return self._checked([found for data in several for found in self._cut(data)])
-
-    def reports(self, rows: npt.NDArray[np.void] | bytes) -> Reports:
-        """Give rows as reports, refusing any that the protocol cannot have made."""
-        return Reports.of(self.protocol, self._columns(np.frombuffer(rows, dtype=self.layout)))
-
-    def refusal(self, key: bytes, version: int, terms: bytes) -> Reason | None:
-        """Say why a message with this address does not belong here, if it does not."""
-        if key != self._key:
-            return Reason.SURVEY
-        if version != self.address.version:
-            return Reason.VERSION
-        return None if terms == self.address.terms else Reason.TERMS
-
-    def _cut(self, data: bytes | memoryview) -> Iterator[Message | Dropped]:
-        from sfumato.local.wire.json_lines import read_line  # noqa: PLC0415 - it builds on this module
-
-        whole = bytes(data)
-        nothing = True
-        for start, end, _ in spans(whole):
-            nothing = False
-            if whole[start : start + 1] == b"{":
-                yield from read_line(whole[start:end], self)
-            else:
-                yield self._binary(memoryview(whole)[start:end])
-        if nothing:
-            yield Dropped(Reason.MALFORMED)
-
-    def _binary(self, view: memoryview) -> Message | Dropped:
-        """Read one message, or say why what stands in its place is none."""
-        if len(view) < HEADER.size or bytes(view[: len(MAGIC)]) != MAGIC:
-            return Dropped(Reason.MALFORMED)
-        _, written, key, version, terms, nonce, count, size = HEADER.unpack_from(view)
-        if written != FORMAT:
-            return Dropped(Reason.FORMAT)
-        if not count or not size or HEADER.size + count * size != len(view):
-            return Dropped(Reason.MALFORMED)
-        refusal = self.refusal(key, version, terms)
-        if refusal:
-            return Dropped(refusal, count)
-        if size != self.layout.itemsize:
-            return Dropped(Reason.MALFORMED, count)
-        return Message(nonce, np.frombuffer(view[HEADER.size :], dtype=self.layout))
-
-    def _checked(self, found: list[Message | Dropped]) -> list[Message | Dropped]:
-        """Keep the rows that the protocol could have made; all messages are checked at once."""
-        messages = [one for one in found if isinstance(one, Message)]
-        if not messages:
-            return found
-        rows = np.concatenate([one.rows for one in messages])
-        good = well_formed(self.protocol, self._columns(rows))
-        ends = np.cumsum([len(one.rows) for one in messages])
-        parts = iter(zip(np.split(rows, ends[:-1]), np.split(good, ends[:-1]), strict=True))
-        return [self._kept(one, *next(parts)) if isinstance(one, Message) else one for one in found]
-
-    def _kept(
-        self, message: Message, rows: npt.NDArray[np.void], good: npt.NDArray[np.bool_]
-    ) -> Message:
-        bad = int(good.size - good.sum())
-        return replace(message, rows=rows[good], out_of_range=message.out_of_range + bad)
-
-    def _columns(self, rows: npt.NDArray[np.void]) -> dict[str, npt.NDArray[Any]]:
-        return {field.name: np.array(rows[field.name], dtype=field.dtype) for field in self.fields}

@@ -1,8 +1,8 @@
 """The section of a graph's report: who stands out, before and after, and a picture of it.
 
 The picture shows the few people of the highest degree with the edges among them, on a circle: in a
-graph, those are the ones who are found first. The page compares with the original graph, so it stays
-in the house; it shows numbers of neighbours, never a name.
+graph, those are the ones who are found first. The page compares with the original graph, so it
+stays in the house; it shows numbers of neighbours, never a name.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def _picture(graph: Graph, ranked: Graph, when: str) -> Markup:
                          for i, u in enumerate(chosen.tolist()))  # fmt: skip
     told = f"The {len(chosen)} nodes of the highest degree {when}; {int(unique.sum())} stand out"
     return Markup(
-        '<svg class="chart" viewBox="0 0 200 200" width="100%" role="img" aria-label="{}">{}{}</svg>'
+        '<svg class="chart" viewBox="0 0 200 200" width="100%" role="img" '
+        'aria-label="{}">{}{}</svg>'
     ).format(told, lines, dots)
 
 

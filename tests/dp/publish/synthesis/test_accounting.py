@@ -341,7 +341,7 @@ PAIRS = [([1] * 3, [1] * 4), ([], [1])]
 
 def test_one_round_is_not_refuted():
     verdict = sf.audit.check(
-        one_round(Fraction(1)), sf.PureDP(1), pairs=PAIRS, samples=700, seconds=6
+        one_round(Fraction(1)), sf.PureDP(1), pairs=PAIRS, samples=2000, seconds=20
     )
     assert not verdict.refuted
 
@@ -355,7 +355,7 @@ class Careless(Pure):
 
 def test_a_round_with_too_little_noise_is_refuted():
     broken = one_round(Fraction(1), Careless(Contribution()))
-    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS, samples=700, seconds=6)
+    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS, samples=2000, seconds=20)
     assert verdict.refuted
 
 
@@ -368,7 +368,7 @@ class Sharp(Pure):
 
 def test_a_round_that_chooses_too_sharply_is_refuted():
     broken = one_round(Fraction(1), Sharp(Contribution()))
-    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS[:1], samples=700, seconds=6)
+    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS[:1], samples=2000, seconds=20)
     assert verdict.refuted
 
 

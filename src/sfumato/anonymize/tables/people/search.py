@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sfumato.anonymize.loss.measures import separable
 from sfumato.anonymize.tables.people.exact import ExactJudge
 from sfumato.anonymize.tables.people.full_domain_settle import settle_levels, suppressed_tuples
@@ -25,15 +27,20 @@ from sfumato.anonymize.tables.people.holdings import (
 from sfumato.anonymize.tables.people.local_settle import settle_classes, unite_alike
 from sfumato.anonymize.tables.people.placement import Placement, place
 from sfumato.anonymize.tables.recoding import FullDomain, Local
-from sfumato.errors import ParameterError, PromiseBroken
+from sfumato.decision import SearchRecord
+from sfumato.errors import ParameterError, PromiseBroken, Unsatisfiable
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.problem import Problem
     from sfumato.anonymize.tables.recoding import Recoding
     from sfumato.data.tables.permutation import RandomWords
+
+MOST_CLASSES = 2_000
+"""Classes of equal tuples up to which they are united two by two."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +111,38 @@ def settle(
     placement = unite_alike(judge, settle_classes(judge, placement))
     _recheck(judge, placement)
     return placement.local(people.holdings, recoding.record), placement
+
+
+def find_people_recoding(
+    people: People, bounded: Problem, search: Callable[..., Recoding], algorithm: str
+) -> Recoding:
+    """Let an algorithm decide about primary records; what it cannot do is not final."""
+    try:
+        return search(bounded)
+    except Unsatisfiable:
+        return _begin_exactly(people, algorithm, levels=algorithm == "optimal")
+
+
+def _begin_exactly(people: People, algorithm: str, *, levels: bool) -> Recoding:
+    """Return where to begin to settle when no recoding of primary records keeps the promise.
+
+    Primary records show one value of a person only, so a promise may fail among them that holds
+    among all records. Classes are then settled by exact numbers alone: from the topmost levels
+    down, or from classes of equal tuples upwards, of everybody as one where those are many.
+    """
+    problem = people.problem
+    table, _ = primary_table(problem.table, people.holdings, people.primary)
+    record = SearchRecord(algorithm, label="settled with exact numbers of people")
+    if levels:
+        top = tuple(h.height - 1 for h in problem.hierarchies)
+        return FullDomain(top, np.zeros(table.distinct, dtype=np.bool_), record)
+    low, class_ = np.unique(table.quasi.astype(np.int64), axis=0, return_inverse=True)
+    level = np.zeros_like(low)
+    if len(low) > MOST_CLASSES:
+        low, class_ = low[:1], np.zeros(table.distinct, dtype=np.int64)
+        level = np.array([[h.height - 1 for h in problem.hierarchies]], dtype=np.int64)
+    tuples = np.arange(table.distinct)
+    return Local(tuples, class_.reshape(-1), table.counts, level, low, low, record)
 
 
 def _label(label: str, *, proven: bool, fixed: bool) -> str:

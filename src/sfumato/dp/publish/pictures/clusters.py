@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from sfumato.dp.publish.pictures.marks import WIDTH, box, disc, figure, line, svg, text
+from sfumato.pictures.marks import WIDTH, box, disc, figure, line, svg, text
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from sfumato.dp.publish.kmeans.estimator import KMeans
 
 _LEFT, _TOP, _SIDE = 70.0, 60.0, 440.0
@@ -45,7 +47,7 @@ def draw_clusters(model: KMeans) -> str:
     return svg(marks, _TOP + height + 34, f"{model.n_clusters} clusters of noisy centres and sizes")
 
 
-def _disc(model: KMeans, number: int, wide: float, height: float, radius: float) -> list[str]:
+def _disc(model: KMeans, number: int, wide: float, height: float, radius: float) -> list[Markup]:
     frame = model.box
     place = (model.cluster_centers_[number] - frame.low) / frame.sides
     far = 2 * model.center_error_[number] / frame.sides

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from markupsafe import Markup
 
-from sfumato.dp.publish.pictures.marks import WIDTH, box, figure, line, svg, text
+from sfumato.pictures.marks import WIDTH, box, figure, line, svg, text
 
 if TYPE_CHECKING:
     from sfumato.dp.publish.ranges.ordered import OrderedHistogram
@@ -44,7 +45,7 @@ def draw_ordered(found: OrderedHistogram) -> str:
         f"{_LEFT + step * i:.1f},{_TOP + _HIGH * (1 - share):.1f}"
         for i, share in enumerate(shares.tolist())
     )
-    marks.append(f'<polyline class="whisker" points="{path}"/>')
+    marks.append(Markup('<polyline class="whisker" points="{}"/>').format(path))
     return svg(marks, _TOP + _HIGH + 34, f"{found.counts.size:,} ordered cells")
 
 
@@ -71,6 +72,6 @@ def draw_spatial(found: SpatialHistogram) -> str:
         for first, past in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
             x, far = (_LEFT + wide * end / across for end in (first, past))
             if row[first] > 0.02:
-                marks.append(box(x, y, far - x, tall / across, "hot", float(row[first])))
+                marks.append(box(x, y, far - x, tall / across, "hot", shade=float(row[first])))
     marks.append(box(_LEFT, _TOP, wide, tall, "frame"))
     return svg(marks, _TOP + tall + 34, f"A map of about {found.total:,.0f} rows")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.dp.publish.pictures.marks import WIDTH, box, figure, fitted, line, svg, text
+from sfumato.pictures.marks import WIDTH, box, figure, fitted, line, svg, text
 
 if TYPE_CHECKING:
     from sfumato.dp.publish.topk.release import TopK

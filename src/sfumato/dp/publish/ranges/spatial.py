@@ -152,7 +152,7 @@ def spatial_histogram(
     True
     """
     price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
-    _check(side, use)
+    check_map(side, use)
     box = box_of(points, bounds)
     if box.width != 2:
         raise ParameterError("A map has two coordinates; give bounds for each of two columns.")
@@ -266,7 +266,8 @@ def forecast_spatial(
     )  # fmt: skip
 
 
-def _check(side: Any, use: str) -> None:
+def check_map(side: Any, use: str) -> None:
+    """Refuse a grid that cannot be, or a use that is not known."""
     whole = isinstance(side, int) and not isinstance(side, bool)
     if not whole or not _SIDES[0] <= side <= _SIDES[1] or side & (side - 1):
         raise ParameterError(f"side= is a power of 2 from {_SIDES[0]} to {_SIDES[1]}.")

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 _PURE = (
     "Pure ε pays for every table separately: expect far more noise than with delta=, which lets "
-    "the "
-    "same ε buy about as many tables as there are columns squared."
+    "the same ε buy about as many tables as there are columns squared."
 )
 
 

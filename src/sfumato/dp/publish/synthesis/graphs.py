@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
-_DEGREES = Fraction(7, 10)
+DEGREES = Fraction(7, 10)
 _BISECTIONS = 9
 _MATCHINGS = 30
 
@@ -81,30 +82,38 @@ def synthesize_graph(
     *,
     vertices: Sequence[Hashable] | int,
     epsilon: Stated,
+    neighbours: Neighbours | PrivacyUnit | str = "edge",
     name: str = "graph",
 ) -> Release:
     """Make a synthetic graph that may be given away.
 
     ``vertices`` are public: their names, or how many there are, numbered from 0. Pairs that are no
-    two of them are left out.
+    two of them are left out. One edge added or removed is hidden; a vertex with all its edges is
+    not, as no graph of use is known that hides it.
     """
     from sfumato.dp.publish.synthesis.ladder import noisy_triangles  # noqa: PLC0415 - compiled
 
+    asked = Neighbours.of(neighbours)
+    if not isinstance(asked.unit, Edge) or asked.bounded:
+        raise ParameterError(
+            f"A synthetic graph hides one edge added or removed, and {asked} was asked for; "
+            "release counts of a graph for other units."
+        )
     spent = parameters.budget(epsilon)
     names = list(range(vertices)) if isinstance(vertices, int) else list(dict.fromkeys(vertices))
     if len(names) < 2:
         raise ParameterError("A graph has at least two vertices.")
     starts, ends = neighbours_of(_read(edges, names), len(names))
-    scale = 2 / (spent * _DEGREES)
+    scale = 2 / (spent * DEGREES)
     exact = np.sort(np.diff(starts))
     degrees = smooth_degrees(exact + discrete_laplace(scale, len(names)))
-    triangles = noisy_triangles(starts, ends, spent * (1 - _DEGREES))
+    triangles = noisy_triangles(starts, ends, spent * (1 - DEGREES))
     found = build(degrees, triangles)
     relation = Neighbours("unbounded", Edge(vertices=len(names)))
     artefact = SyntheticGraph(
         name=name, guarantee=PureDP(stated_up(spent), neighbours=relation), measurements=(),
-        book=(Charge("sorted degrees", spent * _DEGREES), Charge("triangles", spent * (1 -
-        _DEGREES))), currency="ε", estimated=float(degrees.sum()) / 2, degrees=degrees,
+        book=(Charge("sorted degrees", spent * DEGREES), Charge("triangles", spent * (1 -
+        DEGREES))), currency="ε", estimated=float(degrees.sum()) / 2, degrees=degrees,
         triangles=triangles, edges=tuple((names[u], names[v]) for u, v in found.tolist()),
     )  # fmt: skip
     return artefact.release("blocks of like degree and a random matching (BTER)")

@@ -24,7 +24,7 @@ from sfumato.data.engines.duckdb import DuckDB
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.dp.publish.synthesis.rules import MOST_CELLS, Mask
 from sfumato.dp.publish.synthesis.table_codec import SyntheticRows
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.dp.publish.synthesis.coarsening import Smooth
-    from sfumato.dp.publish.synthesis.columns import Coder
+    from sfumato.dp.publish.synthesis.columns import Coder, Values
 
 _MOST_SAMPLES = 4_000_000
 
@@ -82,17 +82,43 @@ def _columns(text: str, tree: exp.Expr, coders: Mapping[str, Coder]) -> tuple[st
     return tuple(known[name.lower()] for name in found)
 
 
-def judge(rules: Sequence[RowRule], rows: SyntheticRows) -> NDArray[np.bool_]:
-    """Tell which rows keep all rules."""
+def judge(
+    rules: Sequence[RowRule], rows: SyntheticRows, *, unknown: bool = True
+) -> NDArray[np.bool_]:
+    """Tell which rows keep all rules; ``unknown`` is the verdict where a cell is missing."""
+    else_ = "true" if unknown else "false"
     engine = DuckDB()
     try:
         engine.run("SET preserve_insertion_order = true")
-        kept = " AND ".join(f"coalesce(CAST(({rule.text}) AS BOOLEAN), true)" for rule in rules)
+        kept = " AND ".join(f"coalesce(CAST(({rule.text}) AS BOOLEAN), {else_})" for rule in rules)
         query = f"SELECT {kept} AS kept FROM ({rows.query(engine)})"  # noqa: S608 - the owner's rules
         found: NDArray[np.bool_] = np.asarray(engine.connection.execute(query).fetchnumpy()["kept"])
         return found.astype(np.bool_)
     finally:
         engine.close()
+
+
+def refuse_contradictions(rules: Sequence[RowRule], coders: Mapping[str, Coder]) -> None:
+    """Refuse rules that no row can keep together, where all rows can be tried; no cell is read."""
+    names = list(dict.fromkeys(name for rule in rules for name in rule.columns))
+    samples = {name: coders[name].samples()[1] for name in names}
+    sizes = [cells.numbers.size for cells in samples.values()]
+    if not names or math.prod(sizes) > _MOST_SAMPLES:
+        return
+    grid = np.indices(sizes).reshape(len(sizes), -1)
+    tried = {
+        n: cells.take(chosen) for (n, cells), chosen in zip(samples.items(), grid, strict=True)
+    }
+    if not judge(rules, SyntheticRows(tried), unknown=False).any():
+        raise Unsatisfiable("The rules contradict each other: no row can keep them all.")
+
+
+def _possible(coder: Coder, column: Smooth) -> tuple[NDArray[np.int64], Values]:
+    """Give the cells that stand for codes which the copy may hold."""
+    codes, cells = coder.samples()
+    shut = [code for code in coder.coded.doubtful if column.masses[code] == 0]
+    held = np.flatnonzero(~np.isin(codes, shut))
+    return codes[held], cells.take(held)
 
 
 def masks_of(
@@ -104,7 +130,10 @@ def masks_of(
     for rule in rules:
         places = tuple(names.index(name) for name in rule.columns)
         sizes = tuple(columns[place].size for place in places)
-        samples = [coders[name].samples() for name in rule.columns]
+        samples = [
+            _possible(coders[name], columns[place])
+            for name, place in zip(rule.columns, places, strict=True)
+        ]
         count = math.prod(codes.size for codes, _ in samples)
         if count > _MOST_SAMPLES or math.prod(sizes) > MOST_CELLS:
             continue  # rows are repaired one by one instead

@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 _GRID = 1 << 20
-_ITEMS_SHARE = Fraction(1, 10)
-_ROUNDS = 150
-_EDGES = (0, 1, 2, 3, 4, 5, 7, 9, 11, 14, 18, 24, 32, 48)
+ITEMS_SHARE = Fraction(1, 10)
+SETTINGS = Settings(depth=1, rounds=150)
+EDGES = (0, 1, 2, 3, 4, 5, 7, 9, 11, 14, 18, 24, 32, 48)
 """Where the bins of the number of other items begin; the last one ends at ``most``."""
 
 
@@ -120,24 +120,24 @@ def synthesize_sets(
     one. ``customers`` names whose each basket is; ``neighbours=Customer(transactions=3)`` then
     protects customers, keeping three baskets of each.
     """
-    relation = Neighbours.of(neighbours)
-    rows = _rows_per_unit(relation, customers)
     listed = None if items is None else list(dict.fromkeys(items))
     for value, what in ((top, "top"), (typical, "typical"), (most, "most")):
         parameters.count(value, what)
-    unit = Contribution(rows, relation.bounded)
-    budget = read_budget(epsilon, delta, rho, relation, unit, unknown_texts=listed is None)
-    if budget.pure:
-        raise ParameterError("Synthetic sets need epsilon= with delta=, or rho=.")
+    budget = read_sets_budget(epsilon, delta, rho, neighbours, unknown=listed is None)
+    rows = budget.currency.unit.rows
+    if customers is None and isinstance(Neighbours.of(neighbours).unit, Customer):
+        raise ParameterError(
+            "customers= names whose each basket is, where customers are protected."
+        )
     kept = [tuple(sorted(set(basket), key=repr))[:most] for basket in baskets]
     if customers is not None:
         kept = _of_customers(kept, customers, rows)
-    price = budget.amount * _ITEMS_SHARE
+    price = budget.amount * ITEMS_SHARE
     found = _frequencies(kept, listed, budget, price, typical, most)
     frequent = found.items[:top]
     codes, domain = _coded(kept, frequent)
     curator = Curator(CodeArray(codes), domain, budget.currency, budget.amount - price)
-    made = fit(curator, domain, settings=Settings(depth=1, rounds=_ROUNDS))
+    made = fit(curator, domain, settings=SETTINGS)
     sets = _decoded(made.sample(), frequent, found, top, most)
     artefact = SyntheticSets(
         name=name, guarantee=budget.guarantee, measurements=made.measured,
@@ -147,11 +147,32 @@ def synthesize_sets(
     return artefact.release("particles raked to noisy tables of frequent items", top=top, typical=typical)  # fmt: skip  # noqa: E501
 
 
-def _rows_per_unit(relation: Neighbours, customers: object) -> int:
+def read_sets_budget(
+    epsilon: Stated | None,
+    delta: Stated | None,
+    rho: Stated | None,
+    neighbours: Neighbours | PrivacyUnit | str,
+    *,
+    unknown: bool,
+) -> Budget:
+    """Read a budget for transactions or customers; half of δ is for items that nobody listed."""
+    relation = Neighbours.of(neighbours)
+    unit = Contribution(_rows_per_unit(relation), relation.bounded)
+    if epsilon is not None and delta is None:
+        raise ParameterError("Synthetic sets need epsilon= with delta=, or rho=.")
+    if unknown and delta is None:
+        raise ParameterError(
+            "Without items=, the public list of items, epsilon= and delta= are needed: whatever is "
+            "shown because it occurs cannot be hidden by ρ alone."
+        )
+    return read_budget(epsilon, delta, rho, relation, unit, unknown_texts=unknown)
+
+
+def _rows_per_unit(relation: Neighbours) -> int:
     unit = relation.unit
     if isinstance(unit, Transaction):
         return 1
-    if isinstance(unit, Customer) and unit.transactions is not None and customers is not None:
+    if isinstance(unit, Customer) and unit.transactions is not None:
         return unit.transactions
     raise ParameterError(
         "Sets are protected by transaction, or by Customer(transactions=…) with customers=, which "
@@ -205,6 +226,13 @@ def _frequencies(
     return _Frequencies(tuple(public[k] for k in order.tolist()), weights)
 
 
+def least_weight(budget: Budget, price: Fraction, typical: int, most: int) -> float:
+    """Give the weight that an item without a public list must reach to be named."""
+    unit = budget.currency.unit
+    variance = Fraction(unit.l2_squared * typical * _GRID**2) / (2 * price)
+    return _threshold(unit, variance, budget.failures, most) / _GRID
+
+
 def _threshold(unit: Contribution, variance: Fraction, delta: Fraction, most: int) -> int:
     """τ on the grid, rounded up: m + one step + σ·z."""
     share = delta / (unit.rows * most) / (2 if unit.replaced else 1)
@@ -228,9 +256,9 @@ def _coded(
                 codes[k, b] = 1
             else:
                 others[b] += 1
-    codes[-1] = np.searchsorted(_EDGES, others, side="right") - 1
+    codes[-1] = np.searchsorted(EDGES, others, side="right") - 1
     columns = [CodedColumn(str(item), 2) for item in frequent]
-    return codes, Domain((*columns, CodedColumn("other items", len(_EDGES), ordered=True)))
+    return codes, Domain((*columns, CodedColumn("other items", len(EDGES), ordered=True)))
 
 
 def _decoded(
@@ -241,10 +269,10 @@ def _decoded(
     most: int,
 ) -> tuple[tuple[Hashable, ...], ...]:
     source = stream()
-    ends = np.array([*_EDGES[1:], max(most, _EDGES[-1]) + 1])
-    begins = np.array(_EDGES)
+    ends = np.array([*EDGES[1:], max(most, EDGES[-1]) + 1])
+    begins = np.array(EDGES)
     low, high = begins[codes[-1]], ends[codes[-1]]
-    high = np.where(codes[-1] == len(_EDGES) - 1, low + (low - _EDGES[-2]), high)
+    high = np.where(codes[-1] == len(EDGES) - 1, low + (low - EDGES[-2]), high)
     counts = low + np.floor(uniforms(source, low.size) * (high - low)).astype(np.int64)
     rest, weights = found.items[top:], found.weights[top:]
     masses = on_simplex(weights, float(counts.sum())) if len(rest) else weights

@@ -1,4 +1,4 @@
-"""Synthetic tables: ``sf.dp.synthesize(people, epsilon=…, delta=…)``.
+"""Synthetic tables: what ``sf.dp.synthesize(people, epsilon=…, delta=…)`` does with rows.
 
 Promise: (ε, δ)-differential privacy, ρ-zCDP or pure ε, for the neighbours that are named. Proof:
 domains are declared, or found for a price (:mod:`.searching`); coding keeps at most m rows of each
@@ -31,20 +31,25 @@ from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.engine import Settings, fit
 from sfumato.dp.publish.synthesis.found import check_search, find_domains, refuse_unknown
-from sfumato.dp.publish.synthesis.row_rules import judge, masks_of, read_rules
-from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRecords
+from sfumato.dp.publish.synthesis.row_rules import (
+    judge,
+    masks_of,
+    read_rules,
+    refuse_contradictions,
+)
+from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRows
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sfumato.data.schema import Schema
-    from sfumato.data.tables.table import Table
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.publish.synthesis.budget import Budget
     from sfumato.dp.publish.synthesis.columns import Coder
     from sfumato.dp.publish.synthesis.engine import Fit
     from sfumato.dp.publish.synthesis.row_rules import RowRule
+    from sfumato.dp.publish.synthesis.table_codec import RowSource
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
@@ -52,7 +57,7 @@ _TRIES = 12
 ALGORITHM = "particles raked to adaptively chosen noisy tables"
 
 
-def synthesize(
+def synthesize_table(
     people: Any,
     *,
     epsilon: Stated | None = None,
@@ -67,21 +72,7 @@ def synthesize(
     size: int | None = None,
     settings: Settings | None = None,
 ) -> Release:
-    """Make a synthetic copy of a table that may be given away.
-
-    The domain of every column comes from the schema or from ``columns``; ``search`` is the share of
-    the budget that may be spent to find the others. ``target`` is a column that others will be
-    asked to predict; ``constraints`` are conditions on a row, in SQL, that no synthetic row breaks.
-    ``neighbours=Unit("person", rows=5)`` protects people with several rows, keeping five of each.
-    ``size`` is the number of synthetic rows; without it, an estimate of the number of real ones.
-
-        >>> import sfumato as sf
-        >>> ages = {"age": list(range(20, 60)), "ill": ["yes", "no"] * 20}
-        >>> known = {"age": sf.dp.Column(bounds=(0, 99)), "ill": sf.dp.Column(values=["yes", "no"])}
-        >>> made = sf.dp.synthesize(ages, columns=known, epsilon=5, delta=1e-6, size=30)
-        >>> len(made.data["age"]), set(made.data["ill"]) <= {"yes", "no", None}
-        (30, True)
-    """
+    """Make a synthetic copy of a table; parameters as `sf.dp.synthesize` tells them."""
     return prepare(
         people, epsilon=epsilon, delta=delta, rho=rho, target=target, constraints=constraints,
         columns=columns, schema=schema, neighbours=neighbours, search=search, size=size,
@@ -93,7 +84,7 @@ def synthesize(
 class Preparation:
     """A synthesis that is checked and priced, and has read no cell yet."""
 
-    table: Table
+    table: RowSource
     declared: Mapping[str, Coder | None]
     columns: Mapping[str, Column]
     budget: Budget
@@ -107,12 +98,12 @@ class Preparation:
     def run(self) -> Release:
         """Read the data, and spend the budget."""
         budget, table = self.budget, self.table
-        coders, paid = find_domains(
+        coders, paid, doubts = find_domains(
             table, self.declared, self.columns, budget, self.search, self.unit
         )
         rules = read_rules(self.constraints, coders)
         domain = Domain(tuple(coder.coded for coder in coders.values()))
-        records = TableRecords.code(table, coders, self.unit, budget.currency.unit.rows)
+        records = table.code_rows(coders, self.unit, budget.currency.unit.rows)
         left = budget.amount - sum((charge.price for charge in paid), Fraction(0))
         curator = Curator(records, domain, budget.currency, left)
         place = None if self.target is None else list(coders).index(self.target)
@@ -126,8 +117,8 @@ class Preparation:
         artefact = SyntheticTable(
             name=table.name, guarantee=budget.guarantee, measurements=made.measured,
             book=(*paid, *curator.book), currency=budget.currency.name, estimated=made.total,
-            notes=(*budget.notes, *_doubts(made)), rows=decode(made, coders, rules, self.size),
-            kind=table.kind, rules=self.constraints, coders=coders,
+            notes=(*budget.notes, *doubts, *_doubts(made)), kind=table.kind, coders=coders,
+            rows=decode(made, coders, rules, self.size), rules=self.constraints,
         )  # fmt: skip
         return artefact.release(
             ALGORITHM, target=self.target, constraints=list(self.constraints) or None
@@ -149,8 +140,8 @@ def prepare(
     size: int | None = None,
     settings: Settings | None = None,
 ) -> Preparation:
-    """Check and price a synthesis without reading a cell; parameters as for ``synthesize``."""
-    table = read(people, schema=schema)
+    """Check and price a synthesis without reading a cell."""
+    table = rows_of(people, schema)
     relation = Neighbours.of(neighbours)
     given = columns or {}
     names, unit = _names(table, relation, given)
@@ -165,7 +156,8 @@ def prepare(
     _check_target(target, declared)
     rules = (constraints,) if isinstance(constraints, str) else tuple(constraints)
     if not unknown:
-        read_rules(rules, {name: coder for name, coder in declared.items() if coder is not None})
+        known = {name: coder for name, coder in declared.items() if coder is not None}
+        refuse_contradictions(read_rules(rules, known), known)
     parameters.count(size, "size")
     return Preparation(
         table, declared, given, budget, unit, target, rules, search, size,
@@ -173,15 +165,23 @@ def prepare(
     )  # fmt: skip
 
 
+def rows_of(people: Any, schema: Schema | None = None) -> RowSource:
+    """Give rows that can be counted where they are: those of an engine, or of a table."""
+    if hasattr(people, "code_rows"):
+        source: RowSource = people
+        return source
+    return TableRows(read(people, schema=schema))
+
+
 def _names(
-    table: Table, relation: Neighbours, columns: Mapping[str, Column]
+    table: RowSource, relation: Neighbours, columns: Mapping[str, Column]
 ) -> tuple[list[str], str | None]:
     """Give the columns to be synthesised, and the column that names the unit."""
     for name in columns:
-        if name not in table.columns:
+        if name not in table.types:
             raise ParameterError(
                 f"columns= names '{name}', which {table.source} does not have."
-                f"{did_you_mean(name, table.columns)}"
+                f"{did_you_mean(name, table.types)}"
             )
     known = table.known_schema
     innermost = relation.unit
@@ -193,18 +193,18 @@ def _names(
             f"The schema says that '{known.unit}' is the privacy unit, which may own several rows; "
             f"say how many with neighbours=Unit('{known.unit}', rows=…)."
         )
-    if unit is not None and unit not in table.columns:
+    if unit is not None and unit not in table.types:
         raise ParameterError(f"The unit's column '{unit}' is not in {table.source}.")
     if known is None:
-        names = list(columns) or list(table.columns)
+        names = list(columns) or list(table.types)
     else:
         hidden = set(known.identifier_names)
-        names = [n for n in table.columns if (n in known.attributes or n in columns) and n not in hidden]  # fmt: skip  # noqa: E501
+        names = [n for n in table.types if (n in known.attributes or n in columns) and n not in hidden]  # fmt: skip  # noqa: E501
     return [name for name in names if name != unit], unit
 
 
 def _declared(
-    table: Table, names: Sequence[str], columns: Mapping[str, Column]
+    table: RowSource, names: Sequence[str], columns: Mapping[str, Column]
 ) -> dict[str, Coder | None]:
     known = table.known_schema
     attributes = known.attributes if known is not None else {}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Row, Unit
+from sfumato.dp.neighbours import Neighbours, Row, Trip, Unit
 from sfumato.dp.noise import stream
 from sfumato.dp.publish.synthesis.artefacts import Synthetic
 from sfumato.dp.publish.synthesis.budget import read_budget
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.dp.publish.synthesis.budget import Budget
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
@@ -135,7 +136,7 @@ def synthesize_trajectories(
     rho: Stated | None = None,
     degrees: bool = True,
     people: Sequence[Hashable] | None = None,
-    neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED,
+    neighbours: Neighbours | PrivacyUnit | str = "trip",
     name: str = "trajectories",
 ) -> Release:
     """Make synthetic trips that may be given away.
@@ -147,14 +148,15 @@ def synthesize_trajectories(
     """
     relation = Neighbours.of(neighbours)
     frame = Box.read(box, degrees=degrees)
-    rows = _rows_per_unit(relation, people)
+    rows = trips_per_unit(relation)
+    if people is None and isinstance(relation.unit, Unit):
+        raise ParameterError("people= names whose each trip is, where people are protected.")
     budget = read_budget(epsilon, delta, rho, relation, Contribution(rows, relation.bounded))
     kept = _kept(trips, people, rows)
-    domain = _domain()
+    domain = domain_of_trips()
     rows_of_codes = CodeArray(code_trips(frame, kept))
     curator = Curator(rows_of_codes, domain, budget.currency, budget.amount)
-    settings = Settings(atoms=_CELLS**2, rounds_per_column=2 if budget.pure else 8)
-    made = fit(curator, domain, settings=settings)
+    made = fit(curator, domain, settings=settings_for(budget))
     artefact = SyntheticTrajectories(
         name=name, guarantee=budget.guarantee, measurements=made.measured,
         book=tuple(curator.book), currency=budget.currency.name, estimated=made.total,
@@ -163,13 +165,21 @@ def synthesize_trajectories(
     return artefact.release("particles raked to noisy tables of places, points and lengths", box=list(box))  # fmt: skip  # noqa: E501
 
 
-def _rows_per_unit(relation: Neighbours, people: object) -> int:
-    if isinstance(relation.unit, Row) or (isinstance(relation.unit, Unit) and people is not None):
+def trips_per_unit(relation: Neighbours) -> int:
+    """Give how many trips of one unit are kept."""
+    if isinstance(relation.unit, Trip):
+        return 1
+    if isinstance(relation.unit, (Row, Unit)):
         return parameters.rows_per_unit(relation)
     raise ParameterError(
         "Trips are protected one by one, or by Unit('person', rows=…) with people=, which names "
         "whose each trip is."
     )
+
+
+def settings_for(budget: Budget) -> Settings:
+    """Give the constants of the engine: pure prices add up, so rounds are fewer and dearer."""
+    return Settings(atoms=_CELLS**2, rounds_per_column=2 if budget.pure else 8)
 
 
 def _kept(
@@ -199,7 +209,8 @@ def _points(trip: Any) -> NDArray[np.float64]:
         return np.zeros((0, 2))
 
 
-def _domain() -> Domain:
+def domain_of_trips() -> Domain:
+    """Give the public columns of a coded trip."""
     columns = []
     for place in _PLACES:
         columns.append(CodedColumn(f"{place} cell", _CELLS**2))

@@ -42,8 +42,8 @@ class TopKPlan:
         among = "an unknown domain" if self.items is None else f"{self.items:,} candidates"
         return (
             f"top {self.k} of {among} by {self.algorithm}: {self.reason}. Counts that differ by "
-            f"{self.resolution:.3g} or more are told apart; where the {self.k}th count is below "
-            f"about {self.needed:.3g}, the end of the list will be noise"
+            f"{self.resolution:.3g} or more are told apart; where the last of the {self.k} "
+            f"counts is below about {self.needed:.3g}, the end of the list will be noise"
         )
 
 

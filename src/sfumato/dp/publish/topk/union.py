@@ -89,6 +89,45 @@ class SetUnion:
         )
 
 
+@dataclass(frozen=True)
+class UnionPlan:
+    """How many baskets an item needs to be named, told from public parameters alone.
+
+    ``threshold`` and ``deviation`` are in baskets of one item; one of t items counts 1/√t for each.
+    """
+
+    threshold: float
+    deviation: float
+    at_most: int
+
+    def __str__(self) -> str:
+        seldom, surely = self.threshold, self.threshold + 4 * self.deviation
+        return (
+            f"an item that fewer than about {seldom:,.0f} baskets hold is rarely named, and one "
+            f"that {surely:,.0f} hold nearly always is, where baskets have one item each; with t "
+            "items each it takes up to √t times as many"
+        )
+
+
+def plan_union(*, epsilon: Stated, delta: Stated, at_most: int = _MOST_ITEMS) -> UnionPlan:
+    """Tell how many baskets an item needs to be named by `set_union`; nothing is spent.
+
+    >>> print(plan_union(epsilon=1, delta=1e-6).at_most)
+    50
+    """
+    exact, failure = parameters.budget(epsilon), parameters.failure(delta)
+    limit = _limit(at_most)
+    sigma = gaussian_sigma_up(exact, failure / 2, 1 + _SLACK)
+    return UnionPlan(cutoff(sigma, limit, failure / 2), sigma, limit)
+
+
+def _limit(at_most: int) -> int:
+    limit = parameters.count(at_most, "at_most, the items of one basket,")
+    if limit is None or limit > _MOST_ITEMS:
+        raise ParameterError(f"at_most is between 1 and {_MOST_ITEMS}.")
+    return limit
+
+
 def set_union(
     baskets: Any,
     *,
@@ -115,11 +154,8 @@ def set_union(
             "together with people=, and leave 'bounded' out."
         )
     exact, failure = parameters.budget(epsilon), parameters.failure(delta)
-    limit = parameters.count(at_most, "at_most, the items of one basket,")
-    if limit is None or limit > _MOST_ITEMS:
-        raise ParameterError(f"at_most is between 1 and {_MOST_ITEMS}.")
-    sigma = gaussian_sigma_up(exact, failure / 2, 1 + _SLACK)
-    tau = cutoff(sigma, limit, failure / 2)
+    plan = plan_union(epsilon=epsilon, delta=delta, at_most=at_most)
+    sigma, tau, limit = plan.deviation, plan.threshold, plan.at_most
     goal = tau + (6.0 if exact <= Fraction(1, 5) else 4.0) * sigma
     read = cut(baskets_of(baskets, people=people), limit)
     if read.starts.size > _MOST / goal:

@@ -34,7 +34,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.definition import positive_integer
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
-from sfumato.anonymize.tables.algorithms.full_domain.lattice import (
+from sfumato.anonymize.tables.algorithms.full_domain.prices import (
     SEPARABLE,
     TIE,
     level_prices,

@@ -43,8 +43,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
+from sfumato.anonymize.tables.algorithms.full_domain import beam
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
+from sfumato.anonymize.tables.algorithms.full_domain.prices import (
+    SEPARABLE,
+    TIE,
+    level_prices,
+    node_loss,
+    suppression_prices,
+    unsatisfiable_message,
+)
 from sfumato.anonymize.tables.recoding import FullDomain, SearchRecord
 from sfumato.errors import Unsatisfiable
 
@@ -57,12 +66,6 @@ if TYPE_CHECKING:
 
 LARGEST_LATTICE = 5_000_000
 """Number of nodes up to which optimality is proven; beyond, a heuristic search answers."""
-
-SEPARABLE = frozenset({"LM", "MD", "NUE"})
-"""Objectives that are a sum over cells, so that the price of a node is known at once."""
-
-TIE = 1e-12
-"""Losses closer than this are the same; the node found first stays."""
 
 
 @dataclass
@@ -86,8 +89,6 @@ def search(
     one on request; `width`, how many nodes that search keeps per step, is such a request too.
     """
     if heuristic or width is not None or math.prod(problem.heights.tolist()) > LARGEST_LATTICE:
-        from sfumato.anonymize.tables.algorithms.full_domain import beam  # noqa: PLC0415 - avoids a cycle
-
         chosen = beam.WIDTH if width is None else width
         return beam.beam_search(problem, progress=progress, time_limit=time_limit, width=chosen)
     lattice = Lattice(problem)
@@ -311,52 +312,3 @@ class Lattice:
         )
         suppressed = self.evaluator.suppressed_tuples(found.node)
         return FullDomain(found.node, suppressed, record)
-
-
-def level_prices(problem: Problem) -> list[NDArray[np.float64]]:
-    """Return for each attribute what its levels cost, as a share of the whole table."""
-    counts = problem.table.counts
-    leaves = [
-        np.bincount(problem.table.quasi[:, a], weights=counts, minlength=len(costs))
-        for a, costs in enumerate(problem.costs)
-    ]
-    return [n @ costs / problem.rows for n, costs in zip(leaves, problem.costs, strict=True)]
-
-
-def suppression_prices(problem: Problem) -> NDArray[np.float64] | None:
-    """Return what suppressing the 1, 2, … records that are cheapest to suppress costs.
-
-    None where the number of suppressed records does not matter by itself.
-    """
-    if problem.objective == "AECS":
-        return None
-    if problem.objective == "DM":
-        return np.arange(1, problem.rows + 1, dtype=np.float64)
-    table = problem.table
-    price = np.zeros(table.distinct)
-    for a, supp in enumerate(problem.suppressed):
-        price += supp[table.quasi[:, a]]
-    order = np.argsort(price, kind="stable")
-    return np.cumsum(np.repeat(price[order], table.counts[order]))
-
-
-def node_loss(problem: Problem, node: Evaluation, price: float) -> float:
-    """Return the loss of an evaluated node; `price` is its price before suppression."""
-    n = problem.rows
-    if problem.objective == "DM":
-        return (node.kept_squares + node.suppressed * n) / n**2
-    if problem.objective == "AECS":
-        return 1 / max(node.kept_classes + (node.suppressed > 0), 1)
-    return price + node.saved / n
-
-
-def unsatisfiable_message(problem: Problem, proven: bool = True) -> str:
-    """Say why there is no release and what could be changed."""
-    limit = problem.suppression_limit
-    why = "No generalisation" if proven else "No generalisation tried before the search stopped"
-    return (
-        f"{why} of {problem.attributes} quasi-identifiers meets {problem.definition} on "
-        f"{problem.rows:,} records with at most {limit:,} suppressed, not even with every value "
-        "generalised to the root. Ask for less (a smaller k or l, a larger t), allow more "
-        "suppression, or check that the hierarchies end in a single root."
-    )

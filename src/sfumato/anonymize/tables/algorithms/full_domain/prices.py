@@ -1,0 +1,68 @@
+"""What nodes of the lattice cost, for every search that walks it, and what to say if none holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluation
+    from sfumato.anonymize.tables.problem import Problem
+
+SEPARABLE = frozenset({"LM", "MD", "NUE"})
+"""Objectives that are a sum over cells, so that the price of a node is known at once."""
+
+TIE = 1e-12
+"""Losses closer than this are the same; the node found first stays."""
+
+
+def level_prices(problem: Problem) -> list[NDArray[np.float64]]:
+    """Return for each attribute what its levels cost, as a share of the whole table."""
+    counts = problem.table.counts
+    leaves = [
+        np.bincount(problem.table.quasi[:, a], weights=counts, minlength=len(costs))
+        for a, costs in enumerate(problem.costs)
+    ]
+    return [n @ costs / problem.rows for n, costs in zip(leaves, problem.costs, strict=True)]
+
+
+def suppression_prices(problem: Problem) -> NDArray[np.float64] | None:
+    """Return what suppressing the 1, 2, … records that are cheapest to suppress costs.
+
+    None where the number of suppressed records does not matter by itself.
+    """
+    if problem.objective == "AECS":
+        return None
+    if problem.objective == "DM":
+        return np.arange(1, problem.rows + 1, dtype=np.float64)
+    table = problem.table
+    price = np.zeros(table.distinct)
+    for a, supp in enumerate(problem.suppressed):
+        price += supp[table.quasi[:, a]]
+    order = np.argsort(price, kind="stable")
+    return np.cumsum(np.repeat(price[order], table.counts[order]))
+
+
+def node_loss(problem: Problem, node: Evaluation, price: float) -> float:
+    """Return the loss of an evaluated node; `price` is its price before suppression."""
+    n = problem.rows
+    if problem.objective == "DM":
+        return (node.kept_squares + node.suppressed * n) / n**2
+    if problem.objective == "AECS":
+        return 1 / max(node.kept_classes + (node.suppressed > 0), 1)
+    return price + node.saved / n
+
+
+def unsatisfiable_message(problem: Problem, proven: bool = True) -> str:
+    """Say why there is no release and what could be changed."""
+    limit = problem.suppression_limit
+    why = "No generalisation" if proven else "No generalisation tried before the search stopped"
+    return (
+        f"{why} of {problem.attributes} quasi-identifiers meets {problem.definition} on "
+        f"{problem.rows:,} records with at most {limit:,} suppressed, not even with every value "
+        "generalised to the root. Ask for less (a smaller k or l, a larger t), allow more "
+        "suppression, or check that the hierarchies end in a single root."
+    )

@@ -1,0 +1,86 @@
+"""`sfumato synthesize`: a synthetic copy of a table that may be given away, under a budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.cli.display.terminal import note, out
+from sfumato.cli.options.bridge import takes_request
+from sfumato.cli.options.session import open_session
+from sfumato.errors import ParameterError
+from sfumato.requests.synthesize import SynthesizeCommand
+
+if TYPE_CHECKING:
+    from sfumato.release import Release
+    from sfumato.requests.synthesize import Copied
+
+
+@takes_request
+def synthesize(request: SynthesizeCommand) -> None:
+    """Make a synthetic copy of a table: rows of nobody that follow noisy counts of the real ones.
+
+    Example: sfumato synthesize patients.csv -s patients.yaml --unit row -e 1 --delta 1e-6 -o copy
+
+    Example: sfumato synthesize visits.csv -s visits.yaml --unit patient --rows 4 -e 1 --delta 1e-6
+    --rule "minutes > 0 or cost = 0" --target department -o copy --predict 5000
+
+    Domains are public: the schema's, --bounds and --values, from knowledge; --search lets others be
+    found for a share of the price. The same request again is given again for nothing. Baskets,
+    traces and graphs: --shape sets, trajectories or graph.
+    """
+    from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
+    from sfumato.cli.publication import check_places, save, tell_prediction  # noqa: PLC0415 - help stays quick
+
+    wanted = request.published
+    if wanted.predict is None and wanted.output is None:
+        raise ParameterError("Say where the copy goes, with --output FOLDER.")
+    check_places(wanted.output, None, force=wanted.force)
+    options = {**_options(request.copied), **wanted.price.given()}
+    with Waiting("synthesising"), open_session(request.data, request.opening) as session:
+        if wanted.predict is not None:
+            told = session.predict("synthesize", rows=wanted.predict, **options)
+        else:
+            release = session.synthesize(**options)
+    if wanted.predict is not None:
+        tell_prediction(told)
+        return
+    tell_copy(release)
+    save(release, wanted)
+
+
+def _options(copied: Copied) -> dict[str, Any]:
+    from sfumato.dp.publish.synthesis.columns import Column  # noqa: PLC0415 - heavy
+
+    columns = {name: Column(bounds=_ends(ends)) for name, ends in copied.bounds.items()}
+    columns |= {name: Column(values=values) for name, values in copied.values.items()}
+    options = {
+        "target": copied.target, "constraints": list(copied.rules) or None,
+        "columns": columns or None, "search": copied.search, "size": copied.size,
+    }  # fmt: skip
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _ends(ends: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Read ends as whole numbers where both are, as numbers, or as dates."""
+    texts = [str(end) for end in ends]
+    for kind in (int, float):
+        try:
+            return kind(texts[0]), kind(texts[1])
+        except ValueError:
+            continue
+    return texts[0], texts[1]
+
+
+def tell_copy(release: Release) -> None:
+    """Say what a copy promises, what it was made of, and what to doubt."""
+    made: Any = release.artefact
+    out.print(f"{len(made):,} synthetic {made.unit}s; {release.promise}", markup=False)
+    for measured in sorted(made.measurements, key=lambda m: -m.predicted)[:5]:
+        names = " × ".join(measured.columns)
+        out.print(
+            f"  {names}: noise {measured.sigma:,.1f} per cell, expected distance "
+            f"{measured.predicted:.3f}, distance to the noisy table {measured.distance:.3f}",
+            markup=False,
+        )
+    for told in made.notes:
+        note(told)

@@ -1,0 +1,1 @@
+"""Traces of people: where somebody was, and when."""

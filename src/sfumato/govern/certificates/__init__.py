@@ -1,0 +1,1 @@
+"""Certificates: what a stranger can check about a release or a budget, offline."""

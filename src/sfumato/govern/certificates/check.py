@@ -1,0 +1,136 @@
+"""Checking a certificate, offline, from the file and the certificate alone.
+
+Contract: everything is recomputed: the digest of the file, the signature of the statement and of
+the checkpoint, the hash of the entry from its fields, and the root from the entry and the proof.
+Any byte that is changed breaks one of them. Without a key that was named, the key inside the
+certificate is used, and its fingerprint is told so that it can be compared with the office's own;
+that proves the certificate whole, and not who made it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import DataError, PromiseBroken
+from sfumato.govern.certificates import merkle
+from sfumato.govern.certificates.certificate import BUDGET, KIND, RELEASE, STATEMENT
+from sfumato.govern.certificates.checkpoints import compare_checkpoints, read_checkpoint
+from sfumato.govern.certificates.envelope import opened
+from sfumato.govern.certificates.keys import read_public
+from sfumato.govern.ledger.chain import Entry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from sfumato.govern.certificates.checkpoints import Checkpoint
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a certificate was found to say, all of it proved by what it holds."""
+
+    about: str
+    dataset: str
+    statement: dict[str, Any]
+    checkpoint: Checkpoint
+    key: str
+    key_was_named: bool
+
+    def lines(self) -> list[str]:
+        """Tell it line by line."""
+        told = self.statement["predicate"]
+        trust = "the key you named" if self.key_was_named else (
+            "the key inside the certificate: compare it with the one the office publishes"
+        )  # fmt: skip
+        if self.about == RELEASE:
+            number, when = told["entry"]["number"], told["entry"]["time"]
+            found = [
+                f"release of {self.dataset}: {told['promise_in_words']}",
+                f"entry {number:,} of {self.checkpoint.size:,}, recorded {when}",
+            ]
+        else:
+            found = [f"budget of {self.dataset} on {told['date']}"]
+            found += [
+                f"  {one['scope']} {one['name']}".rstrip() + f": {one['spent']} of {one['limit']}"
+                for one in told["limits"]
+            ]
+        return [*found, f"signed with {self.key} ({trust})"]
+
+
+def check_certificate(
+    certificate: Any,
+    *,
+    file: Path | None = None,
+    keys: Any = None,
+    noted: Any = None,
+) -> Checked:
+    """Check a certificate; raise `PromiseBroken` for whatever does not hold.
+
+    ``keys`` are JSON Web Keys that are trusted, as ``/.well-known/sfumato-keys.json`` lists them;
+    ``noted`` is a signed checkpoint that was kept from before.
+    """
+    trusted = _trusted(certificate, keys)
+    statement = opened(certificate, KIND, trusted)
+    try:
+        about, predicate = statement["predicateType"], statement["predicate"]
+        [subject] = statement["subject"]
+        sealed = subject["digest"]["sha256"]
+        if statement["_type"] != STATEMENT or about not in {RELEASE, BUDGET}:
+            raise PromiseBroken("The certificate states something that is not known here.")
+        checkpoint = read_checkpoint(predicate["checkpoint"], trusted)
+        if about == RELEASE:
+            _check_entry(predicate, checkpoint, sealed)
+        elif sealed != checkpoint.root:
+            raise PromiseBroken("The budget is stated under another root than the checkpoint's.")
+        dataset = str(predicate["dataset"])
+    except (KeyError, TypeError, ValueError):
+        raise PromiseBroken("The certificate lacks what a certificate states.") from None
+    if about == RELEASE and file is not None:
+        _check_file(file, sealed)
+    if noted is not None:
+        compare_checkpoints(read_checkpoint(noted, trusted), checkpoint)
+    [signature] = certificate["signatures"]
+    return Checked(about, dataset, statement, checkpoint, signature["keyid"], keys is not None)
+
+
+def _trusted(certificate: Any, keys: Any) -> dict[str, Ed25519PublicKey]:
+    if keys is None:
+        try:
+            keys = [json.loads(base64.b64decode(certificate["payload"]))["predicate"]["key"]]
+        except (KeyError, TypeError, ValueError):
+            raise PromiseBroken("This is no certificate, or it was changed.") from None
+    listed = keys.get("keys", [keys]) if isinstance(keys, dict) else keys
+    return dict(read_public(one) for one in listed)
+
+
+def _check_entry(predicate: dict[str, Any], checkpoint: Checkpoint, sealed: str) -> None:
+    """Recompute the hash of the entry, and the root from it."""
+    fields = dict(predicate["entry"])
+    entry = Entry(**{**fields, "blocks": tuple(fields["blocks"])})
+    if entry.digest() != entry.hash:
+        raise PromiseBroken("The entry of the ledger does not have the hash that it states.")
+    stated = (entry.fingerprint, entry.dataset, entry.guarantee, entry.details.get("promise"))
+    told = (sealed, predicate["dataset"], predicate["promise_in_words"], predicate["promise"])
+    if stated != told:
+        raise PromiseBroken("The certificate states something else than the ledger's entry.")
+    path = [bytes.fromhex(step) for step in predicate["proof"]]
+    leaf = merkle.leaf_of(entry.hash)
+    found = merkle.root_from(leaf, entry.number - 1, checkpoint.size, path)
+    if found is None or found.hex() != checkpoint.root:
+        raise PromiseBroken("The entry is not under the root of the checkpoint.")
+
+
+def _check_file(file: Path, sealed: str) -> None:
+    try:
+        with file.open("rb") as content:
+            found = hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{file} cannot be read ({error.strerror}).") from None
+    if found != sealed:
+        raise PromiseBroken(f"{file} is not the file that the certificate is about.")

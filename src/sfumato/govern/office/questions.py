@@ -1,0 +1,182 @@
+"""Questions under way, and what became of them; one row each, one at a time per analyst.
+
+Contract: the row of a question is written before its charge. While it is under way, the same
+question of the same analyst is the same row (``under_way`` is unique: it names the analyst,
+the dataset, the version of its rows and the canonical question with its price), so a hundred who
+ask at once are one charge. Analysts see three states: queued, charged, ready; and why not, if it
+failed. What is ready is shown from ``shown`` on, a multiple of the dataset's tick. A row whose
+worker has died (its lease is over) is closed as interrupted: the charge stays, and nobody tries
+again.
+
+The row is written without waiting for the disk. Both databases write one log in order, so the
+charge that follows, which does wait, makes it durable.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select, text
+
+from sfumato.errors import SfumatoError
+from sfumato.govern.ledger.statements import Statement
+from sfumato.govern.office.office import digest, new_id, now
+from sfumato.govern.office.tables import questions
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from sfumato.govern.office.office import Office
+
+QUEUED, CHARGED, READY, FAILED = "queued", "charged", "ready", "failed"
+LEASE = 15.0
+"""Seconds without a sign of life after which a worker counts as dead."""
+
+_INSERT = Statement(
+    text(
+        "INSERT INTO sfumato_office_questions (id, person, dataset, purpose, body, under_way, "
+        "state, worker, made, lease) VALUES (:id, :person, :dataset, :purpose, :body, :under_way, "
+        "'queued', :worker, :made, :lease)"
+    )
+)
+_SAME = Statement(
+    text(
+        "SELECT id, under_way, lease FROM sfumato_office_questions WHERE person = :person AND "
+        "under_way IS NOT NULL"
+    )
+)
+_FINISH = Statement(
+    text(
+        "UPDATE sfumato_office_questions SET state = :state, code = :code, result = :result, "
+        "charge = :charge, shown = :shown, under_way = NULL WHERE id = :id AND state IN "
+        "('queued', 'charged')"
+    )
+)
+_CHARGED = Statement(
+    text("UPDATE sfumato_office_questions SET state = 'charged', charge = :charge WHERE id = :id")
+)
+_BEAT = Statement(
+    text(
+        "UPDATE sfumato_office_questions SET lease = :lease WHERE worker = :worker AND "
+        "under_way IS NOT NULL"
+    )
+)
+_INTERRUPT = Statement(
+    text(
+        "UPDATE sfumato_office_questions SET state = 'failed', code = 'interrupted', "
+        "shown = :now, under_way = NULL WHERE under_way IS NOT NULL AND lease < :now"
+    )
+)
+_FIND = Statement(
+    text(
+        "SELECT id, person, dataset, purpose, body, state, code, result, charge, made, shown, "
+        "lease FROM sfumato_office_questions WHERE id = :id"
+    )
+)
+_COLUMNS = ("id", "person", "dataset", "purpose", "body", "state", "code", "result", "charge",
+            "made", "shown", "lease")  # fmt: skip
+
+
+class QuestionUnderWay(SfumatoError):  # noqa: N818 - says what is happening
+    """Another question of the same analyst is under way; nothing was charged."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that was taken: its row, and whether it was under way already."""
+
+    id: str
+    again: bool
+
+
+def take_question(
+    office: Office, *, person: str, dataset: str, purpose: str | None, body: str, key: str,
+    worker: str,
+) -> Asked:  # fmt: skip
+    """Write the row of a question, or find the row of the same one that is under way."""
+    at, key = now(), digest(f"{person}\0{key}")
+
+    def work(connection: Connection) -> Asked:
+        for id_, under_way, lease in _SAME.run(connection, person=person):
+            if lease < at:
+                _INTERRUPT.run(connection, now=at)
+            elif under_way == key:
+                return Asked(id_, again=True)
+            else:
+                raise QuestionUnderWay(
+                    "Another question of yours is being answered; ask this one when its answer is "
+                    "there. Nothing was charged."
+                )
+        id_ = new_id()
+        _INSERT.run(
+            connection, id=id_, person=person, dataset=dataset, purpose=purpose or "", body=body,
+            under_way=key, worker=worker, made=at, lease=at + LEASE,
+        )  # fmt: skip
+        return Asked(id_, again=False)
+
+    return office.together(work, quick=True)
+
+
+def next_tick(tick: float, at: float | None = None) -> float:
+    """Give the first multiple of a tick that is not over."""
+    return math.ceil((now() if at is None else at) / tick) * tick
+
+
+def note_charge(office: Office, id_: str, charge: int) -> None:
+    """Note that a question is paid for."""
+    office.together(lambda connection: _CHARGED.run(connection, id=id_, charge=charge), quick=True)
+
+
+def finish(
+    office: Office, id_: str, *, state: str, tick: float, code: str | None = None,
+    result: str | None = None, charge: int | None = None,
+) -> None:  # fmt: skip
+    """Close a question; what became of it is shown at the next tick."""
+
+    def work(connection: Connection) -> None:
+        _FINISH.run(
+            connection, id=id_, state=state, code=code, result=result, charge=charge,
+            shown=next_tick(tick),
+        )  # fmt: skip
+
+    office.together(work, quick=True)
+
+
+def beat(office: Office, worker: str) -> None:
+    """Give a sign of life for all questions of a worker, and close those of dead ones."""
+    at = now()
+
+    def work(connection: Connection) -> None:
+        _BEAT.run(connection, worker=worker, lease=at + LEASE)
+        _INTERRUPT.run(connection, now=at)
+
+    office.together(work, quick=True)
+
+
+def find_question(office: Office, id_: str) -> dict[str, Any] | None:
+    """Read a question as its analyst may see it: what is not shown yet is under way."""
+    with office.quick.reading() as connection:
+        rows = _FIND.run(connection, id=id_)
+    if not rows:
+        return None
+    found = dict(zip(_COLUMNS, rows[0], strict=True))
+    hidden = found["state"] in {READY, FAILED} and found["shown"] > now()
+    if hidden:
+        found |= {"state": CHARGED, "code": None, "result": None, "charge": None}
+    elif found["state"] in {QUEUED, CHARGED} and found["lease"] < now():
+        found |= {"state": FAILED, "code": "interrupted"}
+    return found
+
+
+def list_questions(office: Office, person: str, limit: int = 100) -> list[dict[str, Any]]:
+    """Read the latest questions of an analyst, without their answers."""
+    shown = [questions.c[name] for name in _COLUMNS if name != "result"]
+    query = (
+        select(*shown)
+        .where(questions.c.person == person)
+        .order_by(questions.c.made.desc())
+        .limit(limit)
+    )
+    return office.rows(query)

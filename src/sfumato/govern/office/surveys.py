@@ -1,0 +1,36 @@
+"""Surveys that the office runs: which there are, and whether they are open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select, update
+
+from sfumato.errors import ParameterError
+from sfumato.govern.office.office import now
+from sfumato.govern.office.tables import surveys
+
+if TYPE_CHECKING:
+    from sfumato.govern.office.office import Office
+
+
+def add_survey(office: Office, id_: str, *, owner: str, file: str) -> None:
+    """Add a survey, open for reports."""
+    if find_survey(office, id_) is not None:
+        raise ParameterError("There is a survey of this id already; choose another.")
+    office.change(insert(surveys).values(id=id_, owner=owner, file=file, state="open", made=now()))
+
+
+def find_survey(office: Office, id_: str) -> dict[str, Any] | None:
+    """Read a survey."""
+    return office.row(select(surveys).where(surveys.c.id == id_))
+
+
+def list_surveys(office: Office) -> list[dict[str, Any]]:
+    """List all surveys, the latest first."""
+    return office.rows(select(surveys).order_by(surveys.c.made.desc()))
+
+
+def close_survey(office: Office, id_: str) -> None:
+    """Take no more reports."""
+    office.change(update(surveys).where(surveys.c.id == id_).values(state="closed"))

@@ -1,0 +1,57 @@
+"""How a server is started: `sfumato serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from sfumato.requests.request import Request, argument, option
+
+
+class ServeCommand(Request):
+    """`sfumato serve`: where everything is kept, and how it may be reached."""
+
+    folder: Annotated[
+        Path, argument(help="Folder for ledger, key, data and releases; made if absent.")
+    ] = Path("sfumato-site")
+    port: Annotated[int, option("--port", "-p", help="Port to listen on.", ge=0, le=65535)] = 8000
+    bind: Annotated[
+        str, option("--bind", help="Address to listen on; beyond loopback put TLS before it.")
+    ] = "127.0.0.1"
+    host: Annotated[
+        tuple[str, ...],
+        option("--host", help="Name under which it may be reached beyond loopback; repeatable."),
+    ] = ()
+    ledger: Annotated[
+        str | None,
+        option("--ledger", "-L", metavar="PLACE", help="postgresql://…, to share it by machines."),
+    ] = None
+    workers: Annotated[
+        int, option("--workers", "-w", help="Processes that answer.", ge=1, le=64)
+    ] = 1
+    example: Annotated[
+        bool, option("--example", help="Register made-up patients, to play with.")
+    ] = False
+    new_owner: Annotated[
+        bool, option("--new-owner", help="Print a one-time link for a further owner, and end.")
+    ] = False
+    deletions: Annotated[
+        float,
+        option("--deletions", help="Seconds between the times at which deletions take effect."),
+    ] = 3600.0
+    rate: Annotated[
+        float, option("--rate", help="Requests a second of one account or address.", gt=0)
+    ] = 200.0
+
+
+class CertificateCommand(Request):
+    """`sfumato certificate`: an entry of a ledger, certified with a key."""
+
+    number: Annotated[int, argument(help="Number of the entry that tells of the release.")]
+    ledger: Annotated[str, option("--ledger", "-L", metavar="PLACE", help="The ledger.")]
+    key: Annotated[Path, option("--key", help="Private key, Ed25519 in PEM; made if absent.")] = (
+        Path("signing.pem")
+    )
+    output: Annotated[Path, option("--output", "-o", help="File of the certificate.")] = Path(
+        "certificate.json"
+    )

@@ -1,0 +1,1 @@
+"""The API: what programs ask for, one module per noun."""

@@ -1,0 +1,84 @@
+"""People who ask what is held about them: the request, its state, and what the owner does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.govern.office import subjects
+from sfumato.govern.office.jobs import add_job
+from sfumato.service.call import reply
+from sfumato.service.problems import Problem, not_found
+from sfumato.service.registration import record_event
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from sfumato.service.call import Call
+
+
+async def create(call: Call) -> Response:
+    """Take a request; the code is told once. An unknown dataset is taken like a known one."""
+    wanted = await call.body()
+    code = await call.house.thread(
+        subjects.add_request, call.house.office, wanted.kind, wanted.dataset, wanted.told
+    )
+    place = f"/api/v1/subjects/requests/{code}"
+    return reply({"code": code, "state": subjects.RECEIVED}, 201, Location=place)
+
+
+async def status(call: Call) -> Response:
+    """Tell how a request stands; unknown, unconfirmed and refused ones read alike."""
+    return reply(await call.house.thread(subjects.status, call.house.office, call.path["code"]))
+
+
+async def read(call: Call) -> Response:
+    """Give what was found to whoever has the code, once."""
+    found = await call.house.thread(subjects.read_once, call.house.office, call.path["code"])
+    if found is None:
+        raise not_found()
+    return reply(found)
+
+
+async def list_all(call: Call) -> Response:
+    """List the requests, never what was found."""
+    return reply({"requests": subjects.list_requests(call.house.office)})
+
+
+def confirm_request(call: Call, id_: str, person: str, corrections: dict[str, str]) -> float:
+    """Confirm who somebody is, and have her request answered; tell when."""
+    house = call.house
+    request = subjects.find_request(house.office, id_)
+    if request is None:
+        raise not_found()
+    listed = house.listed(request["dataset"])
+    if request["kind"] == "correct" and not corrections:
+        raise Problem(422, "invalid", "A correction says which columns have which right values.")
+    due = subjects.confirm(house.office, id_, period=house.settings.deletions)
+    if due is None:
+        raise Problem(409, "over", "The request was confirmed or refused before.")
+    looks = request["kind"] == "access"
+    add_job(
+        house.office, "lookup" if looks else "change", person=call.caller.id, dataset=listed.name,
+        body={"request": id_, "person": person, "corrections": corrections},
+        at=None if looks else due,
+    )  # fmt: skip
+    record_event(house, f"subject confirmed ({request['kind']})", call.caller, listed.name)
+    return due
+
+
+async def confirm(call: Call) -> Response:
+    """Confirm who somebody is; her request is then answered, changes at the next fixed time."""
+    wanted = await call.body()
+    due = await call.house.thread(
+        confirm_request, call, call.path["request"], wanted.person, wanted.corrections
+    )
+    return reply({"id": call.path["request"], "state": subjects.CONFIRMED, "due": due})
+
+
+async def refuse(call: Call) -> Response:
+    """Refuse a request of somebody who could not be confirmed."""
+    if subjects.find_request(call.house.office, call.path["request"]) is None:
+        raise not_found()
+    await call.house.thread(subjects.refuse, call.house.office, call.path["request"])
+    await call.house.thread(record_event, call.house, "subject refused", call.caller)
+    return reply({"id": call.path["request"], "state": subjects.REFUSED, "due": None})

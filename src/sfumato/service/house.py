@@ -1,0 +1,164 @@
+"""The house of a server: its office, its ledger, its key, and the datasets that are open.
+
+Contract: one per worker process. What writes to a ledger runs in a thread (`thread`), because a
+writer may wait for others; what only reads has a connection of its own and runs where it is.
+A dataset is opened once and again when its rows have changed (the catalogue's version moves on).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from sfumato.ask.session.desk import Desk
+from sfumato.ask.session.open import open_dataset
+from sfumato.govern.certificates.checkpoints import Tree
+from sfumato.govern.certificates.keys import key_at
+from sfumato.govern.ledger.ledger import Ledger
+from sfumato.govern.office.catalogue import find_dataset
+from sfumato.govern.office.office import Office
+from sfumato.service.problems import not_found
+from sfumato.service.settings import secret_at
+from sfumato.service.sources import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sfumato.ask.session.dataset import Opened
+    from sfumato.govern.ledger.charges import Charge, Receipt
+    from sfumato.govern.office.catalogue import Listed
+    from sfumato.service.settings import Settings
+
+T = TypeVar("T")
+_HEARD = threading.local()
+_THREADS = 16
+
+
+class NotingLedger(Ledger):
+    """A ledger that tells whoever waits in this thread as soon as a charge is on disk."""
+
+    def charge(self, charge: Charge) -> Receipt:
+        """Charge, and tell."""
+        receipt = super().charge(charge)
+        heard = getattr(_HEARD, "charged", None)
+        if heard is not None:
+            heard(receipt.number)
+        return receipt
+
+
+@contextlib.contextmanager
+def hearing(heard: Callable[[int], None]) -> Any:
+    """Be told of the charges of this thread."""
+    _HEARD.charged = heard
+    try:
+        yield
+    finally:
+        _HEARD.charged = None
+
+
+class Open(NamedTuple):
+    """A dataset that is open: for questions, and for prices, which only read the ledger."""
+
+    listed: Listed
+    asking: Opened
+    pricing: Opened
+
+
+class House:
+    """What one worker process holds."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        settings.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.ledger = NotingLedger(settings.place)
+        self.reader = Ledger(settings.place)
+        self.office = Office(settings.place)
+        self.tree = Tree(Ledger(settings.place)._store)  # noqa: SLF001 - a connection of its own
+        self.key = key_at(settings.path / "keys" / "signing.pem")
+        self.secret = secret_at(settings.path / "keys" / "secret")
+        self.operator = secret_at(settings.path / "keys" / "operator").hex()
+        self.worker = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sfumato")
+        self.pages: dict[str, Any] = {}
+        self.running: dict[str, Any] = {}
+        self.streams: dict[str, int] = {}
+        self._open: dict[str, Open] = {}
+        self._desks: dict[tuple[Any, ...], Desk] = {}
+        self._locks: dict[str, threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    async def thread(self, work: Callable[..., T], *given: Any, **named: Any) -> T:
+        """Do work in a thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, partial(work, *given, **named))
+
+    def listed(self, name: str) -> Listed:
+        """Find a dataset in the catalogue."""
+        found = find_dataset(self.office, name)
+        if found is None:
+            raise not_found()
+        return found
+
+    def opened(self, name: str) -> Open:
+        """Give a dataset that is open, opening it where that has to be done (in a thread)."""
+        listed = self.listed(name)
+        found = self._open.get(name)
+        if found is not None and found.listed.version == listed.version:
+            return found if found.listed == listed else found._replace(listed=listed)
+        with self._guard:
+            lock = self._locks.setdefault(name, threading.Lock())
+        with lock:
+            found = self._open.get(name)
+            if found is None or found.listed.version != listed.version:
+                found = self._opened(listed)
+                self._open[name] = found
+                self._desks = {k: v for k, v in self._desks.items() if k[0] != name}
+            return found
+
+    def is_open(self, name: str) -> Open | None:
+        """Give a dataset if it is open already and its rows have not changed."""
+        found = self._open.get(name)
+        if found is None or found.listed != self.listed(name):
+            return None
+        return found
+
+    async def ready(self, name: str) -> Open:
+        """Give a dataset that is open; in a thread where it has to be opened."""
+        found = self.is_open(name)
+        return await self.thread(self.opened, name) if found is None else found
+
+    def _opened(self, listed: Listed) -> Open:
+        stated: dict[str, Any] = dict.fromkeys(
+            ("unit", "budget", "limits", "policy"), None
+        ) | {"bounds": {}, "keys": {}, "public": {}, "private": {}}  # fmt: skip
+        source, schema = locate(self.settings, listed)
+        asking = open_dataset(source, **stated, name=listed.name, schema=schema, ledger=self.ledger)
+        return Open(listed, asking, replace(asking, ledger=self.reader))
+
+    def desk(self, found: Open, pseudonym: str, purpose: str | None, *, pricing: bool) -> Desk:
+        """Give the desk of an analyst at a dataset for a purpose."""
+        name = (found.listed.name, found.listed.version, pseudonym, purpose, pricing)
+        desk = self._desks.get(name)
+        if desk is None:
+            opened = found.pricing if pricing else found.asking
+            desk = Desk(opened, pseudonym, purpose)
+            if len(self._desks) > 20_000:
+                self._desks.clear()
+            self._desks[name] = desk
+        return desk
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.threads.shutdown(wait=False, cancel_futures=True)
+        for found in self._open.values():
+            found.asking.close()
+        self.office.close()
+        self.ledger.close()
+        self.reader.close()

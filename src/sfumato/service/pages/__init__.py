@@ -1,0 +1,1 @@
+"""The pages: rendered here, readable without a script, one module per noun."""

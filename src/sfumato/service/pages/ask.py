@@ -1,0 +1,215 @@
+"""Asking in the browser: write or click a question, see its price, confirm, read the answer."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from sfumato.ask.answers.answer import Answer
+from sfumato.ask.answers.stored import load_fields
+from sfumato.errors import SfumatoError
+from sfumato.govern.office.grants import purposes_granted
+from sfumato.govern.office.questions import find_question, list_questions
+from sfumato.requests.service import QuestionRequest
+from sfumato.service import asking
+from sfumato.service.api.datasets import describe
+from sfumato.service.call import JSON, go
+from sfumato.service.pages.datasets import left_for
+from sfumato.service.pages.frame import page, values_of
+from sfumato.service.problems import Problem, not_found, problem_of
+
+if TYPE_CHECKING:
+    from sfumato.service.call import Call
+
+_EMPTY = {"question": "", "purpose": "", "epsilon": "", "accuracy": "", "bounds": "", "keys": ""}
+_WAIT = 3.0
+
+
+def _page(call: Call, status: int = 200, **facts: Any) -> Response:
+    name = call.path["dataset"]
+    granted = purposes_granted(call.house.office, call.caller.id, name)
+    given = _EMPTY | facts.pop("given", {})
+    purpose = given["purpose"] or (granted[0] if granted else "")
+    shown: dict[str, Any] = {"estimate": None, "wrong": "", "nearest": None, "price": {}} | facts
+    return page(
+        call, "ask.html", status, title=f"Ask about {name}", name=name, granted=granted,
+        given=given, facts=describe(call, name), left=left_for(call, name, purpose or None),
+        **shown,
+    )  # fmt: skip
+
+
+async def form(call: Call) -> Response:
+    """Show the form; a question of the history may fill it in."""
+    return _page(call, given={"question": call.query.get("question", "")[:16384]})
+
+
+def built(form: dict[str, list[str]], name: str) -> str:
+    """Write the SQL of a question that was clicked together; the parser judges it."""
+
+    def quoted(column: str) -> str:
+        return '"' + column.replace('"', '""') + '"'
+
+    keys = [quoted(one) for one in form.get("group", []) if one]
+    measure, column = form.get("measure", ["count"])[-1], form.get("of", [""])[-1]
+    words = {"count": "COUNT(*) AS n", "sum": "SUM({}) AS total", "avg": "AVG({}) AS mean"}
+    shown = words.get(measure, words["count"]).format(quoted(column))
+    where = form.get("where", [""])[-1].strip()
+    text = f"SELECT {', '.join([*keys, shown])} FROM {quoted(name)}"  # noqa: S608 - parsed by us, run by nobody
+    text += f" WHERE {where}" if where else ""
+    return text + (f" GROUP BY {', '.join(keys)}" if keys else "")
+
+
+def _wanted(given: dict[str, str]) -> QuestionRequest:
+    """Read the form as the model that the API reads."""
+    price = {one: given[one] for one in ("epsilon", "accuracy") if given.get(one)}
+    pairs = [line for line in given.get("bounds", "").splitlines() if line.strip()]
+    keys = {
+        name.strip(): [one.strip() for one in values.split(",")]
+        for line in given.get("keys", "").splitlines()
+        if line.strip()
+        for name, _, values in [line.partition("=")]
+    }
+    return QuestionRequest.of({
+        "question": given.get("question", ""), "purpose": given.get("purpose") or None,
+        "price": price, "bounds": pairs or {}, "keys": keys,
+    })  # fmt: skip
+
+
+async def submit(call: Call) -> Response:
+    """Build, estimate or ask, as the button says."""
+    form = await call.form()
+    given = values_of(form)
+    name, step = call.path["dataset"], given.get("step", "estimate")
+    if step == "build":
+        return _page(call, given=given | {"question": built(form, name)})
+    try:
+        wanted = _wanted(given)
+        found = await call.house.thread(call.house.opened, name)
+        if step == "ask":
+            running = await asking.ask(call.house, call.caller, found, wanted)
+            await asking.wait_for(call.house, running.id, _WAIT)
+            return go(f"/questions/{running.id}")
+
+        def price() -> Any:
+            purpose = asking.purpose_of(call.house, call.caller, name, wanted.purpose)
+            desk = call.house.desk(found, call.caller.pseudonym, purpose, pricing=True)
+            return asking.price_question(desk, wanted, 0.95)
+
+        estimate, paid = await call.house.thread(price)
+    except (SfumatoError, Problem) as error:
+        problem = problem_of(error)
+        further = problem.further
+        return _page(
+            call, problem.status, given=given, wrong=problem.detail,
+            nearest=further.get("nearest"),
+        )  # fmt: skip
+    shown = {one: float(value) for one, value in paid.items() if value is not None}
+    return _page(call, given=given, estimate=asking.estimate_json(estimate), price=shown)
+
+
+# -- answers --------------------------------------------------------------------------------
+
+
+def _mine(call: Call) -> dict[str, Any]:
+    row = find_question(call.house.office, call.path["question"])
+    if row is None or row["person"] != call.caller.id:
+        raise not_found()
+    return row
+
+
+def _answer_of(row: dict[str, Any]) -> Answer | None:
+    if row["result"] is None:
+        return None
+    told = json.loads(row["result"])
+    return Answer.again(load_fields(told["artefact"]), standing=None, kind="columns")
+
+
+def python_code(call: Call, row: dict[str, Any], asked: dict[str, Any]) -> str:
+    """Write the Python that asks the same."""
+    scheme, host = call.scope.get("scheme", "http"), call.header("host")
+    named = {**asked.get("price", {})}
+    named |= {one: asked[one] for one in ("bounds", "keys") if asked.get(one)}
+    words = "".join(f",\n    {one}={value!r}" for one, value in named.items())
+    purpose = f", purpose={row['purpose']!r}" if row["purpose"] else ""
+    return (
+        "import sfumato as sf\n\n"
+        f'client = sf.connect("{scheme}://{host}", token="…")\n'
+        f"session = client.session({row['dataset']!r}{purpose})\n"
+        f"answer = session.sql(\n    {asked['question']!r}{words},\n)\nprint(answer)\n"
+    )
+
+
+async def answer(call: Call) -> Response:
+    """Show an answer: numbers with intervals, a picture, and the Python that does the same."""
+    row = _mine(call)
+    body, over = asking.question_json(call.house, row, call.caller.pseudonym)
+    told = json.loads(body)
+    asked = json.loads(row["body"])
+    found = _answer_of(row)
+    drawn = None if found is None else Markup(found.picture())  # noqa: S704 - escaped where drawn
+    shown = page(
+        call, "answer.html", title="Answer" if over else "Your question", row=row, told=told,
+        asked=asked, answer=told["answer"], picture=drawn, code=python_code(call, row, asked),
+        over=over, keys=() if found is None else found.keys,
+    )  # fmt: skip
+    if not over:
+        shown.headers["Refresh"] = "1"
+    shown.headers["Content-Security-Policy"] = _POLICY
+    return shown
+
+
+_POLICY = (
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+"""Pictures carry their style inside; scripts stay ours alone."""
+
+
+async def download(call: Call) -> Response:
+    """Give an answer as CSV, as JSON, or as its picture."""
+    row, form = _mine(call), call.path["format"]
+    found = _answer_of(row)
+    if found is None or form not in {"csv", "json", "svg"}:
+        raise not_found()
+    named = {"Content-Disposition": f'attachment; filename="answer.{form}"'}
+    if form == "json":
+        return Response(row["result"], 200, named, JSON)
+    if form == "svg":
+        return Response(found.picture(), 200, named, "image/svg+xml")
+    return Response(as_csv(found), 200, named, "text/csv; charset=utf-8")
+
+
+def as_csv(found: Answer) -> str:
+    """Write an answer as CSV; a text that a spreadsheet would compute is made a plain one."""
+    bounds = found.intervals()
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    header = [*found.columns]
+    for name in bounds:
+        header += [f"{name}_low", f"{name}_high"]
+    writer.writerow([_harmless(one) for one in header])
+    for place, row in enumerate(found.rows):
+        ends: list[Any] = []
+        for name in bounds:
+            pair = bounds[name][place]
+            ends += [None, None] if pair is None else [pair[0], pair[1]]
+        writer.writerow([_harmless(cell) for cell in (*row, *ends)])
+    return out.getvalue()
+
+
+def _harmless(cell: Any) -> Any:
+    risky = isinstance(cell, str) and cell[:1] in {"=", "+", "-", "@", "\t", "\r"}
+    return f"'{cell}" if risky else cell
+
+
+async def history(call: Call) -> Response:
+    """List one's own questions; asking one again is free."""
+    rows = list_questions(call.house.office, call.caller.id)
+    shown = [row | {"asked": json.loads(row["body"])} for row in rows]
+    return page(call, "history.html", title="History", rows=shown)

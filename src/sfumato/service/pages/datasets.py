@@ -1,0 +1,61 @@
+"""Datasets, as their owners and analysts see them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.data.schema import Schema
+from sfumato.errors import SfumatoError
+from sfumato.govern.limits import in_short
+from sfumato.govern.office.grants import purposes_granted
+from sfumato.govern.office.releases import list_releases
+from sfumato.govern.openness import tell_held
+from sfumato.service.api.datasets import describe, visible
+from sfumato.service.pages.frame import page
+from sfumato.service.problems import not_found
+from sfumato.service.sources import folder_of
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from sfumato.service.call import Call
+
+
+async def list_all(call: Call) -> Response:
+    """List the datasets that whoever asks may see."""
+    house = call.house
+    names = visible(call)
+    held = [tell_held(house.office, house.reader, house.listed(name)) for name in names]
+    return page(call, "datasets.html", title="Datasets", held=[one for one in held if one])
+
+
+def roles_of(call: Call, name: str) -> dict[str, str]:
+    """Read the roles of columns from the schema beside the rows."""
+    file = folder_of(call.house.settings, name) / "schema.yaml"
+    if not file.exists():
+        return {}
+    try:
+        return {one: found.role for one, found in Schema.read(file).attributes.items()}
+    except SfumatoError:
+        return {}
+
+
+def left_for(call: Call, name: str, purpose: str | None) -> dict[str, str]:
+    """Tell what is left of each limit that applies to whoever asks."""
+    found = call.house.reader.remaining(name, call.caller.pseudonym, purpose)
+    return {scope: in_short(rest) for scope, rest in found.items()}
+
+
+async def show(call: Call) -> Response:
+    """Show a dataset: columns, rules, and what is left."""
+    house, name = call.house, call.path["dataset"]
+    held = tell_held(house.office, house.reader, house.listed(name))
+    if held is None:
+        raise not_found()
+    granted = purposes_granted(house.office, call.caller.id, name)
+    left: dict[str, Any] = {one: left_for(call, name, one or None) for one in granted}
+    return page(
+        call, "dataset.html", title=held.listed.facts.title or name, held=held,
+        facts=describe(call, name), roles=roles_of(call, name), granted=granted, left=left,
+        releases=list_releases(house.office, name, public=call.caller.role != "owner"),
+    )  # fmt: skip

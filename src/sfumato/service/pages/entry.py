@@ -1,0 +1,121 @@
+"""Coming in and going out: log in, log out, and links that work once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from sfumato.errors import ParameterError
+from sfumato.govern.office import events
+from sfumato.govern.office.entry import SESSION, end_session, open_session, see_link, use_link
+from sfumato.govern.office.passwords import hash_password
+from sfumato.govern.office.people import add_person, find_person, log_in, set_password
+from sfumato.service.call import go, local
+from sfumato.service.pages.frame import page, values_of
+from sfumato.service.problems import Problem, not_found
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from sfumato.govern.office.people import Person
+    from sfumato.service.call import Call
+
+COOKIE = "__Host-sfumato"
+_WRONG = "Name or password is wrong."
+_BLOCKED = "Too many logins have failed; try again in a quarter of an hour."
+
+
+def _let_in(call: Call, person: Person, place: str) -> Response:
+    """Open a session, and send the browser on."""
+    secret = open_session(call.house.office, person.id, call.header("user-agent"))
+    events.record(call.house.office, "login", who=person.pseudonym)
+    response = go(place)
+    response.headers["Set-Cookie"] = (
+        f"{COOKIE}={secret}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={SESSION:.0f}"
+    )
+    return response
+
+
+def _address(call: Call) -> str:
+    client = call.scope.get("client")
+    return str(client[0]) if client else "?"
+
+
+async def login_form(call: Call) -> Response:
+    """Show the form."""
+    return page(call, "login.html", title="Log in", next=local(call.query.get("next", "/")),
+                wrong="")  # fmt: skip
+
+
+async def login(call: Call) -> Response:
+    """Check name and password; unknown names take as long as wrong passwords."""
+    given = values_of(await call.form())
+    name, place = given.get("name", ""), local(given.get("next", "/"))
+    office = call.house.office
+    if await call.house.thread(events.is_blocked, office, name, _address(call)):
+        return page(call, "login.html", 429, title="Log in", next=place, wrong=_BLOCKED)
+    person = await call.house.thread(log_in, office, name, given.get("password", ""))
+    if person is None:
+        await call.house.thread(events.count_failure, office, name, _address(call))
+        await call.house.thread(events.record, office, "login failed")
+        return page(call, "login.html", 401, title="Log in", next=place, wrong=_WRONG)
+    return await call.house.thread(_let_in, call, person, place)
+
+
+async def logout(call: Call) -> Response:
+    """End the session."""
+    await call.house.thread(end_session, call.house.office, call.caller.secret)
+    response = go("/")
+    response.headers["Set-Cookie"] = f"{COOKIE}=; Path=/; Secure; HttpOnly; Max-Age=0"
+    return response
+
+
+async def welcome_form(call: Call) -> Response:
+    """Show what a link is for; it is used up by sending the form, not by looking."""
+    about = see_link(call.house.office, "welcome", call.path["link"])
+    if about is None:
+        raise _used_up()
+    return page(call, "welcome.html", title="Welcome", about=json.loads(about), wrong="")
+
+
+async def welcome(call: Call) -> Response:
+    """Make the account or set its password, and let its person in."""
+    given = values_of(await call.form())
+    office, link = call.house.office, call.path["link"]
+    seen = see_link(office, "welcome", link)
+    if seen is None:
+        raise _used_up()
+    password = given.get("password", "")
+    try:
+        if password != given.get("again", ""):
+            raise ParameterError("The two passwords differ.")  # noqa: TRY301 - told below
+        await call.house.thread(hash_password, password)  # refused before the link is used up
+    except ParameterError as error:
+        facts = {"title": "Welcome", "about": json.loads(seen), "wrong": str(error)}
+        return page(call, "welcome.html", 422, **facts)
+    about = await call.house.thread(use_link, office, "welcome", link)
+    if about is None:
+        raise _used_up()
+    person = await call.house.thread(_welcomed, call, json.loads(about), given, password)
+    return await call.house.thread(_let_in, call, person, "/datasets")
+
+
+def _welcomed(call: Call, about: dict[str, str], given: dict[str, str], password: str) -> Person:
+    office = call.house.office
+    if about.get("person"):
+        found = find_person(office, id=about["person"])
+        if found is None:
+            raise not_found()
+        set_password(office, found.id, password)
+        return found
+    return add_person(
+        office, given.get("name") or about.get("name", "owner"), about["role"], password
+    )
+
+
+def _used_up() -> Problem:
+    return Problem(
+        410, "used-up",
+        "This link has been used or is too old; ask whoever sent it for another. The operator "
+        "makes one with `sfumato serve --new-owner`.",
+    )  # fmt: skip

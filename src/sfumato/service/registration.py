@@ -1,0 +1,138 @@
+"""Registering a dataset and amending it: the catalogue and the ledger, one after the other.
+
+Contract: the source is put in its place, roles are suggested where none are stated, the ledger
+registers the owner's rules (which is what decides), and last the catalogue lists it; what fails
+before that leaves nothing that anybody could ask about.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.ask.session.open import open_dataset
+from sfumato.data.schema import Schema
+from sfumato.data.schema_files import schema_text
+from sfumato.data.tables.suggestions import inspect
+from sfumato.dp.neighbours import Unit
+from sfumato.errors import ParameterError
+from sfumato.govern.office import events
+from sfumato.govern.office.catalogue import (
+    Facts,
+    add_dataset,
+    change_facts,
+    check_name,
+    find_dataset,
+)
+from sfumato.service.sources import folder_of, place_source, source_at
+
+if TYPE_CHECKING:
+    from sfumato.requests.service import AmendRequest, DatasetRequest
+    from sfumato.requests.session import UnitWords
+    from sfumato.service.access import Caller
+    from sfumato.service.house import House
+
+
+def record_event(house: House, kind: str, caller: Caller, what: str = "") -> None:
+    """Write a line of the audit log."""
+    events.record(house.office, kind, who=caller.pseudonym, what=what)
+
+
+def register(house: House, caller: Caller, wanted: DatasetRequest) -> None:
+    """Register a dataset for its owner."""
+    register_for(house, caller, wanted, owner=caller.id)
+
+
+def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner: str) -> None:
+    """Register a dataset; the operator may do so before there is an owner."""
+    check_name(wanted.name)
+    known = find_dataset(house.office, wanted.name) or house.reader.registration(wanted.name)
+    if known is not None:
+        raise ParameterError(f"There is a dataset {wanted.name!r} already; choose another name.")
+    folder = folder_of(house.settings, wanted.name)
+    is_new = not folder.exists()
+    try:
+        source, held = place_source(house.settings, wanted.name, wanted.source)
+        where = source_at(house.settings, source)
+        schema = _schema(house, wanted, where)
+        facts = Facts(**{**wanted.told.model_dump(), "held": held})
+        _check_subject(schema, facts.subject)
+        opened = open_dataset(
+            where, unit=unit_of(wanted.unit), budget=None, name=wanted.name, schema=schema,
+            bounds={}, keys={}, public={}, private={}, ledger=house.ledger,
+            limits=wanted.owner.limits(None), policy=wanted.owner.chosen_policy(),
+        )  # fmt: skip
+        opened.close()
+    except BaseException:
+        if is_new and house.reader.registration(wanted.name) is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    text = "" if schema is None else schema_text(schema)
+    add_dataset(
+        house.office, wanted.name, owner=owner, source=source, schema_text=text, facts=facts
+    )
+    record_event(house, "registered", caller, wanted.name)
+
+
+def unit_of(words: UnitWords) -> Any:
+    """Read whose presence is hidden; None leaves it to the schema."""
+    if words.unit in {None, "", "row"}:
+        return words.unit or None
+    assert words.unit is not None
+    return Unit(words.unit, words.rows, words.groups, words.rows_per_group)
+
+
+def _schema(house: House, wanted: DatasetRequest, where: Any) -> Schema | None:
+    """Read the schema, or suggest one; write it beside the rows."""
+    folder = folder_of(house.settings, wanted.name)
+    is_file = isinstance(where, str) and "://" not in where and "::" not in where
+    text, file = wanted.schema_text, folder / "schema.yaml"
+    if not text.strip() and not is_file:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    if text.strip():
+        file.write_text(text, encoding="utf-8")
+    found = Schema.read(file) if file.exists() else inspect(where).schema
+    if wanted.purposes:
+        found = found.model_copy(update={"purposes": tuple(wanted.purposes)})
+    if wanted.unit.unit:
+        found = found.model_copy(update={"unit": wanted.unit.unit})
+    found.write(file)
+    return Schema.read(file)
+
+
+def _check_subject(schema: Schema | None, subject: str) -> None:
+    if subject and schema is not None and subject not in schema.attributes:
+        raise ParameterError(f"There is no column {subject!r} by which a person could be found.")
+
+
+def amend(house: House, caller: Caller, name: str, wanted: AmendRequest) -> None:
+    """Amend limits, policy, purposes and what everybody may know."""
+    known = house.reader.registration(name)
+    if known is None:
+        raise ParameterError(f"There is no dataset {name!r}.")
+    changes: dict[str, Any] = {}
+    if wanted.owner is not None:
+        changes["limits"] = wanted.owner.limits(known.limits)
+        changes["policy"] = wanted.owner.chosen_policy()
+    if wanted.purposes is not None:
+        changes["purposes"] = tuple(wanted.purposes)
+        limits = changes.get("limits") or known.limits
+        stray = set(limits.purposes) - set(wanted.purposes)
+        if stray:
+            kept = {one: limit for one, limit in limits.purposes.items() if one not in stray}
+            changes["limits"] = replace(limits, purposes=kept)
+    stated = {one: value for one, value in changes.items() if value is not None}
+    if not stated and not wanted.told:
+        raise ParameterError("An amendment changes limits, policy, purposes or what is told.")
+    if wanted.told:
+        unknown = set(wanted.told) - {"title", "why", "contact", "retention", "tick", "deadline"}
+        if unknown:
+            raise ParameterError(f"Nothing is told under {min(unknown)!r}.")
+        if any(isinstance(v, str) == (k in {"tick", "deadline"}) for k, v in wanted.told.items()):
+            raise ParameterError("The tick and the deadline are numbers, all else is text.")
+        change_facts(house.office, name, **wanted.told)
+    if stated:
+        house.ledger.amend(name, **stated, reason=wanted.reason)
+    record_event(house, "amended", caller, name)

@@ -1,0 +1,83 @@
+"""Where a server keeps what it keeps, and how it may be reached.
+
+Contract: a frozen value that goes to every worker as JSON in the environment. The folder is the
+operator's alone; what is in it is described in docs/how-to/run-the-service.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sfumato.errors import ParameterError
+
+VARIABLE = "SFUMATO_SERVE"
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "testserver"})
+BODY = 1 << 20
+"""Bytes of the body of a request; uploads and batches of reports have limits of their own."""
+
+UPLOAD = 4 << 30
+SLOWEST = 30.0
+"""Seconds in which a body has to arrive."""
+
+RATE, BURST = 200.0, 400
+"""Requests a second of one account or address, and how many at once."""
+
+STREAMS = 4
+"""Event streams that one account may keep open."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a server is set up."""
+
+    folder: str
+    ledger: str = ""
+    hosts: tuple[str, ...] = ()
+    jobs: int = 1
+    job_memory: int = 4 << 30
+    job_seconds: float = 3600.0
+    deletions: float = 3600.0
+    rate: float = RATE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", str(Path(self.folder).expanduser().absolute()))
+        object.__setattr__(self, "hosts", tuple(host.lower() for host in self.hosts))
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return Path(self.folder)
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is kept: in the folder, or in Postgres."""
+        return self.ledger or str(self.path / "ledger.sqlite")
+
+    def to_environment(self) -> None:
+        """Hand the settings to the workers that are started from here."""
+        os.environ[VARIABLE] = json.dumps(asdict(self))
+
+    @classmethod
+    def from_environment(cls) -> Settings:
+        """Read the settings in a worker."""
+        text = os.environ.get(VARIABLE)
+        if text is None:
+            raise ParameterError("Start the server with `sfumato serve`.")
+        given = json.loads(text)
+        return cls(**{**given, "hosts": tuple(given["hosts"])})
+
+
+def secret_at(path: Path) -> bytes:
+    """Read a secret of 32 bytes from a file; it is made if there is none."""
+    try:
+        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return bytes.fromhex(path.read_text(encoding="ascii").strip())
+    with os.fdopen(file, "w", encoding="ascii") as out:
+        made = secrets.token_bytes(32)
+        out.write(made.hex())
+    return made

@@ -1,0 +1,1 @@
+"""What jobs do: make releases, and answer the requests of people."""

@@ -1,0 +1,86 @@
+"""Answering a person: what is held about her, a correction, or her rows left out.
+
+Contract: the owner has confirmed who she is. The exact look-up happens here and nowhere else; its
+result is sealed for the code that she holds, and the ledger gets a keyed hash and counts. What was
+released or answered meanwhile is listed as it is: it cannot be recalled, and no ε comes back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sfumato.data.tables.people_rows import correct_rows, drop_rows, find_rows
+from sfumato.errors import ParameterError
+from sfumato.govern.ledger.chain import CHARGED
+from sfumato.govern.office import subjects
+from sfumato.govern.office.catalogue import find_dataset, rows_changed
+from sfumato.govern.office.releases import list_releases
+from sfumato.govern.openness import tell_held
+from sfumato.service.settings import secret_at
+from sfumato.service.sources import locate
+
+if TYPE_CHECKING:
+    from sfumato.govern.office.catalogue import Listed
+    from sfumato.service.job import Work
+
+CANNOT = (
+    "What was released has left the house and cannot be recalled; noisy answers cannot be undone, "
+    "and what they cost of the budget is not given back."
+)
+
+
+def answer_request(work: Work) -> dict[str, Any]:
+    """Answer a request that was confirmed."""
+    body = work.job["body"]
+    request = subjects.find_request(work.office, body["request"])
+    listed = find_dataset(work.office, work.job["dataset"])
+    if request is None or listed is None:
+        raise ParameterError("The request or the dataset is gone.")
+    kind, person = request["kind"], body["person"]
+    if not listed.facts.held or not listed.facts.subject:
+        raise ParameterError(
+            "The rows of this dataset do not lie here, or no column names a person; answer the "
+            "request where they are."
+        )
+    file, _ = locate(work.settings, listed)
+    column = listed.facts.subject
+    work.tell("looking")
+    found = find_rows(file, column, person)
+    if kind == "correct" and found:
+        correct_rows(file, column, person, body["corrections"])
+        rows_changed(work.office, listed.name)
+    elif kind == "forget" and found:
+        drop_rows(file, column, person)
+        rows_changed(work.office, listed.name)
+    told = _told(work, listed, kind, found, body["corrections"])
+    subjects.answer(work.office, request["id"], told)
+    secret = secret_at(work.settings.path / "keys" / "secret")
+    work.ledger.record(
+        f"subject-{kind}",
+        {"dataset": listed.name, "person": subjects.keyed(secret, person), "rows": len(found)},
+    )
+    return {"kind": kind, "rows": len(found)}
+
+
+def _told(
+    work: Work, listed: Listed, kind: str, found: list[dict[str, Any]], right: dict[str, str]
+) -> dict[str, Any]:
+    """Gather what she is told."""
+    held = tell_held(work.office, work.ledger, listed)
+    entries = work.ledger.entries(listed.name)
+    shown = {"access": found, "correct": [{**row, **right} for row in found], "forget": []}
+    return {
+        "dataset": listed.name,
+        "kind": kind,
+        "rows_found": len(found),
+        "rows": shown[kind],
+        "purposes": [] if held is None else list(held.purposes),
+        "why": listed.facts.why,
+        "releases": [
+            {"file_sha256": one["sha256"], "made": one["made"], "promise": one["promise"]}
+            for one in list_releases(work.office, listed.name, public=False)
+        ],
+        "answers": sum(entry.kind == CHARGED for entry in entries),
+        "answers_in_all": None if held is None else held.spent,
+        "cannot_be_undone": CANNOT,
+    }

@@ -1,0 +1,1 @@
+"""Fuzzers: random questions held against their charge, random releases held against brute force."""

@@ -1,0 +1,204 @@
+"""Questions over HTTP: charged first, shown on a clock, free again, one at a time, one charge."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pytest
+
+from sfumato.govern.office import questions
+
+COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > {}"
+
+
+def charges(site, dataset="people"):
+    return [one for one in site.house.reader.entries(dataset) if one.kind == "charged"]
+
+
+def test_an_answer_has_intervals_a_guarantee_and_its_charge(site, ask):
+    told = ask(COUNT.format(30)).json()
+    assert told["state"] == "ready"
+    assert told["charged"]
+    [(low, high)] = told["answer"]["intervals"]["n"]
+    assert low <= told["answer"]["rows"][0][0] <= high
+    assert told["answer"]["guarantee"] == {"epsilon": 0.1}
+    entry = site.house.reader.entry(told["charge"])
+    assert entry.kind == "charged"
+    assert entry.analyst == site.people["analyst"].pseudonym  # never her name
+    assert "ann" not in json.dumps([vars(one) for one in site.house.reader.entries()], default=str)
+
+
+def test_without_a_wait_it_is_202_with_a_place_to_look(site):
+    client = site.client("analyst", token=True)
+    body = {"question": COUNT.format(31), "price": {"epsilon": "0.1"}}
+    taken = client.post("/api/v1/datasets/people/questions", json=body)
+    assert taken.status_code == 202
+    assert taken.headers["retry-after"]
+    for _ in range(200):
+        told = client.get(taken.headers["location"]).json()
+        if told["state"] == "ready":
+            break
+        assert told["state"] in {"queued", "charged"}
+        time.sleep(0.01)
+    assert told["answer"]["columns"] == ["n"]
+    assert site.client("stranger", token=True).get(taken.headers["location"]).status_code == 404
+
+
+def test_again_is_the_same_and_free_for_her_and_dear_for_another(site, ask):
+    first = ask(COUNT.format(32)).json()
+    before = len(charges(site))
+    again = ask("select  count( * ) n from people where not age <= 32").json()
+    assert again["answer"]["stored"]
+    assert not again["charged"]
+    assert again["answer"]["rows"] == first["answer"]["rows"]
+    assert len(charges(site)) == before
+    assert ask(COUNT.format(32), role="owner").json()["charged"]
+
+
+def test_a_hundred_at_once_are_one_charge(site):
+    before = len(charges(site))
+    body = {"question": COUNT.format(33), "price": {"epsilon": "0.1"}}
+    found = []
+
+    def one():
+        client = site.client("analyst", token=True)
+        found.append(
+            client.post(
+                "/api/v1/datasets/people/questions", json=body, headers={"Prefer": "wait=20"}
+            ).json()
+        )
+
+    threads = [threading.Thread(target=one) for _ in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(charges(site)) == before + 1
+    assert len({json.dumps(one["answer"]["rows"]) for one in found}) == 1
+
+
+def test_one_question_at_a_time_and_another_is_put_off(site):
+    person = site.people["stranger"]
+    taken = questions.take_question(
+        site.house.office, person=person.id, dataset="people", purpose=None, body="{}", key="a",
+        worker="elsewhere",
+    )  # fmt: skip
+    with pytest.raises(questions.QuestionUnderWay):
+        questions.take_question(
+            site.house.office, person=person.id, dataset="people", purpose=None, body="{}",
+            key="b", worker="elsewhere",
+        )  # fmt: skip
+    questions.finish(site.house.office, taken.id, state="failed", tick=0.01, code="test")
+
+
+def test_a_dead_worker_s_question_is_interrupted_and_not_tried_again(site, monkeypatch):
+    monkeypatch.setattr(questions, "LEASE", -1.0)
+    taken = questions.take_question(
+        site.house.office, person=site.people["stranger"].id, dataset="people", purpose=None,
+        body='{"question": "SELECT 1"}', key="dead", worker="dead",
+    )  # fmt: skip
+    told = site.client("stranger", token=True).get(f"/api/v1/questions/{taken.id}").json()
+    assert (told["state"], told["code"], told["charged"]) == ("failed", "interrupted", False)
+
+
+@pytest.mark.parametrize(
+    ("question", "price", "status", "code"),
+    [
+        ("SELECT name FROM people", {"epsilon": 1}, 422, None),
+        ("SELECT COUNT(*) FROM people", {"epsilon": 1e6}, 409, "budget-exceeded"),
+        ("SELECT COUNT(*) FROM people", {}, 422, "invalid"),
+        ("SELECT COUNT(*) FROM people", {"epsilon": 1, "rho": 1}, 422, "invalid"),
+        ("DROP TABLE people", {"epsilon": 1}, 422, None),
+        ("SELECT COUNT(*) FROM elsewhere", {"epsilon": 1}, 422, None),
+    ],
+)
+def test_what_is_refused_costs_nothing_and_says_so(site, ask, question, price, status, code):
+    before = len(charges(site))
+    response = ask(question, price.get("epsilon"), price=price)
+    assert response.status_code == status
+    told = response.json()
+    assert response.headers["content-type"] == "application/problem+json"
+    assert told["charged"] is False
+    assert code is None or told["code"] == code
+    if code == "budget-exceeded":
+        assert told["difference"]["epsilon"] > 0
+        assert told["requested"]["epsilon"] == 1e6
+    assert len(charges(site)) == before
+
+
+def test_a_purpose_that_was_not_granted_is_refused(ask):
+    response = ask(COUNT.format(34), purpose="care")
+    assert response.status_code == 403
+    assert response.json()["code"] == "wrong-purpose"
+
+
+def test_estimates_of_a_batch_cost_nothing_and_name_what_cannot_be(site):
+    before = len(charges(site))
+    body = {"questions": [
+        {"question": COUNT.format(35), "price": {"epsilon": "0.5"}},
+        {"question": COUNT.format(35), "price": {"accuracy": 10}},
+        {"question": "SELECT name FROM people", "price": {"epsilon": "0.5"}},
+    ]}  # fmt: skip
+    response = site.client("analyst", token=True).post(
+        "/api/v1/datasets/people/estimates", json=body
+    )
+    priced, wanted, refused = response.json()["estimates"]
+    assert priced["errors"]["n"] > 0
+    assert wanted["errors"]["n"] <= 10
+    assert "problem" in refused
+    assert len(charges(site)) == before
+
+
+def test_an_answer_is_hidden_until_its_tick(site, ask):
+    site.register("slow", tick=0.5, seed=2)
+    ask("SELECT COUNT(*) FROM slow", dataset="slow")
+    started = time.time()
+    told = ask("SELECT COUNT(*) FROM slow WHERE age > 50", dataset="slow").json()
+    row = questions.find_question(site.house.office, told["id"])
+    assert time.time() >= row["shown"]
+    assert abs(row["shown"] / 0.5 - round(row["shown"] / 0.5)) < 1e-6
+    assert row["shown"] >= started
+
+
+def test_a_late_answer_is_a_charged_failure(site):
+    taken = questions.take_question(
+        site.house.office, person=site.people["owner"].id, dataset="people", purpose=None,
+        body='{"question": "SELECT 1"}', key="late", worker=site.house.worker,
+    )  # fmt: skip
+    questions.finish(
+        site.house.office, taken.id, state="failed", tick=0.01, code="deadline", charge=1
+    )
+    questions.finish(site.house.office, taken.id, state="ready", tick=0.01, result='{"x": 1}')
+    time.sleep(0.02)
+    row = questions.find_question(site.house.office, taken.id)
+    assert (row["state"], row["code"], row["result"]) == ("failed", "deadline", None)
+
+
+def test_the_budget_runs_out_and_says_so(site, ask):
+    site.register("small", budget="0.3", seed=3)
+    for age in (20, 30, 40):
+        assert ask(f"SELECT COUNT(*) FROM small WHERE age > {age}", dataset="small").json()[
+            "charged"
+        ]
+    refused = ask("SELECT COUNT(*) FROM small WHERE age > 50", dataset="small")
+    assert refused.status_code == 409
+    assert refused.json()["remaining"]["epsilon"] == 0
+    verified = site.house.reader.verify()
+    assert verified
+
+
+def test_dummy_rows_read_nothing_and_cost_nothing(site):
+    before = site.house.reader.count()
+    response = site.client("analyst", token=True).get("/api/v1/datasets/people/dummy?rows=7")
+    assert len(response.json()["rows"]) == 7
+    assert site.house.reader.count() == before
+
+
+def test_history_lists_one_s_own_alone(site, ask):
+    ask(COUNT.format(36))
+    mine = site.client("analyst", token=True).get("/api/v1/questions").json()["questions"]
+    assert mine
+    others = site.client("stranger", token=True).get("/api/v1/questions").json()["questions"]
+    assert not {one["id"] for one in mine} & {one["id"] for one in others}
