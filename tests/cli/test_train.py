@@ -51,8 +51,8 @@ def test_a_model_is_learnt_saved_and_drawn(say):
 def test_errors_are_told_before_and_scores_are_bought(say):
     asked = ("train", "visits.csv", "minutes", "-m", "linear", *UNIT, "--bounds", "cost=0,500")
     rich = ("--budget", "20", "--budget-delta", "1e-4")
-    out, _ = say(*asked, *PRICE, *rich, "--forecast", "100")
-    assert "second moment (rows): ±" in out
+    out, _ = say(*asked, *PRICE, *rich, "--predict", "100")
+    assert "second moment (rows) ±" in out
     assert "rows, a larger epsilon or fewer columns would do" in out
     out, _ = say(*asked, *PRICE, *rich, "--cross-validate", "2")
     assert "mean absolute error" in out

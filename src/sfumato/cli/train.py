@@ -32,23 +32,30 @@ def train(request: TrainCommand) -> None:
     --bounds cost=0,500 -e 1 --delta 1e-6 -o model --picture model.svg
 
     Example: sfumato train patients.csv salary -m linear --unit row --bounds age=0,110
-    --bounds salary=0,200000 -e 1 --delta 1e-6 --forecast 5000
+    --bounds salary=0,200000 -e 1 --delta 1e-6 --predict 5000
 
-    The target is a column of classes or of numbers, as the model wants it; principal components (pca)
-    have none. Bounds, values and classes are public: the schema's, or from knowledge; never from the data.
-    Columns without any are left out. The same request again is given again for nothing. Read the
-    model in Python with sf.dp.read_model; it predicts without any private row.
+    The target is a column of classes or of numbers, as the model wants it; principal components
+    (pca) have none. Bounds, values and classes are public: the schema's, or from knowledge; never
+    from the data. Columns without any are left out. The same request again is given again for
+    nothing. Read the model in Python with sf.dp.read_model; it predicts without any private row.
     """
-    estimator = _estimator(request)
-    columns = _listed(request.columns)
+    from sfumato.cli.display.publication import (  # noqa: PLC0415 - help stays quick
+        check_places,
+        tell_prediction,
+    )
+
+    wanted = request.published
+    estimator, columns = _estimator(request), _listed(request.columns)
+    check_places(wanted.output, wanted.picture, force=wanted.force)
+    asked: dict[str, Any] = {"target": request.target, "columns": columns}
     with open_session(request.data, request.opening) as session:
-        if request.forecast is not None:
-            _foretell(session, estimator, request, columns)
+        if wanted.predict is not None:
+            tell_prediction(session.forecast(estimator, rows=wanted.predict, **asked))
             return
         if request.cross_validate is not None:
-            _validate(session, estimator, request, columns)
-        release = session.fit(estimator, target=request.target, columns=columns)
-    _hand_over(release, request.published)
+            _validate(session, estimator, request.cross_validate, asked)
+        release = session.fit(estimator, **asked)
+    _hand_over(release, wanted)
 
 
 def _estimator(request: TrainCommand) -> Any:
@@ -57,13 +64,12 @@ def _estimator(request: TrainCommand) -> Any:
         raise ParameterError(
             f"--model is one of {', '.join(MODELS)}, and {request.model!r} was given."
         )
-    if request.published.epsilon is None:
+    price = request.published.price
+    if price.epsilon is None:
         raise ParameterError("Say what the model may cost: --epsilon, and --delta (as 1e-6).")
     from sfumato import dp  # noqa: PLC0415 - help stays quick
 
-    options: dict[str, Any] = {"epsilon": request.published.epsilon}
-    if request.published.delta is not None or request.model != "naive-bayes":
-        options["delta"] = request.published.delta
+    options: dict[str, Any] = {"epsilon": price.epsilon, "delta": price.delta}
     if request.bounds:
         bounds = dict(request.bounds)
         if request.target in bounds and request.model in {"linear", "additive-regression"}:
@@ -79,35 +85,18 @@ def _listed(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",")]
 
 
-def _foretell(
-    session: Session, estimator: Any, request: TrainCommand, columns: list[str] | None
-) -> None:
-    from sfumato.cli.terminal import out  # noqa: PLC0415 - help stays quick
+def _validate(session: Session, estimator: Any, folds: int, asked: dict[str, Any]) -> None:
+    from sfumato.cli.display.terminal import out  # noqa: PLC0415 - help stays quick
 
-    told = session.forecast(
-        estimator, rows=request.forecast or 0, target=request.target, columns=columns
-    )
-    for name, size in told.errors.items():
-        out.print(f"{name}: ± {size:.4g} (one standard deviation)", markup=False)
-    out.print(told.advice or "The model will tell groups of a tenth of the rows apart.")
-
-
-def _validate(
-    session: Session, estimator: Any, request: TrainCommand, columns: list[str] | None
-) -> None:
-    from sfumato.cli.terminal import out  # noqa: PLC0415 - help stays quick
-
-    if request.target is None:
+    if asked["target"] is None:
         raise ParameterError("--cross-validate scores predictions; name the TARGET.")
-    found = session.cross_validate(
-        estimator, target=request.target, columns=columns, folds=request.cross_validate or 0
-    )
-    out.print(str(found), markup=False)
+    out.print(str(session.cross_validate(estimator, folds=folds, **asked)), markup=False)
 
 
 def _hand_over(release: Release, published: Published) -> None:
     """Say what was learnt, save the release and draw it where wanted."""
-    from sfumato.cli.terminal import note, out  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.display.publication import save  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.display.terminal import note, out  # noqa: PLC0415 - the same
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - the same
 
     told = release.artefact.manifest()
@@ -119,8 +108,7 @@ def _hand_over(release: Release, published: Published) -> None:
     out.print(f"{release.promise}", markup=False)
     if told.get("left_out"):
         note(f"left out, because nothing is declared of them: {', '.join(told['left_out'])}")
-    if published.output is not None:
-        note(f"{release.save(published.output)} was written")
+    save(release, published)
     if published.picture is not None:
         write_text_atomically(published.picture, release.data.picture())
         note(f"{published.picture} was written")

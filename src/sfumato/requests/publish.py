@@ -121,11 +121,5 @@ class TrainCommand(Request):
         int | None,
         option("--cross-validate", help="Also buy a noisy score, over so many folds.", metavar="K"),
     ] = None
-    forecast: Annotated[
-        int | None,
-        option(
-            "--forecast", help="Only tell the errors to expect for so many rows.", metavar="ROWS"
-        ),
-    ] = None
     published: Published = piece(Published)
     opening: Opening = piece(Opening)
