@@ -27,6 +27,7 @@ _BUILT_IN = {
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
     "sets": "sfumato.shapes.sets:SETS",
     "hybrid": "sfumato.shapes.hybrid:HYBRID",
+    "trees": "sfumato.shapes.trees:TREES",
     "graph": "sfumato.shapes.graphs:GRAPHS",
     "trajectories": "sfumato.shapes.trajectories:TRAJECTORIES",
 }
@@ -100,6 +101,10 @@ class Shape(ABC):
     def verify(self, view: Any, promise: Any, **options: Any) -> Any:  # noqa: ARG002 - the signature
         """Verify a view in a way of its own; None to let every group be judged."""
         return None
+
+    def suggest(self, source: Any) -> Any:  # noqa: ARG002 - the signature of the method
+        """Suggest a schema from the data themselves, with reasons."""
+        raise ParameterError(f"There is no schema to suggest for data of the shape '{self.name}'.")
 
     def evidence_options(self, release: Any) -> dict[str, Any]:  # noqa: ARG002 - the signature of the method
         """Return what verification of a release needs beside its file, such as a population."""
