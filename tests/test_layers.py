@@ -53,6 +53,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # one value per shape, which gathers what the rooms hold for it
     "shapes": {"data", "definitions", "anonymize", "dp", "local", "ask", "released", "audit",
                "attack", "report", *NOUNS},
+    # a public room without code of its own: it names what the others hold for places
+    "places": set(),
     # what may be asked for, and the doors
     "requests": {"data", "definitions", "anonymize", "dp", "ask", "govern", *NOUNS},
     "service": {"data", "definitions", "anonymize", "dp", "local", "ask", "govern", "released",

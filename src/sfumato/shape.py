@@ -26,6 +26,7 @@ _BUILT_IN = {
     "numbers": "sfumato.shapes.numbers:NUMBERS",
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
     "sets": "sfumato.shapes.sets:SETS",
+    "hybrid": "sfumato.shapes.hybrid:HYBRID",
     "trees": "sfumato.shapes.trees:TREES",
     "graph": "sfumato.shapes.graphs:GRAPHS",
     "trajectories": "sfumato.shapes.trajectories:TRAJECTORIES",

@@ -37,6 +37,7 @@ COMMANDS = (
     "kmeans",
     "topk",
     "synthesize",
+    "cloak",
     "hierarchy",
     "explain",
     "example",
