@@ -27,6 +27,7 @@ _BUILT_IN = {
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
     "model": "sfumato.shapes.models:MODELS",
     "sets": "sfumato.shapes.sets:SETS",
+    "hybrid": "sfumato.shapes.hybrid:HYBRID",
     "trees": "sfumato.shapes.trees:TREES",
     "graph": "sfumato.shapes.graphs:GRAPHS",
     "trajectories": "sfumato.shapes.trajectories:TRAJECTORIES",
