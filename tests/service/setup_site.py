@@ -25,8 +25,8 @@ def make_site(
     (data / "patients.yaml").rename(data / "schema.yaml")
     shares = {} if per_analyst is None else {"limit_analyst": [per_analyst]}
     wanted = DatasetRequest.of({
-        "name": "people", "source": "data/people/patients.csv", "purposes": ["research"], "told": {"tick": tick},
-        "unit": {"unit": "row"},
+        "name": "people", "source": "data/people/patients.csv", "purposes": ["research"],
+        "told": {"tick": tick}, "unit": {"unit": "row"},
         "owner": {"budget": {"budget": budget, "budget_delta": "0"}, "shares": shares},
     })  # fmt: skip
     register_for(house, NOBODY, wanted, owner="")
