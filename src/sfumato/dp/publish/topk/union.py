@@ -13,10 +13,10 @@ Proof. For one basket the map h ↦ Γ − prox(Γ − h) on its items, prox(v) 
 the proximal map of the Euclidean norm, hence never increases distances; all other items stay.
 (Gaps that are closed are 0, and stay: heights never exceed Γ.) A basket's size is its own, and an
 added one does not change the order of the others: whatever its place, heights differ by at most 1
-after it, and by no more at the end: L2 sensitivity 1, for every order of the others. Rounding: a step of m ≤ 50 items is computed with an
-error below (m + 8)·2⁻⁵³·Γ·√m in L2, so in both runs of n baskets together below 2⁻¹⁰ as long as
-n·Γ ≤ 2³³; more baskets are refused. Heights are then put on a grid of 2⁻³², an error below 2⁻¹¹
-for up to 2⁴⁰ items. So Δ = 1 + 2⁻⁹ is used.
+after it, and by no more at the end: L2 sensitivity 1, for every order of the others. Rounding: a
+step of m ≤ 50 items is computed with an error below (m + 8)·2⁻⁵³·Γ·√m in L2, so in both runs of n
+baskets together below 2⁻¹⁰ as long as n·Γ ≤ 2³³; more baskets are refused. Heights are then put on
+a grid of 2⁻³², an error below 2⁻¹¹ for up to 2⁴⁰ items. So Δ = 1 + 2⁻⁹ is used.
 Items that only the added basket has start with the same gap Γ and get the same step, at most 1/√t
 for t of them; the threshold then keeps all of them back but for δ/2, as in
 :mod:`~sfumato.dp.publish.topk.weights`, and the noise is (ε, δ/2)-DP.
