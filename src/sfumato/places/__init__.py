@@ -18,7 +18,12 @@ _HOME = {
     "Cloaker": "sfumato.anonymize.places.cloaker",
     "Cloaks": "sfumato.anonymize.places.snapshot",
     "CloaksVerification": "sfumato.audit.verification.cloaks",
+    "GeoIndistinguishability": "sfumato.dp.places.guarantee",
+    "OptimalMechanism": "sfumato.dp.places.optimal",
+    "PlanarLaplace": "sfumato.dp.places.planar_laplace",
+    "TraceReporter": "sfumato.govern.traces",
     "cloak": "sfumato.anonymize.places.snapshot",
+    "remap": "sfumato.dp.places.remap",
     "verify_cloaks": "sfumato.audit.verification.cloaks",
     "verify_stream": "sfumato.audit.verification.cloaks",
 }
