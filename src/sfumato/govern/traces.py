@@ -124,9 +124,7 @@ class TraceReporter:
                 return self._repeat(time, cost)
         elif not self._affords(time, self.noise_cost):
             return self._repeat(time)
-        place = self._buy(
-            time, self.noise_cost, "report", lambda: self.mechanism.release([[x, y]])[0].tolist()
-        )
+        place = self._buy(time, self.noise_cost, "report", partial(self._noisy, x, y))
         self._last = place
         return TraceReport(float(time), place[0], place[1], cost + self.noise_cost, fresh=True)
 
@@ -144,6 +142,10 @@ class TraceReporter:
         step = stated(self.mechanism.step or 1)
         noise = int(discrete_laplace(2 / (self.test_cost * step), 1)[0])
         return whole + noise <= int(self.near / float(step))
+
+    def _noisy(self, x: float, y: float) -> list[float]:
+        found: list[float] = self.mechanism.release([[x, y]])[0].tolist()
+        return found
 
     def _buy(self, time: float, cost: Fraction, kind: str, work: Any) -> Any:
         """Note and charge a cost, and only then look at the place."""
