@@ -16,13 +16,20 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.definition import Conjunction, Definition
-from sfumato.anonymize.definitions.itemsets import Coherence, KmAnonymity, secret_items
+from sfumato.anonymize.definitions.itemsets import (
+    Coherence,
+    ItemConstraints,
+    KmAnonymity,
+    secret_items,
+)
 from sfumato.anonymize.sets.cut import CutSearch
 from sfumato.anonymize.sets.descent import Descent
 from sfumato.anonymize.sets.disassociation import disassociate
+from sfumato.anonymize.sets.merging import Merging, merged_nodes
 from sfumato.anonymize.sets.partition import Partition
 from sfumato.anonymize.sets.recoding import DELETED, SetRecoding
 from sfumato.anonymize.sets.suppression import suppress
+from sfumato.data.sets.sources import regroup
 from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.decision import Decision, SearchRecord
@@ -240,6 +247,31 @@ def take_apart(
     )
 
 
+def merge_items(
+    data: Sets, promise: Definition, *, seed: int | None = None, progress: Any = None
+) -> Decision:
+    """Merge items into groups of their own, with no hierarchy; alike in all sets (`merging`)."""
+    del progress
+    allowed = (KmAnonymity, ItemConstraints)
+    if not all(isinstance(part, allowed) for part in promise.parts):
+        raise ParameterError(
+            "The algorithm 'merging' keeps k^m-anonymity and constraints on itemsets, not "
+            f"{promise}; use 'best'."
+        )
+    search = Merging(data, promise)
+    search.run()
+    grouped = _mixed(regroup(data, search.tree()), RandomWords(seed))
+    recoding = SetRecoding(grouped, merged_nodes(search, grouped), seed=seed)
+    starts, _ = recoding.released
+    return Decision(
+        record=SearchRecord("merging", facts={"groups": len(search.members), "loss": recoding.ncp}),
+        content=recoding,
+        records=len(data),
+        suppressed=int((np.diff(starts) == 0).sum()),
+        settings={"meaning": "set"},
+    )
+
+
 def delete_items(
     data: Sets, promise: Definition, *, seed: int | None = None, progress: Any = None
 ) -> Decision:
@@ -271,5 +303,6 @@ ALGORITHMS: dict[str, Callable[..., Decision]] = {
     "global": recode_globally,
     "partition": partition,
     "suppression": delete_items,
+    "merging": merge_items,
     "disassociation": take_apart,
 }
