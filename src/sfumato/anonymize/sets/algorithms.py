@@ -41,6 +41,15 @@ if TYPE_CHECKING:
     from sfumato.data.sets.sets import Sets
 
 MEANINGS = ("set", "bag")
+LABELS = {
+    "local": "each item as fine as its company allows",
+    "global": "one cut for all sets; no node of it can be split",
+    "partition": "sets in classes that look alike",
+    "suppression": "whole items deleted",
+    "merging": "groups of items made without a hierarchy",
+    "disassociation": "no item changed, links cut",
+}
+"""What each algorithm gives, for whoever reads a report."""
 Step = Callable[["Sets", Definition, RandomWords], "NDArray[np.int32]"]
 
 
@@ -79,7 +88,7 @@ def _decide(
     gone = int((np.diff(starts) == 0).sum())
     facts = {"items deleted": recoding.deleted, "loss": recoding.ncp}
     return Decision(
-        record=SearchRecord(name, facts=facts),
+        record=SearchRecord(name, label=LABELS[name], facts=facts),
         content=replace(recoding, seed=seed),
         records=len(data),
         suppressed=gone,
@@ -239,7 +248,9 @@ def take_apart(
             f"{promise} asks for {need.k:,} sets, but only {len(data) - empty:,} hold any item."
         )
     return Decision(
-        record=SearchRecord("disassociation", facts={"loss": 1 - found.kept}),
+        record=SearchRecord(
+            "disassociation", label=LABELS["disassociation"], facts={"loss": 1 - found.kept}
+        ),
         content=replace(found, seed=seed),
         records=len(data),
         suppressed=empty,
@@ -264,7 +275,11 @@ def merge_items(
     recoding = SetRecoding(grouped, merged_nodes(search, grouped), seed=seed)
     starts, _ = recoding.released
     return Decision(
-        record=SearchRecord("merging", facts={"groups": len(search.members), "loss": recoding.ncp}),
+        record=SearchRecord(
+            "merging",
+            label=LABELS["merging"],
+            facts={"groups": len(search.members), "loss": recoding.ncp},
+        ),
         content=recoding,
         records=len(data),
         suppressed=int((np.diff(starts) == 0).sum()),
