@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "decision": set(),
     "shape": set(),
     "release": {"promise", "release_folder", "report"},
-    "release_folder": {"audit", "govern", "shape"},
+    "release_folder": {"audit", "data", "govern", "shape"},
     # promises and what keeps them
     "definitions": {"data", "promise"},
     "anonymize": {"data", "definitions", *NOUNS},
@@ -53,6 +53,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # one value per shape, which gathers what the rooms hold for it
     "shapes": {"data", "definitions", "anonymize", "dp", "local", "ask", "released", "audit",
                "attack", "report", *NOUNS},
+    # a public room without code of its own: it names what the others hold for places
+    "places": set(),
     # what may be asked for, and the doors
     "requests": {"data", "definitions", "anonymize", "dp", "ask", "govern", *NOUNS},
     "service": {"data", "definitions", "anonymize", "dp", "local", "ask", "govern", "released",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato import examples as examples
     from sfumato import govern as govern
     from sfumato import local as local
+    from sfumato import places as places
     from sfumato import testing as testing
     from sfumato.anonymize.definitions.anonymity import KAnonymity as KAnonymity
     from sfumato.anonymize.definitions.branches import KmnAnonymity as KmnAnonymity
@@ -138,6 +139,7 @@ _ROOMS = (
     "examples",
     "govern",
     "local",
+    "places",
     "testing",
 )
 

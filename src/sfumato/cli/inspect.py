@@ -81,7 +81,7 @@ def show(found: Suggestions, console: Console) -> None:
     """Print the suggestions as a table, and what columns do together."""
     from sfumato.data.tables.singling_out import telling  # noqa: PLC0415 - help stays quick
 
-    console.print(f"{found.source}: {found.rows:,} records", markup=False, highlight=False)
+    console.print(f"{found.source}: {found.size()}", markup=False, highlight=False)
     grid = Grid(box=SIMPLE_HEAD, pad_edge=False)
     grid.add_column("column", overflow="fold", max_width=20)
     grid.add_column("role")
@@ -92,7 +92,7 @@ def show(found: Suggestions, console: Console) -> None:
         grid.add_row(*_cells(column))
     console.print(grid)
     for one in telling(found.sets):
-        console.print(one.sentence(found.rows), markup=False, highlight=False)
+        console.print(one.sentence(found.people), markup=False, highlight=False)
 
 
 def _cells(one: ColumnSuggestion) -> list[str]:

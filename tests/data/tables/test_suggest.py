@@ -145,3 +145,45 @@ def test_one_record_is_no_reason_to_fail():
 def test_what_all_share_can_still_be_sensitive_or_a_name():
     found = sf.inspect({"diagnosis": ["HIV"] * 9, "name": ["x"] * 9, "country": ["IT"] * 9})
     assert [one.role for one in found.columns] == ["sensitive", "identifier", "insensitive"]
+
+
+def visits():
+    rows = [(f"K{p:03}", 20 + p % 60, 10_000 + p % 40, "abc"[(p + v) % 3], 7 * p + v)
+            for p in range(80) for v in range(1 + p % 4)]  # fmt: skip
+    names = ("client", "age", "zip", "ward", "cost")
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+@pytest.mark.parametrize("name", ["client", "code_x"])
+def test_a_column_that_names_people_with_several_rows_is_the_unit(name):
+    columns = visits()
+    columns = {name if key == "client" else key: cells for key, cells in columns.items()}
+    found = sf.inspect(columns)
+    assert found.schema.unit == name
+    assert found.schema.attributes[name].role == "identifier"
+    assert found.people == 80
+    alone = {one.columns: one.people for one in found.sets}
+    assert (name,) not in alone
+    for chosen in (("age",), ("age", "zip"), ("zip", "ward")):
+        held = {}
+        for i in range(found.rows):
+            held.setdefault(tuple(columns[c][i] for c in chosen), set()).add(columns[name][i])
+        assert alone[chosen] == len(set().union(*(v for v in held.values() if len(v) == 1)))
+
+
+def test_one_row_each_is_a_person_each(found):
+    assert found.schema.unit == "row"
+    assert found.people == found.rows
+
+
+def test_json_is_no_csv_and_quotes_nothing(tmp_path):
+    file = tmp_path / "people.json"
+    file.write_text('[{"name": "Ann Secret", "ill": "hiv"}, {"name": "Bob Secret", "ill": "hiv"}]')
+    with pytest.raises(DataError, match="looks like JSON") as caught:
+        sf.inspect(file)
+    assert "Secret" not in str(caught.value)
+    file = tmp_path / "headless.csv"
+    file.write_text("Ann Secret,hiv,hiv\n")
+    with pytest.raises(DataError, match="columns 2 and 3") as caught:
+        sf.inspect(file)
+    assert "hiv" not in str(caught.value)

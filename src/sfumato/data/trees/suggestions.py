@@ -41,7 +41,7 @@ def inspect_trees(source: Any) -> TreeSuggestions:
         sets = sets if kind.path else found.sets
     named = str(source) if isinstance(source, str | Path) else trees.name
     counts = tuple((kind.name, len(p)) for kind, p in zip(trees.types, trees.of_type, strict=True))
-    return TreeSuggestions(named, len(trees), tuple(columns), sets, counts)
+    return TreeSuggestions(named, len(trees), tuple(columns), sets, vertices=counts)
 
 
 def _on_its_level(found: ColumnSuggestion, path: str) -> ColumnSuggestion:
