@@ -15,6 +15,7 @@ _HOME = {
     "jobs": "lecture",
     "patients": "hospital",
     "salaries": "lecture",
+    "traffic": "_traffic",
     "twelve_patients": "lecture",
     "visits": "hospital",
     "votes": "lecture",
