@@ -21,6 +21,8 @@ ORDER = (
     "ledger",
     "asking",
     "synthesis",
+    "learn",
+    "trees",
 )
 
 

@@ -12,8 +12,8 @@ from sfumato.cli.commands import application
 HEAD = """# The command line
 
 Every command and option, as `--help` prints them. Exit codes: 0 all is well; 1 a promise does not hold or cannot be met;
-2 the input is at fault; 70 an error we did not foresee; 130 stopped by Ctrl-C. Results go to standard output, messages
-to standard error.
+2 the input is at fault; 70 an error we did not foresee; 74 output could not be written; 130 stopped by Ctrl-C; 141 the
+reader of a pipe left. Results go to standard output, messages to standard error; what a code page lacks is spelled out.
 """
 
 

@@ -19,8 +19,11 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato import examples as examples
     from sfumato import govern as govern
     from sfumato import local as local
+    from sfumato import places as places
     from sfumato import testing as testing
     from sfumato.anonymize.definitions.anonymity import KAnonymity as KAnonymity
+    from sfumato.anonymize.definitions.branches import KmnAnonymity as KmnAnonymity
+    from sfumato.anonymize.definitions.branches import VertexDiversity as VertexDiversity
     from sfumato.anonymize.definitions.closeness import TCloseness as TCloseness
     from sfumato.anonymize.definitions.definition import Definition as Definition
     from sfumato.anonymize.definitions.diversity import DistinctLDiversity as DistinctLDiversity
@@ -94,6 +97,7 @@ _HOME = {
     "ItemConstraints": "anonymize.definitions.itemsets",
     "ItemDiversity": "anonymize.definitions.itemsets",
     "KmAnonymity": "anonymize.definitions.itemsets",
+    "KmnAnonymity": "anonymize.definitions.branches",
     "KDegreeAnonymity": "anonymize.definitions.structure",
     "KMap": "anonymize.definitions.presence",
     "Ledger": "govern.ledger.ledger",
@@ -121,6 +125,7 @@ _HOME = {
     "Table": "data.tables.table",
     "TCloseness": "anonymize.definitions.closeness",
     "Unit": "dp.neighbours",
+    "VertexDiversity": "anonymize.definitions.branches",
     "verify": "audit.verification.verify",
     "ZCDP": "dp.guarantees",
 }
@@ -134,6 +139,7 @@ _ROOMS = (
     "examples",
     "govern",
     "local",
+    "places",
     "testing",
 )
 

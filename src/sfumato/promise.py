@@ -43,6 +43,8 @@ BUILT_IN: Mapping[str, str] = {
     "Coherence": f"{_HOME}.itemsets",
     "ItemConstraints": f"{_HOME}.itemsets",
     "ItemDiversity": f"{_HOME}.itemsets",
+    "KmnAnonymity": f"{_HOME}.branches",
+    "VertexDiversity": f"{_HOME}.branches",
     "KDegreeAnonymity": f"{_HOME}.structure",
     "NodeKAnonymity": f"{_HOME}.structure",
 }

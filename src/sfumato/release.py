@@ -143,8 +143,9 @@ class Release:
     def save(self, folder: str | Path, **options: Any) -> Path:
         """Write the release as a folder that appears whole or not at all; returns the data file.
 
-        Options: `file_format` (such as "csv" or "parquet"), `report` (False for no page), `replace`
-        (True to write over an earlier release), `sweep` (points for the trade-off curve),
+        Options: `file_format` (such as "csv" or "parquet"), `formulas` ("guard" to put a quote mark
+        before cells of a CSV file that a spreadsheet would run), `report` (False for no page),
+        `replace` (True to write over an earlier release), `sweep` (points for the trade-off curve),
         `ledger` (a Ledger or its place, where the release is recorded before it appears), `purpose`
         (one that the schema names; others are refused) and `by` (who releases).
         """

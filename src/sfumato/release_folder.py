@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.verification.verify import digest, verify
-from sfumato.errors import DataError
+from sfumato.data.tables.formulas import guard_formulas
+from sfumato.errors import DataError, ParameterError
 from sfumato.govern.purposes import check_purpose
 from sfumato.shape import find_shape
 from sfumato.staging import staged
@@ -57,6 +58,7 @@ def save_release(
     target: Path,
     *,
     file_format: str | None = None,
+    formulas: str = "keep",
     report: bool = True,
     replace: bool = False,
     ledger: Ledger | str | os.PathLike[str] | None = None,
@@ -72,11 +74,13 @@ def save_release(
     """
     form = find_shape(release.shape)
     _check_target(target, replace, form)
+    if formulas not in {"keep", "guard"}:
+        raise ParameterError(f"Formulas are 'keep' or 'guard', not {formulas!r}.")
     if ledger is None and purpose is not None:
         check_purpose(release.name, getattr(release.schema, "purposes", ()), purpose)
     try:
         with staged(target) as staging:
-            data = _write(release, staging, file_format)
+            data = _write(release, staging, file_format, guard=formulas == "guard")
             checked = _verify(release, data, called=str(target / data.name))
             checked.raise_if_broken()
             form.write_extras(release, staging)
@@ -97,9 +101,11 @@ def save_release(
     return Saved(target / data.name, checked)
 
 
-def _write(release: Release, folder: Path, file_format: str | None) -> Path:
+def _write(release: Release, folder: Path, file_format: str | None, *, guard: bool = False) -> Path:
     """Write the data and what is said about it; return the data file."""
     path = release.artefact.write(folder, file_format)
+    if guard and path.suffix == ".csv":
+        guard_formulas(path, getattr(release.artefact, "delimiter", ","))
     facts = release.manifest() | {"file": path.name, "sha256": digest(path)}
     text = json.dumps(facts, indent=2, ensure_ascii=False)
     (folder / "release.json").write_text(text + "\n", encoding="utf-8")

@@ -25,7 +25,10 @@ _BUILT_IN = {
     "table": "sfumato.shapes.tables:TABLES",
     "numbers": "sfumato.shapes.numbers:NUMBERS",
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
+    "model": "sfumato.shapes.models:MODELS",
     "sets": "sfumato.shapes.sets:SETS",
+    "hybrid": "sfumato.shapes.hybrid:HYBRID",
+    "trees": "sfumato.shapes.trees:TREES",
     "graph": "sfumato.shapes.graphs:GRAPHS",
     "trajectories": "sfumato.shapes.trajectories:TRAJECTORIES",
 }
@@ -54,6 +57,8 @@ class Shape(ABC):
     """Names that the data file of a saved release may have."""
     extras: ClassVar[tuple[str, ...]] = ()
     """Names of further files that `write_extras` may write."""
+    open_report: ClassVar[bool] = False
+    """Whether reports show nothing but what was released, so that they may be given away."""
     options: ClassVar[Mapping[str, Any]] = {}
     """Pydantic models of the options that commands ("anonymize", "verify", "attack") have for this
     shape: what they state goes to the algorithm, to `verify` and to the attacks by name; what the
@@ -99,6 +104,10 @@ class Shape(ABC):
     def verify(self, view: Any, promise: Any, **options: Any) -> Any:  # noqa: ARG002 - the signature
         """Verify a view in a way of its own; None to let every group be judged."""
         return None
+
+    def suggest(self, source: Any) -> Any:  # noqa: ARG002 - the signature of the method
+        """Suggest a schema from the data themselves, with reasons."""
+        raise ParameterError(f"There is no schema to suggest for data of the shape '{self.name}'.")
 
     def evidence_options(self, release: Any) -> dict[str, Any]:  # noqa: ARG002 - the signature of the method
         """Return what verification of a release needs beside its file, such as a population."""

@@ -1,6 +1,14 @@
-"""Protocols to check, and how sure a failing test is."""
+"""Protocols to check, fixed coins, a browser, and a tiny HTTP endpoint around a collector.
+
+The product's own server is elsewhere.
+"""
 
 from __future__ import annotations
+
+import json
+import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -29,3 +37,75 @@ def seeded():
     """Fixed coins, so that a statistical test gives the same verdict every time."""
     with insecure_seeded(20_240_517):
         yield
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("Chromium and chromedriver are not installed: THE CLIENT WAS NOT TRIED")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.set_script_timeout(120)
+    yield driver
+    driver.quit()
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """Shows the page and takes reports; `server` carries both, and remembers what came."""
+
+    def do_GET(self):
+        body = self.server.page.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.received.append((self.path, dict(self.headers), body))
+        if self.server.failures:
+            self.server.failures -= 1
+            if self.server.failing_after_storing:
+                self.server.collector.receive(body)
+            self.send_error(503)
+            return
+        answer = json.dumps(self.server.collector.receive(body).record()).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def endpoint():
+    """A server on this machine; set its `page` and `collector` before use."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    server.received, server.failures, server.failing_after_storing = [], 0, False
+    server.page, server.collector = "", None
+    server.address = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -49,6 +49,9 @@ _HOME = {
     "synthetic_singling_out": "releases.synthetic",
     "structural_knowledge": "graphs.structure",
     "Unicity": "places.unicity",
+    "centre_of_box": "places.cloaks",
+    "intersection": "places.cloaks",
+    "who_asked": "places.cloaks",
     "unicity": "places.unicity",
 }
 

@@ -1,12 +1,13 @@
 """The command line: one module per command, no privacy logic.
 
 Exit codes: 0 all is well; 1 a promise does not hold or cannot be met; 2 the input is at
-fault; 70 an error we did not foresee; 130 stopped by Ctrl-C. A failure is one message on
-standard error, never a traceback.
+fault; 70 an error we did not foresee; 74 output could not be written; 130 stopped by Ctrl-C; 141
+nobody read on. A failure is one message on standard error, never a traceback.
 """
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -17,17 +18,32 @@ if TYPE_CHECKING:
 
 STOPPED = 130
 UNFORESEEN = 70
+UNWRITTEN = 74
+
+SPENDING = frozenset({"ask", "histogram", "kmeans", "topk", "synthesize", "train"})
+"""Commands that charge a budget before they print anything."""
 
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     gc.set_threshold(100_000, 20, 100)  # imports make many objects, and nearly all of them stay
-    sys.exit(run(sys.argv[1:]))
+    from sfumato.cli.display.streams import prepare_streams  # noqa: PLC0415 - not needed by others
+
+    prepare_streams()
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except SystemExit as gone:
+        code = gone.code if isinstance(gone.code, int) else code
+    except OSError:
+        code = code or UNWRITTEN
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
     from sfumato.cli.commands import application  # noqa: PLC0415 - not needed by `import sfumato`
+    from sfumato.cli.display.streams import READER_GONE  # noqa: PLC0415 - the same
     from sfumato.cli.display.terminal import complain  # noqa: PLC0415 - the same
     from sfumato.errors import SfumatoError  # noqa: PLC0415 - the same
 
@@ -35,28 +51,50 @@ def run(arguments: list[str]) -> int:
         application(arguments)(args=arguments, prog_name="sfumato")
     except SystemExit as end:
         if end.code == STOPPED:
-            complain("Stopped; nothing was written.")
+            complain(f"Stopped; {_left_behind(arguments)}")
         return end.code if isinstance(end.code, int) else 0
     except SfumatoError as error:
         complain(_told(error, arguments))
         return error.exit_code
     except KeyboardInterrupt:
-        complain("Stopped; nothing was written.")
+        complain(f"Stopped; {_left_behind(arguments)}")
         return STOPPED
     except BrokenPipeError:
-        return 0
+        return READER_GONE
     except MemoryError:
         complain("There is not enough memory; close other programs or use a larger machine.")
         return 2
-    except Exception as error:  # the text of a stranger's error may hold a cell
-        if os.environ.get("SFUMATO_DEBUG"):
-            raise
-        complain(
-            f"An error we did not foresee ({type(error).__name__}); nothing was written. Set "
-            "SFUMATO_DEBUG=1 to see where, and mind that the details may show cells of the data."
-        )
-        return UNFORESEEN
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EIO, errno.EDQUOT}:
+            return _unforeseen(error, arguments)
+        complain(f"Output could not be written ({error.strerror}); {_left_behind(arguments)}")
+        return UNWRITTEN
+    except Exception as error:  # noqa: BLE001 - the text of a stranger's error may hold a cell
+        return _unforeseen(error, arguments)
     return 0
+
+
+def _unforeseen(error: Exception, arguments: list[str]) -> int:
+    """Say that something went wrong without saying what is in it."""
+    from sfumato.cli.display.terminal import complain  # noqa: PLC0415 - as above
+
+    if os.environ.get("SFUMATO_DEBUG"):
+        raise error
+    complain(
+        f"An error we did not foresee ({type(error).__name__}); {_left_behind(arguments)} Set "
+        "SFUMATO_DEBUG=1 to see where, and mind that the details may show cells of the data."
+    )
+    return UNFORESEEN
+
+
+def _left_behind(arguments: list[str]) -> str:
+    """Say what remains of a command that did not end well."""
+    if arguments and arguments[0] in SPENDING:
+        return (
+            "what was charged by then stays charged, as `sfumato ledger show` tells, and the same "
+            "asked again costs nothing once it is answered."
+        )
+    return "nothing was written."
 
 
 def _told(error: SfumatoError, arguments: list[str]) -> str:

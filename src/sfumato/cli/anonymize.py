@@ -43,7 +43,9 @@ def anonymize(request: AnonymizeCommand) -> None:
     extra = _swept(release, request)
     saved = save_release(
         release, request.output, file_format=folder.file_format, report=not folder.no_report,
-        replace=folder.force, ledger=record.ledger, purpose=record.purpose, by=login(), **extra,
+        replace=folder.force,
+        formulas="guard" if folder.guard_formulas else "keep", ledger=record.ledger,
+        purpose=record.purpose, by=login(), **extra,
     )  # fmt: skip
     if not request.quiet:
         tell(release, saved.path)

@@ -35,6 +35,7 @@ def apply(request: ApplyCommand) -> None:
     )
     saved = save_release(
         release, request.output, file_format=folder.file_format, replace=folder.force,
+        formulas="guard" if folder.guard_formulas else "keep",
         report=not folder.no_report, ledger=record.ledger, purpose=record.purpose, by=login(),
     )  # fmt: skip
     if not request.quiet:

@@ -37,6 +37,8 @@ COMMANDS = (
     "kmeans",
     "topk",
     "synthesize",
+    "train",
+    "cloak",
     "hierarchy",
     "explain",
     "example",

@@ -32,6 +32,10 @@ def inspect(
     force: Annotated[
         bool, typer.Option("--force", help="Replace a schema that exists already.")
     ] = False,
+    shape: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Shape of the data, where they are no table: trees."),
+    ] = None,
     delimiter: Annotated[
         str | None, typer.Option(help="What separates the cells; found out if not given.")
     ] = None,
@@ -49,23 +53,35 @@ def inspect(
     Example: sfumato inspect patients.csv
     """
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
-    from sfumato.data.tables.suggestions import inspect as look  # noqa: PLC0415 - help stays quick
 
     target = output or data.with_suffix(".yaml")
     if not force:
         refuse_existing(target, "--force")
-    found = look(data, delimiter=delimiter, encoding=encoding)
+    found = _look(data, shape, delimiter, encoding)
     found.write(target, force=force)
     show(found, Console())
     typer.echo(f"Schema written to {target}. Read it and change what is wrong. Then:")
-    typer.echo(f"  sfumato anonymize {data} -s {target} -k 5 -o out/")
+    told = f" --shape {shape}" if shape else ""
+    typer.echo(f"  sfumato anonymize {data} -s {target}{told} -k 5 -o out/")
+
+
+def _look(
+    data: Path, shape: str | None, delimiter: str | None, encoding: str | None
+) -> Suggestions:
+    from sfumato.data.tables.suggestions import inspect as look  # noqa: PLC0415 - help stays quick
+    from sfumato.shape import find_shape  # noqa: PLC0415 - help stays quick
+
+    if shape in {None, "table"}:
+        return look(data, delimiter=delimiter, encoding=encoding)
+    found: Suggestions = find_shape(str(shape)).suggest(data)
+    return found
 
 
 def show(found: Suggestions, console: Console) -> None:
     """Print the suggestions as a table, and what columns do together."""
     from sfumato.data.tables.singling_out import telling  # noqa: PLC0415 - help stays quick
 
-    console.print(f"{found.source}: {found.rows:,} records", markup=False, highlight=False)
+    console.print(f"{found.source}: {found.size()}", markup=False, highlight=False)
     grid = Grid(box=SIMPLE_HEAD, pad_edge=False)
     grid.add_column("column", overflow="fold", max_width=20)
     grid.add_column("role")
@@ -76,7 +92,7 @@ def show(found: Suggestions, console: Console) -> None:
         grid.add_row(*_cells(column))
     console.print(grid)
     for one in telling(found.sets):
-        console.print(one.sentence(found.rows), markup=False, highlight=False)
+        console.print(one.sentence(found.people), markup=False, highlight=False)
 
 
 def _cells(one: ColumnSuggestion) -> list[str]:

@@ -43,7 +43,8 @@ def anonymize_shape(request: ShapedAnonymize) -> None:
     folder, record = request.folder, request.record
     saved = save_release(
         release, request.output, file_format=folder.file_format, report=not folder.no_report,
-        replace=folder.force, ledger=record.ledger, purpose=record.purpose, by=login(),
+        replace=folder.force, formulas="guard" if folder.guard_formulas else "keep",
+        ledger=record.ledger, purpose=record.purpose, by=login(),
     )  # fmt: skip
     if not request.quiet:
         anonymize.tell(release, saved.path)
@@ -91,7 +92,7 @@ def synthesize_shape(request: ShapedSynthesize) -> None:
 
     With --ledger the copy is recorded with its promise before it appears.
     """
-    from sfumato.cli.publication import check_places, tell_prediction  # noqa: PLC0415 - heavy
+    from sfumato.cli.display.publication import check_places, tell_prediction  # noqa: PLC0415 - heavy
     from sfumato.cli.synthesize import tell_copy  # noqa: PLC0415 - heavy
     from sfumato.dp.publish.synthesis import any_shape  # noqa: PLC0415 - heavy
     from sfumato.release_folder import save_release  # noqa: PLC0415 - heavy
@@ -111,7 +112,8 @@ def synthesize_shape(request: ShapedSynthesize) -> None:
     assert request.output is not None
     saved = save_release(
         release, request.output, file_format=folder.file_format, report=not folder.no_report,
-        replace=folder.force, ledger=record.ledger, purpose=record.purpose, by=login(),
+        replace=folder.force, formulas="guard" if folder.guard_formulas else "keep",
+        ledger=record.ledger, purpose=record.purpose, by=login(),
     )  # fmt: skip
     if not request.quiet:
         tell_copy(release)

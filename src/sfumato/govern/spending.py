@@ -227,7 +227,7 @@ class Spending:
                 return self._bought(now, plan, work, tuple(what), chosen, dump)
             new = tuple(dict.fromkeys(text for text in what if not self._is_stored(rows, text)))
             found = self._bought(now, plan, work, new, chosen, dump) if new else {}
-            for text in set(what) - set(new):
+            for text in dict.fromkeys(text for text in what if text not in new):
                 found[text] = load(text, self._repeated(rows, text))
         return found
 

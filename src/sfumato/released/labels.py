@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.data.hierarchies.hierarchy import ROOT
+from sfumato.data.tables.formulas import unguarded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +38,7 @@ class Labels:
     def leaves(self, label: str) -> NDArray[np.bool_] | None:
         """Return which leaves the label may stand for, or None if it is no label of ours."""
         mask = np.zeros(self.hierarchy.size, dtype=np.bool_)
+        label = label if label in self._nodes else unguarded(label)
         for level, node in self._nodes.get(label, ()):
             mask |= self.hierarchy.levels[:, level] == node
         if label == ROOT:

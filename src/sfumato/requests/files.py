@@ -66,6 +66,13 @@ class ReleaseFolder(Request):
     file_format: Annotated[
         str | None, option("--format", help="csv or parquet; as the input if absent.")
     ] = None
+    guard_formulas: Annotated[
+        bool,
+        option(
+            "--guard-formulas",
+            help="Put a quote mark before CSV cells that a spreadsheet would run as a formula.",
+        ),
+    ] = False
     no_report: Annotated[bool, option("--no-report", help="Write no HTML page.")] = False
     force: Annotated[bool, option("--force", help="Replace a release that is already there.")] = (
         False

@@ -38,7 +38,7 @@ def test_one_method_is_enough():
     own = Even()
     assert check_definition(own).holding
     assert own.in_words(["age"]) == "Even holds in every class."
-    assert own.shapes == {"table"}
+    assert own.shapes == {"table", "hybrid"}
     assert own.option is None
     assert own.per_class
     assert own.allows_suppression
@@ -107,6 +107,8 @@ TEXTS = {
     "presence": ("0.1,0.9", sf.DeltaPresence(0.1, 0.9)),
     "km": ("5:2", sf.KmAnonymity(5, m=2)),
     "k_degree": ("3", sf.KDegreeAnonymity(3)),
+    "kmn": ("5:2:1", sf.KmnAnonymity(5, m=2, n=1)),
+    "vertex_diversity": ("3:d", sf.VertexDiversity(3, "d")),
     "node_k": ("3:neighbour-degrees", sf.NodeKAnonymity(3, query="neighbour-degrees")),
 }
 

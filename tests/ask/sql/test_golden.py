@@ -7,24 +7,14 @@ there to be read; codes are compared, since parsers print what they refuse each 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from clinic import FACTS
+from golden_blocks import blocks
 
 from sfumato.ask.language.canonical import canonical
 from sfumato.ask.language.refusals import REASONS
 from sfumato.ask.sql.parse import parse
 from sfumato.errors import Refused
-
-FOLDER = Path(__file__).parent.parent / "golden"
-
-
-def blocks():
-    for file in sorted(FOLDER.glob("*.sql")):
-        for block in file.read_text(encoding="utf-8").split("\n\n"):
-            question, *expected = block.strip("\n").split("\n")
-            yield pytest.param(question, [line[2:] for line in expected], id=question[:60])
 
 
 def outcome(question):

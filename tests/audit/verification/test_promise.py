@@ -35,8 +35,10 @@ class Own(Definition):
 
 
 def test_every_built_in_survives():
-    assert {type(part) for part in EVERY.parts} == {built_in(name) for name in BUILT_IN}
-    assert set(CHECKS) == {built_in(name) for name in BUILT_IN}
+    """Those that can be said of tables; tests of other shapes say it of theirs."""
+    of_tables = {kind for kind in map(built_in, BUILT_IN) if "table" in (kind.shapes or {"table"})}
+    assert {type(part) for part in EVERY.parts} == of_tables
+    assert set(CHECKS) == of_tables
     back = from_json(json.loads(json.dumps(to_json(EVERY))))
     assert back.parts == EVERY.parts
     for part in EVERY.parts:

@@ -150,6 +150,7 @@ def test_another_person_gets_another_report(browser, asked):
     for _ in range(2):
         answer(browser, 0)
         state(browser)
+        wait(browser, "document.getElementById('other').getClientRects().length > 0")
         browser.find_element("id", "other").click()
     bodies = [body for _, _, body in server.received]
     assert len({body[16:24] for body in bodies}) == 2

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.definitions.definition import Definition
 
+CLASSED = frozenset({"table", "trees"})
+"""Shapes with classes in which values are counted; of trees it is vertices that look alike."""
+
 SAFE_SIDE = 1 - 1e-12
 """Factor on the right side of a strict inequality: c = 1.1 is not exactly 11/10 in binary,
 and a class on the very boundary must not hold because of that."""
@@ -99,6 +102,7 @@ class DistinctLDiversity(SensitiveDefinition):
     l: int  # noqa: E741 - the letter of the definition
     attribute: str
     monotone: ClassVar[bool] = True
+    shapes: ClassVar[frozenset[str] | None] = CLASSED
     union_closed: ClassVar[bool] = True
     option: ClassVar[Option | None] = _OPTION
 
@@ -144,6 +148,7 @@ class EntropyLDiversity(SensitiveDefinition):
 
     l: float  # noqa: E741 - the letter of the definition
     attribute: str
+    shapes: ClassVar[frozenset[str] | None] = CLASSED
     union_closed: ClassVar[bool] = True
     option: ClassVar[Option | None] = _OPTION
 
@@ -194,6 +199,7 @@ class RecursiveLDiversity(SensitiveDefinition):
     c: float
     l: int  # noqa: E741 - the letter of the definition
     attribute: str
+    shapes: ClassVar[frozenset[str] | None] = CLASSED
     union_closed: ClassVar[bool] = True
     option: ClassVar[Option | None] = _OPTION
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from sfumato.anonymize.definitions.definition import number_between
 from sfumato.anonymize.loss.measures import check_objective
 from sfumato.anonymize.run import assemble
@@ -121,7 +123,11 @@ class Policy:
             "suppression", self.suppression if suppression is None else suppression, 0, 1
         )
         prepared = prepare(table, self.promise, settings, population, self.objective, share)
-        recoding = self._recoding(prepared.problem, share)
+        recoding = (
+            self._recoding(prepared.problem, share)
+            if prepared.source is None
+            else self._levels(prepared.problem)  # people are counted exactly when it is settled
+        )
         asked = {"algorithm": "policy", "suppression": share, "objective": self.objective}
         decision = settle_decision(prepared, recoding, settings, asked, fixed=True)
         return assemble(find_shape("table"), table, self.promise, decision, algorithm="policy")
@@ -137,12 +143,23 @@ class Policy:
                 f"policy generalises {listed(sorted(mine))}; they must be the same. Change the "
                 "roles, or anonymise anew."
             )
+        if given.unit != self.schema.unit:
+            raise SchemaError(
+                f"{given.source} names '{given.unit}' as the privacy unit, but the policy protects "
+                f"one '{self.schema.unit}'; a policy keeps its unit. Anonymise anew."
+            )
         attributes = {
             name: self.schema.attributes[name] if name in mine else attribute
             for name, attribute in given.attributes.items()
         }
         schema = Schema(attributes=attributes, unit=given.unit, purposes=given.purposes)
         return schema.named(given.source)
+
+    def _levels(self, problem: Problem) -> FullDomain:
+        """Return the policy's levels with nobody left out."""
+        levels = tuple(self.levels[name] for name in problem.table.quasi_names)
+        record = SearchRecord("policy", label=LABEL, facts={"objective": self.objective})
+        return FullDomain(levels, np.zeros(problem.table.distinct, dtype=np.bool_), record)
 
     def _recoding(self, problem: Problem, share: float) -> FullDomain:
         """Judge the batch at the policy's levels; raise where too much must be suppressed."""

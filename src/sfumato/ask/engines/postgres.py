@@ -21,10 +21,11 @@ from sfumato.data.engines.errors import nothing_quoted
 from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlglot import exp
 
+    from sfumato.ask.engines.coded_rows import HeldRows
     from sfumato.ask.language.language import Kind, TableFacts
     from sfumato.ask.language.request import Aggregates, Request
 
@@ -175,6 +176,18 @@ class PostgresEngine:
             rows = [(facts, self._rows(fingerprint_plan(facts))[0]) for facts in tables]
             self._known = snapshot, fingerprint_of(rows)
         return self._known[1]
+
+    def held(self, table: str) -> HeldRows:
+        """Give the rows of a table, to be coded and counted where they are."""
+        from sfumato.ask.engines.coded_rows import HeldRows  # noqa: PLC0415 - loaded when used
+
+        kinds = {column.name: column.kind for column in self._facts[table].columns}
+        return HeldRows(table, "postgres", self._tables[table], kinds, self._run)
+
+    def columns(self, table: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Read columns of a table, row by row, for what is published once; never shown."""
+        cells = ", ".join(quoted(name, "postgres") for name in names)
+        return self._run(f"SELECT {cells} FROM {self._tables[table]}")
 
     def close(self) -> None:
         """Close the connection."""

@@ -22,10 +22,11 @@ from sfumato.data.engines.errors import nothing_quoted
 from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlglot import exp
 
+    from sfumato.ask.engines.coded_rows import HeldRows
     from sfumato.ask.language.language import Kind, TableFacts
     from sfumato.ask.language.request import Aggregates, Request
 
@@ -145,6 +146,18 @@ class SparkEngine:
         tables = self._facts.values()
         return fingerprint_of([(f, self._rows(fingerprint_plan(f))[0]) for f in tables])
 
+    def held(self, table: str) -> HeldRows:
+        """Give the rows of a table, to be coded and counted where they are."""
+        from sfumato.ask.engines.coded_rows import HeldRows  # noqa: PLC0415 - loaded when used
+
+        kinds = {column.name: column.kind for column in self._facts[table].columns}
+        return HeldRows(table, "spark", self._tables[table], kinds, self._ask)
+
+    def columns(self, table: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Read columns of a table, row by row, for what is published once; never shown."""
+        cells = ", ".join(quoted(name, "spark") for name in names)
+        return self._ask(f"SELECT {cells} FROM {self._tables[table]}")
+
     def close(self) -> None:
         """Forget the names; the frames and the session are the caller's."""
         with nothing_quoted(_said):
@@ -153,8 +166,11 @@ class SparkEngine:
         self._views.clear()
 
     def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+        return self._ask(printed(tree, "spark", tables=self._tables))
+
+    def _ask(self, query: str) -> list[tuple[Any, ...]]:
         with nothing_quoted(_said):
-            rows = self._session.sql(printed(tree, "spark", tables=self._tables)).collect()
+            rows = self._session.sql(query).collect()
         return [tuple(row) for row in rows]
 
     def _count(self, tree: exp.Select) -> int:

@@ -20,8 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.ask.session.desk import Desk
+from sfumato.ask.session.learning import Learning
 from sfumato.ask.session.open import open_dataset
-from sfumato.ask.session.publishing import Publishing
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.errors import ParameterError
 from sfumato.message import Argument, Message
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sfumato.govern.standing import Standing
 
 
-class Session(Publishing):
+class Session(Learning):
     """Questions of one analyst about one dataset, under a budget that the ledger keeps.
 
     ``desk`` takes the steps of each question; nothing of it needs to be called.

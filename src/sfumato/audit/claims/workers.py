@@ -132,6 +132,7 @@ def _answer(pipe: Connection, deadline: Deadline | None) -> list[Outputs]:
 
 def _serve(pipe: Connection, run: Callable[[Any], Any], seed: int | None) -> None:
     """Answer orders until the pipe closes; Ctrl-C is the parent's affair."""
+    gc.freeze()  # what the parent holds is not ours to finalise: its threads are not here
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     start(seed)
     with nullcontext() if seed is None else insecure_seeded(seed):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.verification.findings import Finding
 from sfumato.data.engines.duckdb import quoted_text
-from sfumato.data.wording import listed
+from sfumato.data.tables.formulas import PATTERN
+from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
     from sfumato.data.tables.table import Table
@@ -33,9 +34,30 @@ def look_at_file(table: Table, *, kept_order: bool) -> list[Finding]:
             "order knows whose each row is."
         )
         found.append(Finding("order", "", text, serious=False))
+    if table.kind == "csv":
+        found += _formulas(table)
     if table.kind == "parquet" and Path(table.source).is_file():
         found += _metadata(table)
     return found
+
+
+def _formulas(table: Table) -> list[Finding]:
+    """Tell of cells that a spreadsheet would run."""
+    cells = [f"count(*) FILTER ({_runs(table.text(name))})" for name in table.columns]
+    [counts] = table.run(f"SELECT {', '.join(cells)} FROM {table.scan}")
+    columns = [name for name, count in zip(table.columns, counts, strict=True) if count]
+    if not columns:
+        return []
+    text = (
+        f"{some(sum(counts), 'cell')} of {listed(columns)} begin(s) like a formula, which a "
+        "spreadsheet would run; save the release with formulas='guard' (--guard-formulas)."
+    )
+    return [Finding("formula", columns[0], text, serious=False)]
+
+
+def _runs(text: str) -> str:
+    """Return the SQL condition for a cell that is run; a quote mark before it prevents that."""
+    return f"NOT starts_with({text}, chr(39)) AND regexp_matches({text}, {quoted_text(PATTERN)})"
 
 
 def _metadata(table: Table) -> list[Finding]:

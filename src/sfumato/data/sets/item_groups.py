@@ -56,9 +56,9 @@ def _names(labels: Sequence[str], starts: NDArray[np.int64]) -> list[str]:
         if len(starts) == 1:
             names.append("*")
         elif len(members) <= SPELT_OUT:
-            names.append("{" + "|".join(members) + "}")
+            names.append("{" + "/".join(members) + "}")
         else:
-            names.append(f"{{{members[0]}…{members[-1]}|{len(members)}}}")
+            names.append(f"{{{members[0]}…{members[-1]}/{len(members)}}}")
     return names
 
 

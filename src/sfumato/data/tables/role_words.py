@@ -17,7 +17,7 @@ IDENTIFIER_WORDS = frozenset(
 
 SENSITIVE_WORDS = frozenset(
     """
-    alcohol belief conviction credit crime criminal debt diagnosis disability disease
+    alcohol belief condition conviction credit crime criminal debt diagnosis disability disease
     drug drugs earnings genetic grade health hiv icd illness income medication mental offence
     offense orientation party political politics pregnancy pregnant religion result salary score
     smoker smoking symptom therapy treatment union vaccine vote wage wealth
@@ -57,6 +57,6 @@ def hinted(column: str) -> tuple[str, str] | None:
         ("quasi", QUASI_WORDS),
     ):
         for word in found:
-            if word in known:
+            if word in known or word.removesuffix("s") in known:
                 return role, word
     return None

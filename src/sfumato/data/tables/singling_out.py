@@ -50,24 +50,35 @@ def persons(number: int) -> str:
     return "1 person" if number == 1 else f"{number:,} people"
 
 
-def singling_out(engine: DuckDB, counted: Counted) -> tuple[SinglingOut, ...]:
-    """Return what sets of one to three columns single out, most people first."""
+def singling_out(
+    engine: DuckDB, counted: Counted, person: str | None = None
+) -> tuple[SinglingOut, ...]:
+    """Return what sets of one to three columns single out, most people first.
+
+    Every record is a person, unless a column of `counted` tells whose it is: `person`.
+    """
     sizes = {
         name: len(values) for name, values in zip(counted.columns, counted.values, strict=True)
     }
-    widest = sorted(counted.columns, key=lambda name: -sizes[name])[:MOST_COLUMNS]
-    chosen = [name for name in counted.columns if name in widest and sizes[name] > 1]
+    names = [name for name in counted.columns if name != person]
+    widest = sorted(names, key=lambda name: -sizes[name])[:MOST_COLUMNS]
+    chosen = [name for name in names if name in widest and sizes[name] > 1]
     arrays = {f"c{i}": codes for i, codes in enumerate(counted.codes)}
     relation = engine.register({**arrays, "n": counted.counts})
     place = {name: f"c{i}" for i, name in enumerate(counted.columns)}
 
     def people(columns: Sequence[str]) -> int:
         keys = ", ".join(place[name] for name in columns)
+        if person is not None:
+            who = place[person]
+            alone = f"SELECT any_value({who}) AS p FROM {relation} GROUP BY {keys} "
+            alone += f"HAVING count(DISTINCT {who}) = 1"
+            return int(engine.run(f"SELECT count(DISTINCT p) FROM ({alone})")[0][0])
         inner = f"SELECT sum(n) AS s FROM {relation} GROUP BY {keys}"
         return int(engine.run(f"SELECT count(*) FILTER (s = 1) FROM ({inner})")[0][0])
 
     try:
-        found: dict[tuple[str, ...], int] = {(c,): people((c,)) for c in counted.columns}
+        found: dict[tuple[str, ...], int] = {(c,): people((c,)) for c in names}
         found |= {pair: people(pair) for pair in combinations(chosen, 2)}
         found |= {triple: people(triple) for triple in _worst_triples(chosen, found)}
     finally:

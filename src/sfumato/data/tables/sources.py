@@ -103,6 +103,11 @@ def _read_csv(
         with readable.open("rb") as file:
             head = file.read(HEAD)
     text = _decoded(head, path)
+    if text.lstrip()[:1] in {"{", "["}:
+        raise DataError(
+            f"{path} looks like JSON, and a table is read from CSV or Parquet; write it as one of "
+            "them, with a line of column names, first."
+        )
     mark = delimiter or _delimiter(text)
     if len(mark) != 1:
         raise DataError(f"The delimiter must be a single character, not {mark!r}.")
@@ -189,8 +194,21 @@ def _header(text: str, delimiter: str, path: Path) -> list[str]:
     for number, column in enumerate(columns, start=1):
         if not column.strip():
             raise DataError(f"{path}, line 1: column {number} has no name; give it one.")
-    _check_names(columns, f"{path}, line 1")
+    _check_header(columns, path)
     return columns
+
+
+def _check_header(columns: Sequence[str], path: Path) -> None:
+    """Refuse names that stand twice, by their places: without a header they would be cells."""
+    places: dict[str, list[int]] = {}
+    for number, column in enumerate(columns, start=1):
+        places.setdefault(column.casefold(), []).append(number)
+    repeated = [numbers for numbers in places.values() if len(numbers) > 1]
+    if repeated:
+        raise DataError(
+            f"{path}, line 1: columns {' and '.join(map(str, repeated[0][:3]))} have the same name "
+            "(capitals do not count); every column needs a name of its own, in a first line."
+        )
 
 
 def _check_names(columns: Sequence[str], source: str) -> None:

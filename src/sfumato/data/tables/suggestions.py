@@ -17,9 +17,10 @@ import numpy as np
 
 from sfumato.data.atomic import refuse_existing, write_text_atomically
 from sfumato.data.hierarchies.suggested_rules import suggested_rule
-from sfumato.data.schema import Attribute, Schema
+from sfumato.data.schema import ROW_UNIT, Attribute, Schema
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.column_facts import ColumnFacts, column_facts
+from sfumato.data.tables.person_column import PersonColumn, find_person_column
 from sfumato.data.tables.role_words import hinted
 from sfumato.data.tables.singling_out import SinglingOut, persons, singling_out, telling
 from sfumato.data.tables.sources import read
@@ -63,6 +64,12 @@ class Suggestions:
     rows: int
     columns: tuple[ColumnSuggestion, ...]
     sets: tuple[SinglingOut, ...]
+    person: PersonColumn | None = None
+
+    @property
+    def people(self) -> int:
+        """Number of people: of records, unless a column names people who have several."""
+        return self.rows if self.person is None else self.person.people
 
     @cached_property
     def schema(self) -> Schema:
@@ -75,19 +82,25 @@ class Suggestions:
             )
             for one in self.columns
         }
-        return Schema(attributes=attributes)
+        unit = ROW_UNIT if self.person is None else self.person.name
+        return Schema(attributes=attributes, unit=unit)
 
     def text(self) -> str:
         """Return the schema as YAML with the reasons as comments."""
         comments = {one.name: [c for c in (one.reason, one.company) if c] for one in self.columns}
         head = [
-            f"# Suggested for {Path(self.source).name} ({self.rows:,} records).",
+            f"# Suggested for {Path(self.source).name} ({self.size()}).",
             "# Read the reasons and change what is wrong. Roles: identifier (removed), quasi",
             "# (generalised), sensitive (protected), insensitive (released as it is). A column",
             "# that is not listed is left out of a release.",
         ]
-        head += [f"# {one.sentence(self.rows)}." for one in telling(self.sets)]
+        head += [f"# {one.sentence(self.people)}." for one in telling(self.sets)]
         return "\n".join(head) + "\n" + schema_text(self.schema, comments=comments)
+
+    def size(self) -> str:
+        """Say how many records there are, and of how many people where those differ."""
+        of = "" if self.person is None else f" of {persons(self.people)}"
+        return f"{self.rows:,} records{of}"
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the schema with its reasons; an existing file is kept unless `force`."""
@@ -119,18 +132,23 @@ def _suggestions(table: Table) -> Suggestions:
         raise DataError(
             f"{table.source} has a header but no records; at least one record is needed."
         )
-    combined = [one.name for one in facts if _may_be_combined(one, rows)]
+    person = find_person_column(table, facts, rows)
+    unit = () if person is None else (person.name,)
+    combined = [f.name for f in facts if _may_be_combined(f, rows) and f.name not in unit]
     if not combined:
-        return Suggestions(table.source, rows, tuple(_suggestion(f, rows) for f in facts), ())
-    counted = table.count(combined)
-    sets = singling_out(table.engine, counted)
+        columns = tuple(_suggestion(f, rows) for f in facts)
+        return Suggestions(table.source, rows, columns, (), person)
+    counted = table.count((*combined, *unit))
+    sets = singling_out(table.engine, counted, *unit)
     alone = {one.columns[0]: one.people for one in sets if len(one.columns) == 1}
     counts = {name: value_counts(counted, c) for c, name in enumerate(combined)}
     columns = tuple(
         _with_company(_suggestion(one, rows, alone.get(one.name, 0), counts.get(one.name)), sets)
+        if one.name not in unit
+        else ColumnSuggestion(one.name, "identifier", person.reason if person else "", one)
         for one in facts
     )
-    return Suggestions(table.source, rows, columns, sets)
+    return Suggestions(table.source, rows, columns, sets, person)
 
 
 def _with_company(one: ColumnSuggestion, sets: Sequence[SinglingOut]) -> ColumnSuggestion:

@@ -57,7 +57,6 @@ class Store:
         self._in_memory = place is None
         self._owner = os.getpid()
         self._connection: Connection | None = None
-        self._engine = self._made()
         if not create:
             self._must_exist()
         with _ALL_LOCK:
@@ -123,7 +122,7 @@ class Store:
             self.lock.release()
         if child and not self._in_memory:
             self._owner = os.getpid()
-            self._engine = self._made()
+            self.__dict__.pop("_engine", None)  # made anew if it is used: a child may never ask
 
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[Connection]:
@@ -173,7 +172,8 @@ class Store:
         except (DBAPIError, self._driver.Error) as error:
             raise GovernanceError(_sentence(error, self.name)) from None
 
-    def _made(self) -> Engine:
+    @cached_property
+    def _engine(self) -> Engine:
         try:
             engine = create_engine(
                 self.url, poolclass=NullPool, connect_args=_arguments(self.url), **_style(self.url)

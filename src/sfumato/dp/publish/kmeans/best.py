@@ -40,6 +40,8 @@ _LEAST_RADIUS = 2.0**-16
 _DIRECTIONS = 8
 _REACH = 3 / math.sqrt(12)
 _RINGS = 33
+_SUMS = Fraction(27, 100)
+_SEEN = 0.15
 
 
 def best_clusters(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
@@ -144,11 +146,25 @@ def _projected(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
     axes = _directions(width)
     shadow = np.clip((rows - 0.5) @ axes, -_REACH, _REACH) / (2 * _REACH) + 0.5
     leaves = grow(shadow, purse, Fraction(35, 100))
-    labels = kernels.nearest(shadow, cluster(leaves.centres, leaves.counts, count))
-    centres = _means(rows, labels, count, purse)
+    counts = np.where(leaves.counts < _STANDS_OUT * leaves.deviation, 0.0, leaves.counts)
+    many = count * surplus(counts.sum() / count, width, purse)
+    labels = kernels.nearest(shadow, cluster(leaves.centres, counts, many))
+    means, sizes = _means(rows, labels, many, purse)
+    centres = np.ascontiguousarray(cluster(means, sizes, count)) if many > count else means
     labels = kernels.nearest(rows, centres)
     radius = _radius(kernels.distances(rows, centres, labels), width, purse)
     return lloyd.step(rows, centres, np.full(count, radius), purse, Fraction(30, 100))
+
+
+def surplus(size: float, width: int, purse: Purse) -> int:
+    """Choose how many times as many clusters are looked for in the shadow as are wanted.
+
+    There two clusters may lie upon each other, and one too few be found; several too many are
+    joined again where they are near in all columns, as long as noise lets that be seen.
+    """
+    epsilon = float(purse.epsilon(_SUMS * purse.price.amount))
+    noise = math.sqrt(2) * 0.5 * width / epsilon / max(size, 1.0)
+    return next((times for times in (3, 2) if times * noise < _SEEN), 1)
 
 
 def _directions(width: int) -> NDArray[np.float64]:
@@ -160,17 +176,18 @@ def _directions(width: int) -> NDArray[np.float64]:
 
 def _means(
     rows: NDArray[np.float64], labels: NDArray[np.int64], count: int, purse: Purse
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Release the means of labelled rows, and about how many there are of each."""
     width, one = rows.shape[1], lloyd.ONE
     exact = np.bincount(labels, minlength=count)
     sizes = purse.measure("first sizes", Fraction(3, 100), exact)
     exact = kernels.box_sums(rows, labels, count, one)
     sums = purse.measure(
-        "first sums", Fraction(27, 100), exact, l1=width * one // 2, l2_squared=width * one**2 // 4
+        "first sums", _SUMS, exact, l1=width * one // 2, l2_squared=width * one**2 // 4
     )
     size = np.maximum(sizes.values.astype(np.float64), math.sqrt(2) * sizes.deviation)
     means = 0.5 + sums.values.astype(np.float64) / one / size[:, None]
-    return np.ascontiguousarray(np.clip(means, 0.0, 1.0))
+    return np.ascontiguousarray(np.clip(means, 0.0, 1.0)), size
 
 
 def _radius(far: NDArray[np.float64], width: int, purse: Purse) -> float:

@@ -44,12 +44,14 @@ _LN2_UP = Fraction(693_147_181, 10**9)
 class Leaves:
     """The boxes that were not halved, with noisy counts; all of it is released.
 
-    ``centres`` and ``sides`` have a row per leaf, in the unit cube.
+    ``centres`` and ``sides`` have a row per leaf, in the unit cube; ``deviation`` is that of the
+    noise of each count.
     """
 
     centres: NDArray[np.float64]
     sides: NDArray[np.float64]
     counts: NDArray[np.float64]
+    deviation: float = 0.0
 
     @property
     def spread(self) -> NDArray[np.float64]:
@@ -66,7 +68,7 @@ def grow(points: NDArray[np.float64], purse: Purse, share: Fraction) -> Leaves:
     exact = _count(codes, prefixes, depths)
     noisy = purse.measure("leaf counts", share / 2, exact)
     centres, sides = _boxes(prefixes, depths, width)
-    return Leaves(centres, sides, noisy.values.astype(np.float64))
+    return Leaves(centres, sides, noisy.values.astype(np.float64), noisy.deviation)
 
 
 def _shape(

@@ -41,8 +41,6 @@ class Smooth:
     masses: NDArray[np.float64]
     atoms: NDArray[np.uint8]
     levels: tuple[NDArray[np.uint8], ...]
-    closed: NDArray[np.bool_]
-    """Atoms that do not occur: doubtful codes that did not stand out of the noise."""
 
     @property
     def size(self) -> int:
@@ -72,18 +70,17 @@ def estimate_total(noisy: Sequence[Noisy]) -> float:
 def smooth(column: CodedColumn, noisy: Noisy, total: float, *, most: int, depth: int) -> Smooth:
     """Find masses, at most ``most`` atoms and ``depth`` levels of a column."""
     masses = _masses(column, noisy, total)
-    atoms = _merge(masses, column, column.alone, most)
+    shut = tuple(code for code in column.doubtful if masses[code] == 0)
+    standing = tuple(code for code in column.alone if code not in shut)
+    atoms = _merge(masses, column, standing, most, shut)
     levels: list[NDArray[np.uint8]] = [np.arange(int(atoms.max()) + 1, dtype=np.uint8)]
     own = weighted_counts(atoms, masses, int(atoms.max()) + 1)
-    alone = tuple(int(atoms[code]) for code in column.alone)
+    alone = tuple(int(atoms[code]) for code in standing)
     for _ in range(1, depth):
         most = -(-most // 2)
         if levels[0].size > 4 and most < levels[-1].max() + 1:
             levels.append(_merge(own, column, alone, most))
-    shut = np.zeros(column.size, dtype=np.bool_)
-    shut[list(column.doubtful)] = masses[list(column.doubtful)] == 0
-    closed = np.bincount(atoms, weights=~shut) == 0
-    return Smooth(masses, atoms, tuple(levels), closed)
+    return Smooth(masses, atoms, tuple(levels))
 
 
 def _masses(column: CodedColumn, noisy: Noisy, total: float) -> NDArray[np.float64]:
@@ -122,16 +119,26 @@ def on_simplex(y: NDArray[np.float64], total: float) -> NDArray[np.float64]:
 
 
 def _merge(
-    masses: NDArray[np.float64], column: CodedColumn, alone: Sequence[int], most: int
+    masses: NDArray[np.float64],
+    column: CodedColumn,
+    alone: Sequence[int],
+    most: int,
+    shut: Sequence[int] = (),
 ) -> NDArray[np.uint8]:
-    """Group codes into at most ``most`` groups, those alone included."""
-    plain = np.setdiff1d(np.arange(masses.size), alone)
+    """Group codes into at most ``most`` groups, those alone included.
+
+    Codes that are ``shut`` do not occur in the copy, so they get no group of their own, which every
+    table would have to carry: the few rows that may have them count with the largest group.
+    """
+    plain = np.setdiff1d(np.arange(masses.size), [*alone, *shut])
     groups = np.zeros(masses.size, dtype=np.int64)
     room = max(1, most - len(set(alone)))
     join = _join_neighbours if column.ordered else _join_rare
     groups[plain] = join(masses[plain], room) if plain.size else 0
     for place, code in enumerate(sorted(set(alone))):
         groups[code] = (groups[plain].max() + 1 if plain.size else 0) + place
+    if shut:
+        groups[list(shut)] = int(np.argmax(np.bincount(groups, weights=masses)))  # they have none
     return groups.astype(np.uint8)
 
 

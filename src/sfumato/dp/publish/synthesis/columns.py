@@ -180,9 +180,10 @@ class Numbers:
         )
         empty = self.bins + len(self.special)
         nothing = f"{number} IS NULL" if self.kind == "date" else f"{number} IS NULL OR isnan({number})"  # fmt: skip  # noqa: E501
-        return f"CASE WHEN {nothing} THEN {empty}{special} ELSE {self._place(number)} END"
+        return f"CASE WHEN {nothing} THEN {empty}{special} ELSE {self.place(number)} END"
 
-    def _place(self, number: str) -> str:
+    def place(self, number: str) -> str:
+        """Return the SQL that finds the bin of a number, by halving; plain on every engine."""
         inner = self.edges[1:-1]
 
         def halve(low: int, high: int) -> str:  # the bin is among low … high
@@ -242,10 +243,10 @@ class Numbers:
 
 def coder_of(name: str, column: Column | None, attribute: Attribute | None) -> Coder | None:
     """Make the coder of a column from what is declared; None where no domain is declared."""
-    kind = (column.kind if column else None) or (attribute.type if attribute else None)
+    kind = (column.kind if column else None) or (attribute.cell_type if attribute else None)
     domain = attribute.domain if attribute else None
     if column is not None and column.values is not None:
-        return _texts(name, [MISSING if v is None else str(v) for v in column.values])
+        return _texts(name, [_written(value) for value in column.values])
     bounds = column.bounds if column else None
     if bounds is None and isinstance(domain, Range):
         bounds = (domain.low, domain.high)
@@ -255,6 +256,13 @@ def coder_of(name: str, column: Column | None, attribute: Attribute | None) -> C
     if bounds is not None:
         return numbers(name, bounds, kind, column)
     return _texts(name, list(domain)) if isinstance(domain, tuple) else None
+
+
+def _written(value: Any) -> str:
+    """Write a listed value as engines write a cell."""
+    if value is None:
+        return MISSING
+    return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
 
 
 def _texts(name: str, values: list[str]) -> Texts:

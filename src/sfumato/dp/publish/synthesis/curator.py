@@ -23,6 +23,7 @@ released numbers only; counting gives nothing out.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -44,14 +45,50 @@ GRAIN = 1 << 10
 
 
 class Records(Protocol):
-    """Rows of codes, read in pieces, as often as needed; each unit owns few enough of them."""
+    """Rows of codes that can be counted; each unit owns few enough of them."""
 
+    def count_ones(self, domain: Domain) -> list[NDArray[np.int64]]:
+        """Count the rows of every code of every column, in one pass."""
+
+    def count_pairs(
+        self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping
+    ) -> NDArray[np.int64]:
+        """Count the rows of all pairs of atoms in one pass; tables one after the other."""
+
+
+class Pieces(ABC):
+    """Rows of codes that are read in pieces, as often as needed, and counted here."""
+
+    @abstractmethod
     def pieces(self) -> Iterator[NDArray[Any]]:
         """Give the rows as arrays with one line per column."""
 
+    def count_ones(self, domain: Domain) -> list[NDArray[np.int64]]:
+        """Count the rows of every code of every column."""
+        ones = [np.zeros(size, dtype=np.int64) for size in domain.sizes]
+        for piece in self.pieces():
+            for i, column in enumerate(piece):
+                ones[i] += np.bincount(column, minlength=ones[i].size)
+        return ones
+
+    def count_pairs(
+        self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping
+    ) -> NDArray[np.int64]:
+        """Count the rows of all pairs of atoms; ``atoms[i][code]`` is the atom of a code."""
+        from sfumato.dp.publish.synthesis import kernels  # noqa: PLC0415 - compiled code loads on use
+
+        offsets = grouping.offsets()
+        exact = np.zeros(offsets[-1], dtype=np.int64)
+        for piece in self.pieces():
+            rows = np.empty(piece.shape, dtype=np.uint8)
+            for i, atom in enumerate(atoms):
+                np.take(atom, piece[i], out=rows[i])
+            kernels.count_pairs(rows, grouping.sizes, offsets, exact)
+        return exact
+
 
 @dataclass(frozen=True, eq=False)
-class CodeArray:
+class CodeArray(Pieces):
     """Rows of codes in memory, one line per column."""
 
     codes: NDArray[Any]
@@ -140,7 +177,7 @@ class Curator:
         """Release how many rows have each code of a column, with noise."""
         self._pay(f"counts of {self.domain.columns[column].name}", price)
         if self._ones is None:
-            self._ones = _count_ones(self.records, self.domain)
+            self._ones = self.records.count_ones(self.domain)
         return self._covered(self._ones[column], price)
 
     def choose(
@@ -184,26 +221,9 @@ class Curator:
 
     def count(self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping) -> None:
         """Count all pairs of atoms; ``atoms[i][code]`` is the atom of a code of column i."""
-        from sfumato.dp.publish.synthesis import kernels  # noqa: PLC0415 - compiled code loads on use
-
-        offsets = grouping.offsets()
-        exact = np.zeros(offsets[-1], dtype=np.int64)
-        for piece in self.records.pieces():
-            rows = np.empty(piece.shape, dtype=np.uint8)
-            for i, atom in enumerate(atoms):
-                np.take(atom, piece[i], out=rows[i])
-            kernels.count_pairs(rows, grouping.sizes, offsets, exact)
-        self._grouping, self._pairs = grouping, exact
+        self._grouping, self._pairs = grouping, self.records.count_pairs(atoms, grouping)
 
     def _counted(self) -> tuple[Grouping, NDArray[np.int64]]:
         if self._pairs is None or self._grouping is None:
             raise ParameterError("Pairs of columns are counted before a table of them is chosen.")
         return self._grouping, self._pairs
-
-
-def _count_ones(records: Records, domain: Domain) -> list[NDArray[np.int64]]:
-    ones = [np.zeros(size, dtype=np.int64) for size in domain.sizes]
-    for piece in records.pieces():
-        for i, column in enumerate(piece):
-            ones[i] += np.bincount(column, minlength=ones[i].size)
-    return ones

@@ -4,7 +4,7 @@ Contract: :func:`fit` reads data through a :class:`~.curator.Curator` only, spen
 and decides everything (groups of codes, levels, which table is next, how much the next
 round costs, when to stop) from what the curator released.
 
-    A  one-way tables of all columns, a fifth of the budget; from them the atoms of each column
+    A  one-way tables of all columns, three tenths of the budget; from them the atoms of each
     B  rounds: choose the table of two columns, at some levels, that the model fits worst (a tenth
        of the round's price); measure it (nine tenths); rake. A round whose measurement moved the
        model by less than its noise would have was too cheap: the next one costs twice as much
@@ -57,7 +57,7 @@ class Settings:
 
     atoms: int = 16
     depth: int = 3
-    first_share: Fraction = Fraction(1, 5)
+    first_share: Fraction = Fraction(3, 10)
     choice_share: Fraction = Fraction(1, 10)
     rounds_per_column: int = 8
     rounds: int | None = None

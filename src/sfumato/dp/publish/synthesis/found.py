@@ -17,20 +17,21 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.publish.synthesis.curator import Charge, Curator
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.searching import (
+    NO_TEXTS,
     bounds_from,
+    is_found,
     search_coder,
     show_texts,
     texts_from,
 )
-from sfumato.dp.publish.synthesis.table_codec import TableRecords, bounded_rows
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sfumato.data.tables.table import Table
     from sfumato.dp.publish.synthesis.budget import Budget
-    from sfumato.dp.publish.synthesis.columns import Coder, Column, Kind
+    from sfumato.dp.publish.synthesis.columns import Coder, Column, Kind, Texts
+    from sfumato.dp.publish.synthesis.table_codec import RowSource
     from sfumato.dp.rounding import Stated
 
 
@@ -44,7 +45,7 @@ def refuse_unknown(unknown: Sequence[str]) -> NoReturn:
 
 
 def check_search(
-    table: Table,
+    table: RowSource,
     unknown: Sequence[str],
     columns: Mapping[str, Column],
     budget: Budget,
@@ -61,65 +62,73 @@ def check_search(
 
 
 def find_domains(
-    table: Table,
+    table: RowSource,
     declared: Mapping[str, Coder | None],
     columns: Mapping[str, Column],
     budget: Budget,
     search: Stated | None,
     unit: str | None,
-) -> tuple[dict[str, Coder], list[Charge]]:
-    """Give the coder of every column, and what finding some of them cost."""
+) -> tuple[dict[str, Coder], list[Charge], tuple[str, ...]]:
+    """Give the coder of every column, what finding some of them cost, and what to doubt."""
     unknown = [name for name, coder in declared.items() if coder is None]
     share = parameters.share(search, "search") if search is not None and unknown else Fraction(0)
     book: list[Charge] = []
     coders: dict[str, Coder] = {}
+    guessed: list[str] = []
     for name, coder in declared.items():
         if coder is not None:
             coders[name] = coder
             continue
         price = budget.amount * share / len(unknown)
-        coders[name] = _found(table, name, columns.get(name), budget, price, unit, len(unknown))
+        made, sure = _found(table, name, columns.get(name), budget, price, unit, len(unknown))
+        coders[name] = made
         book.append(Charge(f"the domain of {name}", price))
-    return coders, book
+        guessed += [] if sure else [name]
+    note = (
+        f"The domain of {listed(guessed)} could not be told from noise at this price, and is "
+        "little more than a guess; declare it."
+    )
+    return coders, book, (note,) if guessed else ()
 
 
 def _found(
-    table: Table,
+    table: RowSource,
     name: str,
     column: Column | None,
     budget: Budget,
     price: Fraction,
     unit: str | None,
     searched: int,
-) -> Coder:
+) -> tuple[Coder, bool]:
+    """Find a domain, and tell whether it stood out of the noise."""
     kind = _kind(table, name, column)
     if kind == "text":
-        return _found_texts(table, name, budget, price, unit, searched)
+        texts = _found_texts(table, name, budget, price, unit, searched)
+        return texts, bool(texts.values != NO_TEXTS)
     coder = search_coder(name, kind)
-    records = TableRecords.code(table, {name: coder}, unit, budget.currency.unit.rows)
+    records = table.code_rows({name: coder}, unit, budget.currency.unit.rows)
     try:
         curator = Curator(records, Domain((coder.coded,)), budget.currency, price)
-        return bounds_from(coder, curator.histogram(0, price), kind, column)
+        noisy = curator.histogram(0, price)
+        return bounds_from(coder, noisy, kind, column), is_found(coder, noisy)
     finally:
         records.drop()
 
 
 def _found_texts(
-    table: Table, name: str, budget: Budget, price: Fraction, unit: str | None, searched: int
-) -> Coder:
-    kept = bounded_rows(table, unit, budget.currency.unit.rows)
-    query = f"SELECT {table.text(name)} AS t FROM {table.scan}{kept}"  # noqa: S608 - quoted names
-    counted = table.run(f"SELECT t, count(*) FROM ({query}) WHERE t <> '' GROUP BY t")  # noqa: S608 - as above
-    counts = np.array([int(number) for _, number in counted], dtype=np.int64)
+    table: RowSource, name: str, budget: Budget, price: Fraction, unit: str | None, searched: int
+) -> Texts:
+    counted = table.count_texts(name, unit, budget.currency.unit.rows)
+    counts = np.array([number for _, number in counted], dtype=np.int64)
     shown = show_texts(counts, budget.currency.unit, price, budget.failures / searched)
-    return texts_from(name, [str(counted[k][0]) for k in np.flatnonzero(shown).tolist()])
+    return texts_from(name, [counted[k][0] for k in np.flatnonzero(shown).tolist()])
 
 
-def _kind(table: Table, name: str, column: Column | None) -> Kind:
+def _kind(table: RowSource, name: str, column: Column | None) -> Kind:
     known = table.known_schema
     declared = column.kind if column is not None else None
     if declared is None and known is not None and name in known.attributes:
-        declared = known.attributes[name].type
+        declared = known.attributes[name].cell_type
     if declared is not None:
         return declared
     sql = table.types[name]

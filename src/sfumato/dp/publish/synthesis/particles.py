@@ -117,7 +117,7 @@ class Cloud:
         base = np.zeros((len(columns), int(grouping.sizes.max())))
         atoms = np.empty((len(columns), count), dtype=np.uint8)
         for i, column in enumerate(columns):
-            masses = np.where(column.closed, 0.0, np.maximum(column.atom_masses, _TINY))
+            masses = np.maximum(column.atom_masses, _TINY)
             base[i, : masses.size] = masses / masses.max()
             drawn = systematic(masses, count, source)
             atoms[i] = drawn[permutation(count, source=source)]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.dp.publish.synthesis.coarsening import Smooth
-    from sfumato.dp.publish.synthesis.columns import Coder
+    from sfumato.dp.publish.synthesis.columns import Coder, Values
 
 _MOST_SAMPLES = 4_000_000
 
@@ -113,6 +113,14 @@ def refuse_contradictions(rules: Sequence[RowRule], coders: Mapping[str, Coder])
         raise Unsatisfiable("The rules contradict each other: no row can keep them all.")
 
 
+def _possible(coder: Coder, column: Smooth) -> tuple[NDArray[np.int64], Values]:
+    """Give the cells that stand for codes which the copy may hold."""
+    codes, cells = coder.samples()
+    shut = [code for code in coder.coded.doubtful if column.masses[code] == 0]
+    held = np.flatnonzero(~np.isin(codes, shut))
+    return codes[held], cells.take(held)
+
+
 def masks_of(
     rules: Sequence[RowRule], coders: Mapping[str, Coder], columns: Sequence[Smooth]
 ) -> list[Mask]:
@@ -122,7 +130,10 @@ def masks_of(
     for rule in rules:
         places = tuple(names.index(name) for name in rule.columns)
         sizes = tuple(columns[place].size for place in places)
-        samples = [coders[name].samples() for name in rule.columns]
+        samples = [
+            _possible(coders[name], columns[place])
+            for name, place in zip(rule.columns, places, strict=True)
+        ]
         count = math.prod(codes.size for codes, _ in samples)
         if count > _MOST_SAMPLES or math.prod(sizes) > MOST_CELLS:
             continue  # rows are repaired one by one instead

@@ -5,7 +5,7 @@ Contract: each function reads the data once, adds noise, and returns public know
 *Bounds*: every row falls into one of a few public bins (powers of two, or decades), so the noisy
 histogram of them is a table as any other (:mod:`.currencies`). Bins whose noisy count is above
 σ·√(2·ln(20·bins)), which noise alone passes in any bin with probability below 1/20, span the
-bounds.
+bounds; where there is none, the fullest bin by the noisy counts is taken, and a note says so.
 
 *Texts* (needs δ): count the rows of every text that occurs, add discrete Gaussian noise of variance
 Δ₂²/(2ρ), and show those above τ = m + 1 + σ·z with Pr[N(0,1) > z] ≤ δ′/m. Proof: let D′ have one
@@ -32,7 +32,6 @@ from sfumato.dp.noise import discrete_gaussian
 from sfumato.dp.normal import normal_cdf_up
 from sfumato.dp.publish.synthesis.columns import Numbers, Texts, numbers
 from sfumato.dp.rounding import sqrt_up
-from sfumato.errors import Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +46,10 @@ _POWERS = tuple(2.0**k for k in range(-10, 41))
 _DECADES = tuple(float((np.datetime64(f"{year}-01-01") - np.datetime64("1970-01-01")).astype(int)) for year in range(1850, 2151, 10))  # fmt: skip  # noqa: E501
 
 
+NO_TEXTS = ("other texts",)
+"""What stands for a list of texts of which none may be shown."""
+
+
 def search_coder(name: str, kind: Kind) -> Numbers:
     """Give the coarse public bins in which bounds are searched."""
     if kind == "date":
@@ -55,16 +58,21 @@ def search_coder(name: str, kind: Kind) -> Numbers:
     return Numbers(name, edges, "number")
 
 
+def is_found(coder: Numbers, noisy: Noisy) -> bool:
+    """Tell whether any bin stands out of the noise, so that bounds are more than a guess."""
+    return bool((noisy.counts[: coder.bins].astype(np.float64) > _above(coder, noisy)).any())
+
+
+def _above(coder: Numbers, noisy: Noisy) -> float:
+    return math.sqrt(noisy.variance * 2 * math.log(20 * coder.bins))
+
+
 def bounds_from(coder: Numbers, noisy: Noisy, kind: Kind, column: Column | None) -> Numbers:
     """Turn a noisy histogram of the coarse bins into bounds."""
     counts = noisy.counts[: coder.bins].astype(np.float64)
-    threshold = math.sqrt(noisy.variance * 2 * math.log(20 * coder.bins))
-    found = np.flatnonzero(counts > threshold)
-    if not found.size:
-        raise Unsatisfiable(
-            f"The bounds of column '{coder.name}' cannot be found with this budget; declare them "
-            "in the schema."
-        )
+    found = np.flatnonzero(counts > _above(coder, noisy))
+    if not found.size:  # it is paid for, and a poor domain is better than none
+        found = np.array([int(np.argmax(counts))])
     low, high = coder.edges[found[0]], coder.edges[found[-1] + 1]
     if kind == "date":
         days = [str(np.datetime64("1970-01-01") + int(end)) for end in (low, high - 1)]
@@ -95,4 +103,4 @@ def show_texts(
 
 def texts_from(name: str, shown: Sequence[str]) -> Texts:
     """Make the coder of texts that were found, in alphabetical order, and all others."""
-    return Texts(name, tuple(sorted(shown)) or ("other texts",), other="other")
+    return Texts(name, tuple(sorted(shown)) or NO_TEXTS, other="other")

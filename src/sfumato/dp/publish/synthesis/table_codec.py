@@ -8,12 +8,13 @@ own rows. So adding a unit adds at most that many rows of codes and changes no o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
 from sfumato.data.tables.rows import fetched
+from sfumato.dp.publish.synthesis.curator import Pieces, Records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.data.schema import Schema
     from sfumato.data.tables.table import Kind, Table
     from sfumato.dp.publish.synthesis.columns import Coder, Values
 
@@ -39,7 +41,7 @@ def bounded_rows(table: Table, unit: str | None, rows: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class TableRecords:
+class TableRecords(Pieces):
     """Coded rows in the engine that holds the table."""
 
     table: Table
@@ -72,6 +74,91 @@ class TableRecords:
     def drop(self) -> None:
         """Forget the coded rows."""
         self.table.run(f"DROP TABLE IF EXISTS {self.relation}")
+
+
+class RowSource(Protocol):
+    """Rows in some engine that can be coded and counted where they are.
+
+    ``types`` are the types of columns in the words of DuckDB, ``kind`` is what synthetic rows come
+    back as.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the rows are called."""
+
+    @property
+    def source(self) -> str:
+        """Where they came from, for messages."""
+
+    @property
+    def kind(self) -> Kind:
+        """What they came as."""
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """The type of each column."""
+
+    @property
+    def known_schema(self) -> Schema | None:
+        """The schema, if there is one."""
+
+    def code_rows(self, coders: Mapping[str, Coder], unit: str | None, rows: int) -> CodedRows:
+        """Code the rows, keeping at most ``rows`` of each unit."""
+
+    def count_texts(self, column: str, unit: str | None, rows: int) -> list[tuple[str, int]]:
+        """Count the rows of every text of a column that is not empty, with the same bound."""
+
+
+class CodedRows(Records, Protocol):
+    """Coded rows, to be forgotten when they are counted."""
+
+    def drop(self) -> None:
+        """Forget them."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """The rows of a table in DuckDB."""
+
+    table: Table
+
+    @property
+    def name(self) -> str:
+        """What the table is called."""
+        return self.table.name
+
+    @property
+    def source(self) -> str:
+        """Where it came from."""
+        return self.table.source
+
+    @property
+    def kind(self) -> Kind:
+        """What it came as."""
+        return self.table.kind
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """The type of each column."""
+        return self.table.types
+
+    @property
+    def known_schema(self) -> Schema | None:
+        """The schema, if there is one."""
+        return self.table.known_schema
+
+    def code_rows(self, coders: Mapping[str, Coder], unit: str | None, rows: int) -> TableRecords:
+        """Code the rows in the engine."""
+        return TableRecords.code(self.table, coders, unit, rows)
+
+    def count_texts(self, column: str, unit: str | None, rows: int) -> list[tuple[str, int]]:
+        """Count the rows of every text."""
+        table = self.table
+        kept = bounded_rows(table, unit, rows)
+        query = f"SELECT {table.text(column)} AS t FROM {table.scan}{kept}"  # noqa: S608 - quoted names
+        found = table.run(f"SELECT t, count(*) FROM ({query}) WHERE t <> '' GROUP BY t")  # noqa: S608 - as above
+        return [(str(text), int(count)) for text, count in found]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

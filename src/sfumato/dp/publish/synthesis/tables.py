@@ -37,19 +37,19 @@ from sfumato.dp.publish.synthesis.row_rules import (
     read_rules,
     refuse_contradictions,
 )
-from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRecords
+from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRows
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sfumato.data.schema import Schema
-    from sfumato.data.tables.table import Table
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.publish.synthesis.budget import Budget
     from sfumato.dp.publish.synthesis.columns import Coder
     from sfumato.dp.publish.synthesis.engine import Fit
     from sfumato.dp.publish.synthesis.row_rules import RowRule
+    from sfumato.dp.publish.synthesis.table_codec import RowSource
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
@@ -84,7 +84,7 @@ def synthesize_table(
 class Preparation:
     """A synthesis that is checked and priced, and has read no cell yet."""
 
-    table: Table
+    table: RowSource
     declared: Mapping[str, Coder | None]
     columns: Mapping[str, Column]
     budget: Budget
@@ -98,12 +98,12 @@ class Preparation:
     def run(self) -> Release:
         """Read the data, and spend the budget."""
         budget, table = self.budget, self.table
-        coders, paid = find_domains(
+        coders, paid, doubts = find_domains(
             table, self.declared, self.columns, budget, self.search, self.unit
         )
         rules = read_rules(self.constraints, coders)
         domain = Domain(tuple(coder.coded for coder in coders.values()))
-        records = TableRecords.code(table, coders, self.unit, budget.currency.unit.rows)
+        records = table.code_rows(coders, self.unit, budget.currency.unit.rows)
         left = budget.amount - sum((charge.price for charge in paid), Fraction(0))
         curator = Curator(records, domain, budget.currency, left)
         place = None if self.target is None else list(coders).index(self.target)
@@ -117,8 +117,8 @@ class Preparation:
         artefact = SyntheticTable(
             name=table.name, guarantee=budget.guarantee, measurements=made.measured,
             book=(*paid, *curator.book), currency=budget.currency.name, estimated=made.total,
-            notes=(*budget.notes, *_doubts(made)), rows=decode(made, coders, rules, self.size),
-            kind=table.kind, rules=self.constraints, coders=coders,
+            notes=(*budget.notes, *doubts, *_doubts(made)), kind=table.kind, coders=coders,
+            rows=decode(made, coders, rules, self.size), rules=self.constraints,
         )  # fmt: skip
         return artefact.release(
             ALGORITHM, target=self.target, constraints=list(self.constraints) or None
@@ -141,7 +141,7 @@ def prepare(
     settings: Settings | None = None,
 ) -> Preparation:
     """Check and price a synthesis without reading a cell."""
-    table = read(people, schema=schema)
+    table = rows_of(people, schema)
     relation = Neighbours.of(neighbours)
     given = columns or {}
     names, unit = _names(table, relation, given)
@@ -165,15 +165,23 @@ def prepare(
     )  # fmt: skip
 
 
+def rows_of(people: Any, schema: Schema | None = None) -> RowSource:
+    """Give rows that can be counted where they are: those of an engine, or of a table."""
+    if hasattr(people, "code_rows"):
+        source: RowSource = people
+        return source
+    return TableRows(read(people, schema=schema))
+
+
 def _names(
-    table: Table, relation: Neighbours, columns: Mapping[str, Column]
+    table: RowSource, relation: Neighbours, columns: Mapping[str, Column]
 ) -> tuple[list[str], str | None]:
     """Give the columns to be synthesised, and the column that names the unit."""
     for name in columns:
-        if name not in table.columns:
+        if name not in table.types:
             raise ParameterError(
                 f"columns= names '{name}', which {table.source} does not have."
-                f"{did_you_mean(name, table.columns)}"
+                f"{did_you_mean(name, table.types)}"
             )
     known = table.known_schema
     innermost = relation.unit
@@ -185,18 +193,18 @@ def _names(
             f"The schema says that '{known.unit}' is the privacy unit, which may own several rows; "
             f"say how many with neighbours=Unit('{known.unit}', rows=…)."
         )
-    if unit is not None and unit not in table.columns:
+    if unit is not None and unit not in table.types:
         raise ParameterError(f"The unit's column '{unit}' is not in {table.source}.")
     if known is None:
-        names = list(columns) or list(table.columns)
+        names = list(columns) or list(table.types)
     else:
         hidden = set(known.identifier_names)
-        names = [n for n in table.columns if (n in known.attributes or n in columns) and n not in hidden]  # fmt: skip  # noqa: E501
+        names = [n for n in table.types if (n in known.attributes or n in columns) and n not in hidden]  # fmt: skip  # noqa: E501
     return [name for name in names if name != unit], unit
 
 
 def _declared(
-    table: Table, names: Sequence[str], columns: Mapping[str, Column]
+    table: RowSource, names: Sequence[str], columns: Mapping[str, Column]
 ) -> dict[str, Coder | None]:
     known = table.known_schema
     attributes = known.attributes if known is not None else {}

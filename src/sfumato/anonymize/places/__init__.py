@@ -1,0 +1,1 @@
+"""Answer requests from a place without telling whose it is: boxes, streams, mix zones."""

@@ -1,0 +1,363 @@
+"""The loop of streaming cloaking: requests wait, meet, and leave together in one box.
+
+Waiting requests hang in cells of a grid, each a doubly linked list; `events` is a heap of the
+moments at which something must be looked at: a deadline, or a moment at which a request tries
+again. Whoever leaves, leaves with all others of the box at one moment, so that nothing tells them
+apart.
+
+A box for request m is searched nearest first: for every size that a neighbour's or m's own k asks
+for, the nearest of different users are taken that are compatible with all taken so far. Two
+requests are compatible if each lies within the other's tolerance in space and time. At the
+deadline, where that finds nobody, every window of the tolerance's size around m is tried
+(`_any_window`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+MOST = 512
+"""Neighbours that a search looks at: the nearest are enough."""
+LARGEST = 64
+"""Members that a box is searched for; more may join where they lie in it."""
+PATIENT = 0.5
+"""Share of its wait after which a request is taken along rather than left with too few to meet."""
+HURRY = 4.0
+"""Metres that a second of waiting counts for: of two as near, the older is taken."""
+ATTEMPTS = 8
+"""How often a request tries again while it waits, in the marginal mode."""
+NOT_YET, RELEASED, DROPPED = 0, 1, 2
+EAGER, DEADLINE, MARGINAL = 0, 1, 2
+
+
+class Requests(NamedTuple):
+    """Requests in the order of time; `place` labels where, −1 where nothing does."""
+
+    user: Ints
+    t: Floats
+    x: Floats
+    y: Floats
+    k: Ints
+    reach: Floats
+    wait: Floats
+    place: Ints
+
+
+class State(NamedTuple):
+    """What waits and what was remembered.
+
+    `head` is the first request of each cell, `before` and `after` its neighbours in the list;
+    `memory[u]` holds the users that every box of user u so far had in common (`known[u]` of them,
+    −1 for anybody) and `since[u]` the moment of the first of them.
+    """
+
+    head: Ints
+    before: Ints
+    after: Ints
+    memory: Ints
+    known: Ints
+    since: Floats
+    heap_time: Floats
+    heap_item: Ints
+    heap_size: Ints
+
+
+class Outcome(NamedTuple):
+    """What became of each request: its state, moment, box number; the boxes themselves."""
+
+    status: Ints
+    when: Floats
+    box_of: Ints
+    boxes: Floats
+    made: Ints
+
+
+class Rules(NamedTuple):
+    """How to choose: mode, rate (m² of area that a second of waiting is worth), grid, diversity."""
+
+    mode: int
+    rate: float
+    step: float
+    low_x: float
+    low_y: float
+    wide: int
+    high: int
+    diversity: int
+    remember: bool
+    session: float
+
+
+@njit(cache=True)
+def push(state: State, moment: float, item: int) -> None:
+    """Put an event on the heap."""
+    i = state.heap_size[0]
+    state.heap_size[0] += 1
+    while i > 0:
+        up = (i - 1) >> 1
+        if state.heap_time[up] <= moment:
+            break
+        state.heap_time[i] = state.heap_time[up]
+        state.heap_item[i] = state.heap_item[up]
+        i = up
+    state.heap_time[i] = moment
+    state.heap_item[i] = item
+
+
+@njit(cache=True)
+def pop(state: State) -> Any:
+    """Take the first event off the heap."""
+    item = state.heap_item[0]
+    state.heap_size[0] -= 1
+    n = state.heap_size[0]
+    moment, last = state.heap_time[n], state.heap_item[n]
+    i = 0
+    while 2 * i + 1 < n:
+        child = 2 * i + 1
+        if child + 1 < n and state.heap_time[child + 1] < state.heap_time[child]:
+            child += 1
+        if state.heap_time[child] >= moment:
+            break
+        state.heap_time[i] = state.heap_time[child]
+        state.heap_item[i] = state.heap_item[child]
+        i = child
+    state.heap_time[i] = moment
+    state.heap_item[i] = last
+    return item
+
+
+@njit(cache=True)
+def cell_of(rules: Rules, x: float, y: float) -> Any:
+    """Return the number of the cell of a place."""
+    column = min(max(int((x - rules.low_x) / rules.step), 0), rules.wide - 1)
+    row = min(max(int((y - rules.low_y) / rules.step), 0), rules.high - 1)
+    return row * rules.wide + column
+
+
+@njit(cache=True)
+def hang(state: State, cell: int, i: int) -> None:
+    """Let a request wait in a cell."""
+    state.before[i] = -1 - cell
+    state.after[i] = state.head[cell]
+    if state.head[cell] >= 0:
+        state.before[state.head[cell]] = i
+    state.head[cell] = i
+
+
+@njit(cache=True)
+def unhang(state: State, i: int) -> None:
+    """Take a request out of its cell."""
+    left, right = state.before[i], state.after[i]
+    if left < 0:
+        state.head[-1 - left] = right
+    else:
+        state.after[left] = right
+    if right >= 0:
+        state.before[right] = left
+
+
+@njit(cache=True)
+def compatible(q: Requests, i: int, j: int) -> Any:
+    """Tell whether two requests lie within each other's tolerance."""
+    reach, wait = min(q.reach[i], q.reach[j]), min(q.wait[i], q.wait[j])
+    return (
+        abs(q.x[i] - q.x[j]) <= reach
+        and abs(q.y[i] - q.y[j]) <= reach
+        and abs(q.t[i] - q.t[j]) <= wait
+    )
+
+
+@njit(cache=True)
+def remembers(state: State, user: int, other: int) -> Any:
+    """Tell whether a user's earlier boxes all had another user in them (or there were none)."""
+    known = state.known[user]
+    if known < 0:
+        return True
+    found = False
+    for s in range(known):
+        found = found or state.memory[user, s] == other
+    return found
+
+
+@njit(cache=True)
+def _both_remember(state: State, user: int, other: int) -> Any:
+    return remembers(state, user, other) and remembers(state, other, user)
+
+
+@njit(cache=True)
+def gather(q: Requests, state: State, rules: Rules, m: int, near: Ints, away: Floats) -> Any:
+    """Collect waiting requests of others that are compatible with m, the nearest first."""
+    count = 0
+    reach = q.reach[m]
+    c0 = min(max(int((q.x[m] - reach - rules.low_x) / rules.step), 0), rules.wide - 1)
+    c1 = min(max(int((q.x[m] + reach - rules.low_x) / rules.step), 0), rules.wide - 1)
+    r0 = min(max(int((q.y[m] - reach - rules.low_y) / rules.step), 0), rules.high - 1)
+    r1 = min(max(int((q.y[m] + reach - rules.low_y) / rules.step), 0), rules.high - 1)
+    for row in range(r0, r1 + 1):
+        for column in range(c0, c1 + 1):
+            j = state.head[row * rules.wide + column]
+            while j >= 0:
+                if (
+                    count < MOST
+                    and q.user[j] != q.user[m]
+                    and compatible(q, m, j)
+                    and (not rules.remember or _both_remember(state, q.user[m], q.user[j]))
+                ):
+                    near[count] = j
+                    apart = max(abs(q.x[j] - q.x[m]), abs(q.y[j] - q.y[m]))
+                    away[count] = apart + HURRY * q.t[j]
+                    count += 1
+                j = state.after[j]
+    order = np.argsort(away[:count])
+    near[:count] = near[:count][order]
+    return count
+
+
+@njit(cache=True)
+def enough(  # noqa: C901 - one loop, compiled
+    q: Requests, state: State, rules: Rules, taken: Ints, size: int
+) -> Any:
+    """Tell whether every member has as many users as it asks for, also those it remembers."""
+    if rules.diversity > 1:
+        kinds = 0
+        for a in range(size):
+            new = q.place[taken[a]] >= 0
+            for b in range(a):
+                new = new and q.place[taken[b]] != q.place[taken[a]]
+            kinds += new
+        if kinds < rules.diversity:
+            return False
+    for a in range(size):
+        if q.k[taken[a]] > size:
+            return False
+        if rules.remember and state.known[q.user[taken[a]]] >= 0:
+            common = 1
+            for b in range(size):
+                if b != a and remembers(state, q.user[taken[a]], q.user[taken[b]]):
+                    common += 1
+            if common < q.k[taken[a]]:
+                return False
+    return True
+
+
+@njit(cache=True)
+def _nearest_first(
+    q: Requests,
+    state: State,
+    rules: Rules,
+    m: int,
+    near: Ints,
+    count: int,
+    most_k: int,
+    taken: Ints,
+) -> Any:
+    """Take the nearest with k up to `most_k` until everybody has enough; return the number or 0."""
+    taken[0] = m
+    size = 1
+    if enough(q, state, rules, taken, size):
+        return size
+    for p in range(count):
+        j = near[p]
+        if q.k[j] > most_k or size == LARGEST:
+            continue
+        fits = True
+        for a in range(1, size):
+            if q.user[taken[a]] == q.user[j] or not compatible(q, taken[a], j):
+                fits = False
+                break
+        if not fits:
+            continue
+        taken[size] = j
+        size += 1
+        if size >= q.k[m] and enough(q, state, rules, taken, size):
+            return size
+    return 0
+
+
+@njit(cache=True)
+def area_of(q: Requests, taken: Ints, size: int) -> Any:
+    """Return the area of the box around some requests."""
+    low_x = high_x = q.x[taken[0]]
+    low_y = high_y = q.y[taken[0]]
+    for a in range(1, size):
+        low_x, high_x = min(low_x, q.x[taken[a]]), max(high_x, q.x[taken[a]])
+        low_y, high_y = min(low_y, q.y[taken[a]]), max(high_y, q.y[taken[a]])
+    return (high_x - low_x) * (high_y - low_y)
+
+
+@njit(cache=True)
+def _any_window(  # noqa: C901 - one loop, compiled
+    q: Requests, state: State, rules: Rules, m: int, near: Ints, count: int, taken: Ints
+) -> Any:
+    """Try every window of m's reach that begins at neighbours, and return the number found."""
+    few = min(count, LARGEST)
+    for a in range(-1, few):
+        left = q.x[m] if a < 0 else q.x[near[a]]
+        if left > q.x[m]:
+            continue
+        for b in range(-1, few):
+            low = q.y[m] if b < 0 else q.y[near[b]]
+            if low > q.y[m]:
+                continue
+            size = 1
+            taken[0] = m
+            for p in range(few):
+                j = near[p]
+                if not (left <= q.x[j] <= left + q.reach[m] and low <= q.y[j] <= low + q.reach[m]):
+                    continue
+                fits = True
+                for c in range(size):
+                    if q.user[taken[c]] == q.user[j] or not compatible(q, taken[c], j):
+                        fits = False
+                        break
+                if fits:
+                    taken[size] = j
+                    size += 1
+                    if size >= q.k[m] and enough(q, state, rules, taken, size):
+                        return size
+    return 0
+
+
+@njit(cache=True)
+def find_box(
+    q: Requests,
+    state: State,
+    rules: Rules,
+    m: int,
+    near: Ints,
+    away: Floats,
+    taken: Ints,
+    last: bool,
+) -> Any:
+    """Find the smallest box for m among the sizes asked for; return the number of members or 0."""
+    count = gather(q, state, rules, m, near, away)
+    best, least = 0, np.inf
+    trial = np.empty(LARGEST, np.int64)
+    for wanted in range(q.k[m], LARGEST):
+        if wanted > count + 1:
+            break
+        asked = wanted == q.k[m]
+        for p in range(count):
+            if q.k[near[p]] == wanted:
+                asked = True
+                break
+        if not asked:
+            continue
+        size = _nearest_first(q, state, rules, m, near, count, wanted, trial)
+        if size > 0:
+            area = area_of(q, trial, size)
+            if area < least:
+                best, least = size, area
+                taken[:size] = trial[:size]
+    if best == 0 and last:
+        best = _any_window(q, state, rules, m, near, count, trial)
+        taken[:best] = trial[:best]
+    return best

@@ -1,0 +1,244 @@
+"""The loop of streaming cloaking: arrivals, deadlines, attempts; who leaves, who is taken along.
+
+Whoever lies in a box that leaves goes with it, where that suits everybody. Whoever has waited long
+and would be left with too few to meet is taken along, too, even if the box grows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from sfumato.anonymize.places.stream_kernel import (
+    ATTEMPTS,
+    DEADLINE,
+    DROPPED,
+    LARGEST,
+    MARGINAL,
+    MOST,
+    NOT_YET,
+    PATIENT,
+    RELEASED,
+    Outcome,
+    Requests,
+    Rules,
+    State,
+    area_of,
+    cell_of,
+    compatible,
+    enough,
+    find_box,
+    gather,
+    hang,
+    pop,
+    push,
+    remembers,
+    unhang,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+@njit(cache=True)
+def _join(
+    q: Requests, state: State, rules: Rules, taken: Ints, size: int, near: Ints, away: Floats
+) -> Any:
+    """Let others who lie in the box leave with it, where it is within their tolerance."""
+    count = gather(q, state, rules, taken[0], near, away)
+    low_x = high_x = q.x[taken[0]]
+    low_y = high_y = q.y[taken[0]]
+    for a in range(1, size):
+        low_x, high_x = min(low_x, q.x[taken[a]]), max(high_x, q.x[taken[a]])
+        low_y, high_y = min(low_y, q.y[taken[a]]), max(high_y, q.y[taken[a]])
+    for p in range(count):
+        j = near[p]
+        if size == LARGEST:
+            break
+        if not (low_x <= q.x[j] <= high_x and low_y <= q.y[j] <= high_y) or q.k[j] > size + 1:
+            continue
+        fits = True
+        for a in range(size):
+            if q.user[taken[a]] == q.user[j] or not compatible(q, taken[a], j):
+                fits = False
+                break
+        if fits:
+            taken[size] = j
+            if enough(q, state, rules, taken, size + 1):
+                size += 1
+    return size
+
+
+@njit(cache=True)
+def _has_others(  # noqa: C901 - one loop, compiled
+    q: Requests, state: State, rules: Rules, j: int, taken: Ints, size: int
+) -> Any:
+    """Tell whether j could still meet enough users among the waiting when these have left."""
+    users = 0
+    seen = np.empty(LARGEST, np.int64)
+    reach = q.reach[j]
+    c0 = min(max(int((q.x[j] - reach - rules.low_x) / rules.step), 0), rules.wide - 1)
+    c1 = min(max(int((q.x[j] + reach - rules.low_x) / rules.step), 0), rules.wide - 1)
+    r0 = min(max(int((q.y[j] - reach - rules.low_y) / rules.step), 0), rules.high - 1)
+    r1 = min(max(int((q.y[j] + reach - rules.low_y) / rules.step), 0), rules.high - 1)
+    for row in range(r0, r1 + 1):
+        for column in range(c0, c1 + 1):
+            i = state.head[row * rules.wide + column]
+            while i >= 0:
+                if q.user[i] != q.user[j] and compatible(q, i, j):
+                    new = True
+                    for a in range(size):
+                        if taken[a] == i:
+                            new = False
+                    for a in range(users):
+                        if seen[a] == q.user[i]:
+                            new = False
+                    if new:
+                        seen[users] = q.user[i]
+                        users += 1
+                        if users + 1 >= q.k[j] or users == LARGEST:
+                            return True
+                i = state.after[i]
+    return False
+
+
+@njit(cache=True)
+def _rescue(
+    q: Requests,
+    state: State,
+    rules: Rules,
+    taken: Ints,
+    size: int,
+    near: Ints,
+    away: Floats,
+    now: float,
+) -> Any:
+    """Take those along who would be left with too few to meet."""
+    count = gather(q, state, rules, taken[0], near, away)
+    for p in range(count):
+        j = near[p]
+        if size >= LARGEST or q.k[j] > size + 1:
+            continue
+        if now - q.t[j] < PATIENT * q.wait[j]:
+            continue
+        fits = True
+        for a in range(size):
+            if q.user[taken[a]] == q.user[j] or not compatible(q, taken[a], j):
+                fits = False
+                break
+        if fits and not _has_others(q, state, rules, j, taken, size):
+            taken[size] = j
+            if enough(q, state, rules, taken, size + 1):
+                size += 1
+    return size
+
+
+@njit(cache=True)
+def _release(
+    q: Requests, state: State, rules: Rules, out: Outcome, taken: Ints, size: int, now: float
+) -> None:
+    number = out.made[0]
+    out.made[0] += 1
+    first = last = q.t[taken[0]]
+    low_x = high_x = q.x[taken[0]]
+    low_y = high_y = q.y[taken[0]]
+    for a in range(size):
+        i = taken[a]
+        low_x, high_x = min(low_x, q.x[i]), max(high_x, q.x[i])
+        low_y, high_y = min(low_y, q.y[i]), max(high_y, q.y[i])
+        first, last = min(first, q.t[i]), max(last, q.t[i])
+        out.status[i] = RELEASED
+        out.when[i] = now
+        out.box_of[i] = number
+        unhang(state, i)
+    out.boxes[number, 0] = low_x
+    out.boxes[number, 1] = high_x
+    out.boxes[number, 2] = low_y
+    out.boxes[number, 3] = high_y
+    out.boxes[number, 4] = first
+    out.boxes[number, 5] = last
+    if rules.remember:
+        _remember(q, state, taken, size, now)
+
+
+@njit(cache=True)
+def _remember(q: Requests, state: State, taken: Ints, size: int, now: float) -> None:
+    """Keep, for every member, the users that all its boxes had in common."""
+    kept = np.empty(LARGEST, np.int64)
+    for a in range(size):
+        user = q.user[taken[a]]
+        count = 0
+        for b in range(size):
+            other = q.user[taken[b]]
+            if other != user and remembers(state, user, other):
+                kept[count] = other
+                count += 1
+        if state.known[user] < 0:
+            state.since[user] = now
+        state.known[user] = count
+        state.memory[user, :count] = kept[:count]
+
+
+@njit(cache=True)
+def run(  # noqa: C901, PLR0912 - one loop, compiled
+    q: Requests, state: State, rules: Rules, out: Outcome, begin: int, end: int, until: float
+) -> None:
+    """Let requests `begin` … `end` arrive, and everything due up to `until` happen."""
+    near, away = np.empty(MOST, np.int64), np.empty(MOST)
+    taken = np.empty(LARGEST, np.int64)
+    m = begin
+    while m < end or (state.heap_size[0] > 0 and state.heap_time[0] <= until):
+        due = state.heap_size[0] > 0 and (m >= end or state.heap_time[0] <= q.t[m])
+        if due:
+            now = state.heap_time[0]
+            i = pop(state)
+            if out.status[i] != NOT_YET:
+                continue
+            last = now >= q.t[i] + q.wait[i] - 1e-9
+        else:
+            i, now = m, q.t[m]
+            m += 1
+            hang(state, cell_of(rules, q.x[i], q.y[i]), i)
+            last = q.wait[i] <= 0
+            if now - state.since[q.user[i]] > rules.session:
+                state.known[q.user[i]] = -1  # another session, under another pseudonym
+            if not last:
+                push(state, now + q.wait[i], i)
+                if rules.mode == MARGINAL:
+                    for part in range(1, ATTEMPTS):
+                        push(state, now + q.wait[i] * part / ATTEMPTS, i)
+        if rules.mode == DEADLINE and not last:
+            continue
+        size = find_box(q, state, rules, i, near, away, taken, last)
+        if size > 0 and rules.mode == MARGINAL and not last:
+            oldest = now
+            for a in range(size):
+                oldest = min(oldest, q.t[taken[a]])
+            if area_of(q, taken, size) > rules.rate * (now - oldest):
+                size = 0
+        if size > 0:
+            size = _rescue(q, state, rules, taken, size, near, away, now)
+            size = _join(q, state, rules, taken, size, near, away)
+            _release(q, state, rules, out, taken, size, now)
+        elif last:
+            out.status[i] = DROPPED
+            out.when[i] = now
+            unhang(state, i)
+
+
+@njit(cache=True)
+def hang_again(q: Requests, state: State, rules: Rules, count: int, now: float) -> None:
+    """Let the first `count` requests wait anew in empty lists, with the events still to come."""
+    for i in range(count):
+        hang(state, cell_of(rules, q.x[i], q.y[i]), i)
+        push(state, q.t[i] + q.wait[i], i)
+        if rules.mode == MARGINAL:
+            for part in range(1, ATTEMPTS):
+                moment = q.t[i] + q.wait[i] * part / ATTEMPTS
+                if moment > now:
+                    push(state, moment, i)

@@ -1,0 +1,1 @@
+"""Trees: classes of isomorphic trees with one representative each, and trees cut apart."""

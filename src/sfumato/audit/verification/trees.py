@@ -1,0 +1,183 @@
+"""Verify released trees: like trees, like vertices and known facts, counted from the file alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.anonymize.definitions.anonymity import KAnonymity
+from sfumato.anonymize.definitions.branches import KmnAnonymity, VertexDiversity
+from sfumato.anonymize.definitions.diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.audit.verification.checks import Bottleneck, Row
+from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.tree_facts import rarest_fact
+from sfumato.audit.verification.verify import Verification
+from sfumato.data.hierarchies.hierarchy import ROOT
+from sfumato.data.wording import listed, some
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable
+
+    from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.promise import StatedPromise
+    from sfumato.released.trees import TreesView
+
+SLACK = 1e-9
+"""What the last bit of a sum of logarithms may add before it is too little."""
+
+
+def verify_trees(view: TreesView, stated: StatedPromise) -> Verification:
+    """Hold a promise against released trees."""
+    parts = () if stated.definition is None else stated.definition.parts
+    return Verification(
+        source=view.source,
+        records=view.records,
+        classes=len(view.classes),
+        promises=tuple(_check(part, view) for part in parts),
+        measured=(_smallest(view),) if view.records else (),
+        findings=(*_strangers(view), *_withheld(view), *_sampled(parts, view), *_cut_off(view)),
+        unchecked=stated.own,
+        unit="tree",
+    )
+
+
+def _smallest(view: TreesView) -> Row:
+    """Measure the smallest class of trees that are isomorphic with their labels."""
+    form, size = min(view.classes.items(), key=lambda item: item[1])
+    shown = Bottleneck(view.describe_tree(view.class_of.index(form)), size)
+    return Row("k", "", float(size), shown)
+
+
+def _check(part: Definition, view: TreesView) -> Row:
+    if isinstance(part, KAnonymity):
+        row = _smallest(view)
+        kept = row.found is not None and row.found >= part.k
+        return Row("k", "", row.found, row.bottleneck, str(part), holds=kept)
+    if isinstance(part, KmnAnonymity):
+        return _check_known(part, view)
+    formula = FORMULAS.get(type(part))
+    if formula is not None:
+        return _check_vertices(part, view, formula)
+    classes = view.groups(part)
+    broken = int((~part.judge(classes)).sum())
+    return Row("groups that break it", "", float(broken), None, str(part), holds=not broken)
+
+
+def _check_known(part: KmnAnonymity, view: TreesView) -> Row:
+    found = rarest_fact(view, part.m, part.relations, part.k)
+    name = f"trees with the same {part.m} labels and {part.n} relations"
+    if found is None:
+        return Row(name, "", None, None, str(part), holds=True)
+    cells = {f"label {i}": text for i, text in enumerate(found.labels, 1)}
+    if found.relations:
+        cells["relations"] = str(found.relations)
+    shown = Bottleneck(cells, found.support)
+    return Row(name, "", float(found.support), shown, str(part), holds=found.support >= part.k)
+
+
+# -- vertices that look alike: one formula per definition ------------------------------------
+
+
+def _distinct(part: Any, counts: Counter[str]) -> tuple[float, bool]:
+    return float(len(counts)), len(counts) >= part.l
+
+
+def _entropy(part: Any, counts: Counter[str]) -> tuple[float, bool]:
+    n = sum(counts.values())
+    bits = math.log(n) - sum(r * math.log(r) for r in counts.values()) / n
+    return math.exp(bits), bits >= math.log(part.l) - SLACK
+
+
+def _recursive(part: Any, counts: Counter[str]) -> tuple[float, bool]:
+    ranked = sorted(counts.values(), reverse=True)
+    tail = sum(ranked[part.l - 1 :])
+    ratio = ranked[0] / tail if tail else math.inf
+    return ratio, Fraction(ranked[0]) < Fraction(repr(float(part.c))) * tail
+
+
+def _most_frequent(part: Any, counts: Counter[str]) -> tuple[float, bool]:
+    top, n = max(counts.values()), sum(counts.values())
+    return n / top, top * part.l <= n
+
+
+FORMULAS: dict[type, Callable[[Any, Counter[str]], tuple[float, bool]]] = {
+    DistinctLDiversity: _distinct,
+    EntropyLDiversity: _entropy,
+    RecursiveLDiversity: _recursive,
+    VertexDiversity: _most_frequent,
+}
+NAMES: dict[type, str] = {
+    DistinctLDiversity: "distinct l",
+    EntropyLDiversity: "entropy l",
+    RecursiveLDiversity: "recursive c",
+    VertexDiversity: "l at every vertex",
+}
+
+
+def _check_vertices(
+    part: Any, view: TreesView, formula: Callable[[Any, Counter[str]], tuple[float, bool]]
+) -> Row:
+    """Judge every set of vertices that look alike; the worst of those that break it is shown."""
+    counted = view.values_by_orbit(part.attribute)
+    name = NAMES[type(part)]
+    if not counted:
+        return Row(name, part.attribute, None, None, str(part), holds=True)
+    figures = {orbit: formula(part, counts) for orbit, counts in counted.items()}
+    holds = all(kept for _, kept in figures.values())
+    downwards = type(part) is not RecursiveLDiversity
+    among = {o: f for o, (f, kept) in figures.items() if holds or not kept}
+    worst = (min if downwards else max)(among, key=among.__getitem__)
+    tree = int(view.trees.record[view.orbits.index(worst)])
+    shown = Bottleneck(view.describe_tree(tree), sum(counted[worst].values()))
+    return Row(name, part.attribute, among[worst], shown, str(part), holds=holds)
+
+
+# -- beside the promise ---------------------------------------------------------------------
+
+
+def _strangers(view: TreesView) -> tuple[Finding, ...]:
+    """Report labels that have no business in a release."""
+    allowed = {n for n, a in view.schema.attributes.items() if a.role != "identifier"}
+    wrong = [label for label in view.trees.labels if label not in allowed]
+    if not wrong:
+        return ()
+    text = f"the file shows {listed(wrong)}, which the schema does not let out"
+    return (Finding("label", "", text, serious=True),)
+
+
+def _withheld(view: TreesView) -> tuple[Finding, ...]:
+    found = []
+    for label in view.secret:
+        stars = int(np.sum(view.trees.values[label] == ROOT))
+        if stars:
+            text = f"{some(stars, 'value')} of {label} withheld"
+            found.append(Finding("withheld", label, text, serious=False))
+    return tuple(found)
+
+
+def _cut_off(view: TreesView) -> tuple[Finding, ...]:
+    loose = int(view.trees.detached.sum())
+    if not loose:
+        return ()
+    count = some(loose, "vertex", "vertices")
+    text = f"{count} cut off: the file does not say which parent is theirs"
+    return (Finding("cut off", "", text, serious=False),)
+
+
+def _sampled(parts: tuple[Definition, ...], view: TreesView) -> tuple[Finding, ...]:
+    """Say where only some fact sets were looked at."""
+    for part in parts:
+        if isinstance(part, KmnAnonymity) and part.m > 2:
+            found = rarest_fact(view, part.m, part.relations, part.k)
+            if found is not None and not found.exact:
+                text = f"{part}: up to two labels were counted exactly, more on a sample"
+                return (Finding("sample", "", text, serious=False),)
+    return ()

@@ -1,0 +1,1 @@
+"""Places of people at one moment, and requests that carry one."""

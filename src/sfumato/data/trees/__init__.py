@@ -1,0 +1,1 @@
+"""Trees: records that branch, one tree per person, from JSON, JSON lines, XML or Python."""

@@ -1,0 +1,28 @@
+"""Places of people: cloaked requests, mix zones, and geo-indistinguishable reports.
+
+    cloak, Cloaker               boxes that k users share: for everybody at once, and for a stream
+    verify_cloaks, …_stream      the same, checked by code that shares nothing with them
+    PlanarLaplace, remap         a place with exact noise on an integer grid; the best guess from it
+    OptimalMechanism             the least loss that geo-indistinguishability allows, for a prior
+    TraceReporter                budgets for the places of a person over time
+    MixZones                     where pseudonyms are exchanged, and what the attacker makes of it
+
+This room holds no code: it gathers what others hold, and loads a name on first use.
+"""
+
+from __future__ import annotations
+
+from sfumato.lazy import lazy_names
+
+_HOME = {
+    "Cloaker": "sfumato.anonymize.places.cloaker",
+    "Cloaks": "sfumato.anonymize.places.snapshot",
+    "CloaksVerification": "sfumato.audit.verification.cloaks",
+    "cloak": "sfumato.anonymize.places.snapshot",
+    "verify_cloaks": "sfumato.audit.verification.cloaks",
+    "verify_stream": "sfumato.audit.verification.cloaks",
+}
+
+__all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -1,0 +1,56 @@
+"""`sfumato cloak` from files: boxes, a check, and sentences where something is wrong."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from sfumato.cli import run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = ["person,lon,lat,time"]
+    for i in range(400):
+        x, y = rng.uniform(-122.45, -122.40), rng.uniform(37.75, 37.80)
+        lines.append(f"u{i},{x:.5f},{y:.5f},{i}")
+    (tmp_path / "users.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_a_snapshot_gets_a_box_per_row(folder, capsys):
+    assert run(["cloak", "users.csv", "-k", "5", "-o", "boxes.csv"]) == 0
+    assert "reciprocal" in capsys.readouterr().out
+    with (folder / "boxes.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 400
+    assert float(rows[0]["lon_low"]) <= float(rows[0]["lon_high"])
+
+
+def test_a_method_that_tells_who_asked_is_labelled(folder, capsys):
+    assert run(["cloak", "users.csv", "-k", "5", "--method", "casper", "-o", "boxes.csv"]) == 0
+    told = capsys.readouterr()
+    assert "not reciprocal" in told.out + told.err
+
+
+def test_a_stream_gets_boxes_with_moments(folder, capsys):
+    line = ["cloak", "users.csv", "--stream", "-k", "3", "-o", "boxes.csv"]
+    assert run(line) == 2
+    assert "--bounds" in capsys.readouterr().err
+    assert run([*line, "--bounds=-122.5,-122.3,37.7,37.9"]) == 0
+    assert "left in a box" in capsys.readouterr().out
+    with (folder / "boxes.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 400
+    assert {"lon_low", "time_first", "moment"} <= set(rows[0])
+
+
+def test_too_few_users_and_no_columns(folder, capsys):
+    assert run(["cloak", "users.csv", "-k", "500", "-o", "boxes.csv"]) == 1
+    (folder / "bad.csv").write_text("a,b\n1,2\n")
+    assert run(["cloak", "bad.csv", "-o", "boxes.csv"]) == 2
+    assert "x and y" in capsys.readouterr().err

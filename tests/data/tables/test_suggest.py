@@ -1,0 +1,189 @@
+"""Suggestions: counted against brute force, reasoned, and written without overwriting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import pytest
+
+import sfumato as sf
+from sfumato.data.tables.role_words import hinted, words
+from sfumato.data.tables.singling_out import telling
+from sfumato.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def people():
+    return sf.examples.patients(400, seed=5)
+
+
+@pytest.fixture(scope="module")
+def found(people):
+    return sf.inspect(people.columns)
+
+
+def test_roles_of_the_fictional_patients(found):
+    roles = {one.name: one.role for one in found.columns}
+    assert roles == {
+        "patient": "identifier", "name": "identifier", "age": "quasi", "zip": "quasi",
+        "sex": "quasi", "nationality": "quasi", "job": "quasi", "diagnosis": "sensitive",
+        "salary": "sensitive",
+    }  # fmt: skip
+
+
+def test_facts_are_counted_exactly(people, found):
+    for one in found.columns:
+        cells = [str(cell) for cell in people.columns[one.name]]
+        assert one.facts.distinct == len(set(cells))
+        assert one.facts.missing == cells.count("")
+    assert found.rows == 400
+
+
+def test_people_singled_out_equal_brute_force(people, found):
+    counted = {one.columns: one.people for one in found.sets}
+    names = ["age", "zip", "sex", "nationality", "job"]
+    for size in (1, 2, 3):
+        for chosen in combinations(names, size):
+            tuples = Counter(zip(*(people.columns[c].tolist() for c in chosen), strict=True))
+            alone = sum(count == 1 for count in tuples.values())
+            assert counted[chosen] == alone
+    assert len(counted) == 5 + 10 + 10
+    assert [one.people for one in found.sets] == sorted(counted.values(), reverse=True)
+
+
+def test_what_is_shown_adds_something(found):
+    counted = {one.columns: one.people for one in found.sets}
+    shown = telling(found.sets)
+    assert shown
+    for one in shown:
+        for size in range(1, len(one.columns)):
+            for part in combinations(one.columns, size):
+                assert counted[part] < one.people
+
+
+def test_reasons_are_given_and_true(found):
+    by_name = {one.name: one for one in found.columns}
+    assert "unique" in by_name["patient"].reason
+    assert "'zip'" in by_name["zip"].reason
+    worst = next(one for one in found.sets if "sex" in one.columns)
+    assert f"{worst.people} people" in by_name["sex"].company
+    assert all(one.reason for one in found.columns)
+
+
+def test_the_schema_works_on_the_data_it_was_suggested_for(people, found, tmp_path):
+    found.write(tmp_path / "s.yaml")
+    schema = sf.Schema.read(tmp_path / "s.yaml")
+    assert schema.check_columns(list(people.columns), "patients") == ()
+    for name in schema.quasi_names:
+        values = {str(cell) for cell in people.columns[name]}
+        assert set(schema.hierarchy_for(name, values).leaves) == values
+    assert schema.hierarchy_for("zip", ["13053"]).label(0, 2) == "130**"
+    assert schema.hierarchy_for("age", ["37", "81"]).label(0, 1) == "[35,40)"
+    with pytest.raises(DataError, match="exists already"):
+        found.write(tmp_path / "s.yaml")
+    found.write(tmp_path / "s.yaml", force=True)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "role", "word"),
+    [
+        ("x", ["same"] * 40, "insensitive", "same value"),
+        ("x", [f"v{i}" for i in range(40)], "identifier", "unique"),
+        ("email", ["a", "b"] * 20, "identifier", "email"),
+        ("remarks", ["a long remark about somebody in particular, number 1", "b" * 60] * 20,
+         "identifier", "free text"),
+        ("x", ["a", "b", "c", "d"] * 10, "sensitive", "entropy 2.0 bits"),
+        ("x", [str(i % 20) for i in range(40)], "quasi", "20 different values"),
+        ("hasHIV", ["yes", "no"] * 20, "sensitive", "hiv"),
+        ("birth_date", [f"1990-01-{i % 28 + 1:02}" for i in range(40)], "quasi", "birth"),
+        ("salary", [str(20_000 + i) for i in range(40)], "sensitive", "salary"),
+        ("ratio", [str(i / 7) for i in range(40)], "quasi", "40 different values"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_evidence(column, cells, role, word):
+    found = sf.inspect({column: cells, "other": ["p", "q"] * 20})
+    assert found.columns[0].role == role
+    assert word in found.columns[0].reason
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "rule"),
+    [
+        ("age", [str(17 + i) for i in range(70)] * 2, {"intervals": {"width": 5}}),
+        ("zip", ["01234", "01235"] * 70, {"mask": {"length": 5}}),
+        ("sex", ["m", "f"] * 70, "flat"),
+        ("country", ["a", "b", "c", "d", "e"] * 28, "frequency"),
+        ("admission date", ["2024-01-01", "2024-02-01"] * 70, "dates"),
+    ],
+)
+def test_suggested_hierarchies(column, cells, rule):
+    from sfumato.data.hierarchies.rule_specs import spec_of
+
+    assert spec_of(sf.inspect({column: cells}).columns[0].rule) == rule
+
+
+def test_words_of_names():
+    assert words("birthDate") == words("birth_date") == ["birth", "date"]
+    assert hinted("salary-class") == ("sensitive", "salary")
+    assert hinted("PatientID") == ("identifier", "id")
+    assert hinted("native-country") == ("quasi", "native")
+    assert hinted("frobnication") is None
+
+
+def test_no_records(tmp_path):
+    (tmp_path / "empty.csv").write_text("a,b\n")
+    with pytest.raises(DataError, match="no records"):
+        sf.inspect(tmp_path / "empty.csv")
+
+
+def test_one_record_is_no_reason_to_fail():
+    found = sf.inspect({"age": ["5"], "name": ["x"], "z": ["y"]})
+    assert [one.role for one in found.columns] == ["quasi", "identifier", "quasi"]
+
+
+def test_what_all_share_can_still_be_sensitive_or_a_name():
+    found = sf.inspect({"diagnosis": ["HIV"] * 9, "name": ["x"] * 9, "country": ["IT"] * 9})
+    assert [one.role for one in found.columns] == ["sensitive", "identifier", "insensitive"]
+
+
+def visits():
+    rows = [(f"K{p:03}", 20 + p % 60, 10_000 + p % 40, "abc"[(p + v) % 3], 7 * p + v)
+            for p in range(80) for v in range(1 + p % 4)]  # fmt: skip
+    names = ("client", "age", "zip", "ward", "cost")
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+@pytest.mark.parametrize("name", ["client", "code_x"])
+def test_a_column_that_names_people_with_several_rows_is_the_unit(name):
+    columns = visits()
+    columns = {name if key == "client" else key: cells for key, cells in columns.items()}
+    found = sf.inspect(columns)
+    assert found.schema.unit == name
+    assert found.schema.attributes[name].role == "identifier"
+    assert found.people == 80
+    alone = {one.columns: one.people for one in found.sets}
+    assert (name,) not in alone
+    for chosen in (("age",), ("age", "zip"), ("zip", "ward")):
+        held = {}
+        for i in range(found.rows):
+            held.setdefault(tuple(columns[c][i] for c in chosen), set()).add(columns[name][i])
+        assert alone[chosen] == len(set().union(*(v for v in held.values() if len(v) == 1)))
+
+
+def test_one_row_each_is_a_person_each(found):
+    assert found.schema.unit == "row"
+    assert found.people == found.rows
+
+
+def test_json_is_no_csv_and_quotes_nothing(tmp_path):
+    file = tmp_path / "people.json"
+    file.write_text('[{"name": "Ann Secret", "ill": "hiv"}, {"name": "Bob Secret", "ill": "hiv"}]')
+    with pytest.raises(DataError, match="looks like JSON") as caught:
+        sf.inspect(file)
+    assert "Secret" not in str(caught.value)
+    file = tmp_path / "headless.csv"
+    file.write_text("Ann Secret,hiv,hiv\n")
+    with pytest.raises(DataError, match="columns 2 and 3") as caught:
+        sf.inspect(file)
+    assert "hiv" not in str(caught.value)
