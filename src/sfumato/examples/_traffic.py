@@ -46,10 +46,8 @@ def _connection(name: str, generator: np.random.Generator) -> list[Any]:
                 33: rate(0.85)})  # fmt: skip
     usual = dict(row)
     _CHANGES.get(name, lambda _row, _spread, _rate: None)(row, spread, rate)
-    hides = generator.random() < HIDDEN
-    for place, cell in usual.items():
-        if hides and generator.random() < 0.8:
-            row[place] = cell
+    if generator.random() < HIDDEN:
+        row.update({place: usual[place] for place in usual if generator.random() < 0.8})
     return [*row.values(), name]
 
 

@@ -85,7 +85,7 @@ class Learner:
         value = self._objective(rows, signs, theta)
         for _ in range(steps):
             gradient = self.gradient(rows, signs, theta)
-            step = np.linalg.solve(self.hessian(rows, signs, theta), gradient)
+            step = np.linalg.solve(self.hessian(rows, signs, theta, self._least), gradient)
             rate = 1.0
             for _ in range(20):
                 new = theta - rate * step
@@ -105,12 +105,22 @@ class Learner:
         weight = self.slope(signs * score(rows, theta)) * signs / len(rows)
         return np.append(weight @ rows + self.ridge * theta[:-1], weight.sum())
 
+    @property
+    def _least(self) -> float:
+        """The curvature to step by where there is none: a clipped loss is straight on one side."""
+        return 0.05 if self.kind == "clipped" else 0.0
+
     def hessian(
-        self, rows: NDArray[np.float64], signs: NDArray[np.float64], theta: NDArray[np.float64]
+        self,
+        rows: NDArray[np.float64],
+        signs: NDArray[np.float64],
+        theta: NDArray[np.float64],
+        least: float = 0.0,
     ) -> NDArray[np.float64]:
-        """Return its second derivative, a little more than positive."""
+        """Return its second derivative, a little above 0; `least` counts for every row."""
         full = np.column_stack([rows, np.ones(len(rows))])
-        weight = self.curvature(signs * score(rows, theta)) / len(rows)
+        curved = np.maximum(self.curvature(signs * score(rows, theta)), least)
+        weight = curved / len(rows)
         found: NDArray[np.float64] = (full * weight[:, None]).T @ full
         found[np.diag_indices(len(theta))] += np.append(np.full(len(theta) - 1, self.ridge), 1e-9)
         found[np.diag_indices(len(theta))] += 1e-9

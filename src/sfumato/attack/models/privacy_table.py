@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.attack.models.evasion import evade
-from sfumato.attack.models.membership import membership
+from sfumato.attack.models.guesses import membership
 from sfumato.attack.models.poisoning import poison
 from sfumato.errors import ParameterError
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.attack.models.membership import ALARMS, Membership, judge_scores, log_odds
+from sfumato.attack.models.guesses import ALARMS, Membership, judge_scores, log_odds
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ class LinearTarget(ScoringTarget):
 
 
 _SLOPES: dict[str, Callable[[Any], Any]] = {
-    "identity": lambda _: 1.0,
+    "identity": np.ones_like,
     "relu": lambda out: (out > 0).astype(np.float64),
     "tanh": lambda out: 1 - out * out,
     "logistic": lambda out: out * (1 - out),
@@ -208,7 +208,7 @@ def target_of(model: Any, classes: Any = None) -> Target:
 
 
 def _is_linear(model: Any, classes: int) -> bool:
-    rows = np.asarray(getattr(model, "coef_", None))
+    rows = np.atleast_2d(np.asarray(model.coef_))
     return rows.ndim == 2 and len(rows) in {1, classes} and (len(rows) > 1 or classes == 2)
 
 
@@ -230,8 +230,10 @@ def _unscaled(model: Any) -> tuple[Any, Any, Any]:
 
 
 def _linear(model: Any, inner: Any, classes: NDArray[Any], shift: Any, scale: Any) -> LinearTarget:
-    weights = np.asarray(inner.coef_, dtype=np.float64) * scale
-    offsets = np.asarray(inner.intercept_, dtype=np.float64) - (weights * shift).sum(axis=1)
+    weights = np.atleast_2d(np.asarray(inner.coef_, dtype=np.float64)) * scale
+    offsets = np.atleast_1d(np.asarray(inner.intercept_, dtype=np.float64)) - (weights * shift).sum(
+        axis=1
+    )
     if len(weights) == 1:
         weights = np.concatenate([np.zeros_like(weights), weights])
         offsets = np.array([0.0, float(offsets[0])])
