@@ -58,6 +58,6 @@ _HOME = {
     "unicity": "places.unicity",
 }
 
-__all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above
+__all__ = [*sorted(_HOME), "models"]  # noqa: PLE0604 - names of the table above
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__getattr__, __dir__ = lazy_names(__name__, _HOME, ("models",))
