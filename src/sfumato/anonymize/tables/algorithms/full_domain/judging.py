@@ -120,6 +120,8 @@ class Judge:
         """Return the classes to suppress; `price` tells what suppressing some classes adds."""
         verdict = self._start(grouping.sizes)
         sizes = grouping.sizes
+        if not self._plain and not self._sensitive and not self._together:
+            return verdict  # sizes tell all
         over = _Over(sizes, bar, price)
         if over.limit(verdict.removed):
             verdict.finished = False
