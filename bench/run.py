@@ -21,7 +21,9 @@ ORDER = (
     "ledger",
     "asking",
     "synthesis",
+    "learn",
     "trees",
+    "service",
 )
 
 

@@ -38,7 +38,8 @@ from sfumato.data.wording import did_you_mean, explained, listed
 from sfumato.errors import SchemaError
 
 Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
-Type = Literal["text", "integer", "number", "date"]
+CellType = Literal["text", "integer", "number", "date"]
+Type = CellType | Literal["set", "place"]
 
 ROW_UNIT = "row"
 """The privacy unit where every record is a person; any other text names the person's column."""
@@ -84,11 +85,21 @@ class Attribute(BaseModel):
         BeforeValidator(_as_domain),
     ] = None
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    separator: str = Field(
+        default="|",
+        min_length=1,
+        description="what parts the items within a cell of type 'set', where it is no list",
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _role_alone(cls, value: Any) -> Any:
         return {"role": value} if isinstance(value, str) else value
+
+    @property
+    def cell_type(self) -> CellType | None:
+        """The type where a cell is one value: neither a set nor a place."""
+        return None if self.type in {"set", "place"} else self.type  # type: ignore[return-value]  # excluded above
 
     @property
     def rule(self) -> HierarchyRule:

@@ -101,6 +101,8 @@ def _attribute_spec(name: str, attribute: Attribute, folder: Path | None) -> Any
         spec["domain"] = {"low": plain_scalar(low), "high": plain_scalar(high)}
     elif attribute.domain is not None:
         spec["domain"] = list(attribute.domain)
+    if attribute.separator != "|":
+        spec["separator"] = attribute.separator
     if attribute.weight != 1:
         spec["weight"] = attribute.weight
     return attribute.role if len(spec) == 1 else spec

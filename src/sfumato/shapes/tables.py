@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.shape import Shape
+from sfumato.shape import Shape, find_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from sfumato.anonymize.tables.artefact import TableArtefact
     from sfumato.anonymize.tables.decision import TableDecision
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from sfumato.released.tables import TableView
 
 
+def has_sets(schema: Any) -> bool:
+    """Tell whether a schema has attributes of type set or place."""
+    kinds = {attribute.type for attribute in getattr(schema, "attributes", {}).values()}
+    return bool(kinds & {"set", "place"})
+
+
 class Tables(Shape):
     """Rows and columns, in any engine that can count them."""
 
@@ -28,11 +34,15 @@ class Tables(Shape):
     files: ClassVar[tuple[str, ...]] = ("release.csv", "release.parquet")
     extras: ClassVar[tuple[str, ...]] = ("policy.yaml",)
 
-    def read(self, source: Any, *, schema: Any = None, **options: Any) -> Table:
-        """Bring a file, a frame or a mapping of columns in."""
+    def read(self, source: Any, *, schema: Any = None, **options: Any) -> Any:
+        """Bring a file, a frame or a mapping of columns in; with sets in it, hybrid records."""
+        from sfumato.data.schema import Schema  # noqa: PLC0415 - loaded when used
         from sfumato.data.tables.sources import read  # noqa: PLC0415 - loaded when used
 
-        return read(source, schema=schema, **options)
+        rules = Schema.read(schema) if isinstance(schema, str | Path) else schema
+        if has_sets(rules):
+            return find_shape("hybrid").read(source, schema=rules, **options)
+        return read(source, schema=rules, **options)
 
     def algorithms(self) -> Mapping[str, Callable[..., TableDecision]]:
         """Return the families of algorithms."""

@@ -38,7 +38,7 @@ def test_one_method_is_enough():
     own = Even()
     assert check_definition(own).holding
     assert own.in_words(["age"]) == "Even holds in every class."
-    assert own.shapes == {"table"}
+    assert own.shapes == {"table", "hybrid"}
     assert own.option is None
     assert own.per_class
     assert own.allows_suppression

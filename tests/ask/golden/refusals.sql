@@ -18,7 +18,7 @@ SELECT cost, COUNT(*) FROM visits
   ! raw_column: cost would show values of single rows. A question shows aggregates such as COUNT, SUM or AVG, and the keys of GROUP BY.
   ? SELECT COUNT(*) FROM visits
 
-SELECT DISTINCT ward FROM visits
+SELECT DISTINCT ward, COUNT(*) FROM visits GROUP BY ward
   ! distinct_top: SELECT DISTINCT shows values of single rows.
   ? SELECT ward, COUNT(*) FROM visits GROUP BY ward
 
@@ -26,9 +26,9 @@ SELECT DISTINCT ON (ward) name FROM visits
   ! distinct_top: SELECT DISTINCT shows values of single rows.
   ? SELECT name, COUNT(*) FROM visits GROUP BY name
 
-SELECT ward FROM visits GROUP BY ward
+SELECT 1 FROM visits
   ! no_measure: The question asks for no number: add COUNT(*) or another aggregate.
-  ? SELECT ward, COUNT(*) FROM visits GROUP BY ward
+  ? SELECT COUNT(*) FROM visits
 
 SELECT patient, COUNT(*) FROM visits GROUP BY patient
   ! person_shown: patient names people: it may stand in COUNT(DISTINCT patient), in the GROUP BY of a sub-query and in joins, and nowhere else.
@@ -255,9 +255,8 @@ SELECT COUNT(*) FROM '/etc/passwd'
 SELECT COUNT(*) FROM GENERATE_SERIES(1, 10)
   ! table_function: A question reads the tables of the session only, not GENERATE_SERIES(1, 10).
 
-SELECT COUNT(*) FROM main.visits
-  ! unknown_table: There is no table main.visits.
-  ? SELECT COUNT(*) FROM visits
+SELECT COUNT(*) FROM main.visitors
+  ! unknown_table: There is no table main.visitors.
 
 SELECT COUNT(*) FROM (VALUES (1), (2)) AS t(x)
   ! table_function: A question reads the tables of the session only, not (VALUES (1), (2)) AS t(x).

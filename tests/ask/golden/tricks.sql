@@ -92,10 +92,6 @@ SELECT COUNT(*) FROM (WITH a AS (SELECT * FROM visits) SELECT * FROM a) AS b
 SELECT COUNT(*) FROM ((SELECT * FROM visits)) AS b
   = {from: scan("visits"); keys: []; measures: [(count)]; show: [m0]}
 
-SELECT COUNT(*) FROM (visits)
-  ! unsupported: visits is not part of the language of questions.
-  ? SELECT COUNT(*) FROM visits
-
 SELECT COUNT(*) FROM (visits JOIN stays USING (patient))
   ! unsupported: visits JOIN stays USING (patient) is not part of the language of questions.
   ? SELECT COUNT(*) FROM visits

@@ -47,7 +47,7 @@ broken by the last bit of a sum of fractions."""
 class Definition(ABC):
     """A promise about every equivalence class of a release."""
 
-    shapes: ClassVar[frozenset[str] | None] = frozenset({"table"})
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"table", "hybrid"})
     """The shapes of data it makes sense for; None for every shape."""
     monotone: ClassVar[bool] = False
     union_closed: ClassVar[bool] = False

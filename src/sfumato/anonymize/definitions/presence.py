@@ -69,6 +69,7 @@ class KMap(Definition):
     monotone: ClassVar[bool] = True
     union_closed: ClassVar[bool] = True
     needs_population: ClassVar[bool] = True
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"table"})
     option: ClassVar[Option | None] = Option(
         "k_map",
         ("--k-map",),
@@ -105,6 +106,7 @@ class DeltaPresence(Definition):
     low: float
     high: float
     needs_population: ClassVar[bool] = True
+    shapes: ClassVar[frozenset[str] | None] = frozenset({"table"})
     option: ClassVar[Option | None] = Option(
         "presence",
         ("--presence",),

@@ -232,14 +232,24 @@ def _of(term: Expression, kinds: Iterable[str], what: str) -> Expression:
     return term
 
 
+def _truth(term: Expression) -> Expression:
+    """Take 1 and 0 beside conditions for true and false."""
+    if isinstance(term, Constant) and term.kind == "integer" and term.value in {0, 1}:
+        return Constant(term.value == 1, "boolean")
+    return term
+
+
 def alike(terms: Sequence[Expression], what: str) -> tuple[Expression, ...]:
-    """Bring terms to one kind: NULL fits, and a text beside dates is a date."""
+    """Bring terms to one kind: NULL fits, a text beside dates is a date, 1 is a truth."""
     kinds = {kind_of(term) for term in terms if not is_null(term)}
     if kinds == {"date", "text"}:
         terms = [
             date(term.value) if isinstance(term, Constant) and isinstance(term.value, str) else term
             for term in terms
         ]
+        kinds = {kind_of(term) for term in terms if not is_null(term)}
+    if kinds == {"boolean", "integer"}:
+        terms = [_truth(term) for term in terms]
         kinds = {kind_of(term) for term in terms if not is_null(term)}
     if len(kinds) > 1 and not kinds <= NUMBERS:
         wanted, given = (_SHOWN[kind] for kind in sorted(kinds)[:2])

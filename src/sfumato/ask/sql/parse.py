@@ -34,6 +34,7 @@ from sfumato.ask.sql.nearest import nearest
 from sfumato.ask.sql.nodes import Node, number, only, shown
 from sfumato.ask.sql.people import default_name
 from sfumato.ask.sql.relations import RelationReader
+from sfumato.ask.sql.spellings import respell
 from sfumato.errors import ParameterError, Refused, SfumatoError
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def syntax_tree(sql: str) -> Node:
         raise refuse("too_long", what=f"at most {MOST_TEXT:,} characters are read")
     dialect = Dialect.get_or_raise("duckdb")
     try:
-        tokens = dialect.tokenize(sql)
+        tokens, most = _without_top(dialect.tokenize(sql))
         _check_tokens(tokens)
         trees = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
     except SqlglotError as error:
@@ -134,7 +135,19 @@ def syntax_tree(sql: str) -> Node:
         raise refuse("syntax", what="the parser stopped", line=1, column=1) from None
     if len(trees) != 1:
         raise refuse("one_statement", what=f"{len(trees)} statements")
+    if most is not None:
+        if trees[0].args.get("limit") is not None:
+            raise refuse("bad_limit")
+        trees[0].set("limit", exp.Limit(expression=exp.Literal.number(most)))
     return cast("Node", trees[0])
+
+
+def _without_top(tokens: list[Any]) -> tuple[list[Any], str | None]:
+    """Read SELECT TOP n, which is another way to write LIMIT n."""
+    words = [token.text.upper() for token in tokens[:3]]
+    if words[:2] == ["SELECT", "TOP"] and words[2:] and words[2].isdigit():
+        return [tokens[0], *tokens[3:]], words[2]
+    return tokens, None
 
 
 def _check_tokens(tokens: Sequence[Any]) -> None:
@@ -167,7 +180,7 @@ def _syntax(error: SqlglotError) -> Refused:
 
 def question(tree: Node, facts: Mapping[str, TableFacts], given: Given) -> Question:
     """Read a question from a syntax tree."""
-    select = _select(tree)
+    select = _select(respell(tree, facts))
     reader = RelationReader(facts, given).within(select)
     scope = reader.rows(select)
     items = items_of(select)

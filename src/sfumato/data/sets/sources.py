@@ -56,12 +56,12 @@ def read_sets(
     A whole number as `hierarchy` joins so many neighbours per level, items in natural order.
     """
     if isinstance(source, Sets):
-        return source if hierarchy is None else _regrouped(source, hierarchy)
+        return source if hierarchy is None else regroup(source, hierarchy)
     raw, kind = read_raw(source, **options)
     if len(raw[0]) < 2:
         raise DataError("There is no set in the data; at least one is needed.")
     title = name or (Path(source).name.split(".")[0] if isinstance(source, str | Path) else "sets")
-    return _assemble(raw, hierarchy, title, kind)
+    return assemble(raw, hierarchy, title, kind)
 
 
 def read_raw(source: Any, **options: Any) -> tuple[RawSets, str]:
@@ -75,7 +75,7 @@ def read_raw(source: Any, **options: Any) -> tuple[RawSets, str]:
             given = options.pop("encoding", None) or "utf-8"
             _no_more(options)
             commas = lines and not is_line_file(path)
-            return _encode(read_lines(path, commas=commas, encoding=given)), "lines"
+            return encode(read_lines(path, commas=commas, encoding=given)), "lines"
         if path.suffix.lower() not in TABLE_ENDINGS:
             raise DataError(
                 f"{path} does not say what it holds; sets are read from {listed(TABLE_ENDINGS)} "
@@ -83,7 +83,7 @@ def read_raw(source: Any, **options: Any) -> tuple[RawSets, str]:
             )
     elif _is_collection(source):
         _no_more(options)
-        return _encode([[str(item) for item in members] for members in source]), "lists"
+        return encode([[str(item) for item in members] for members in source]), "lists"
     return _read_table(source, **options)
 
 
@@ -103,7 +103,8 @@ def _is_collection(source: Any) -> bool:
     return True
 
 
-def _encode(sets: Sequence[Sequence[str]]) -> RawSets:
+def encode(sets: Sequence[Sequence[str]]) -> RawSets:
+    """Give the items of sets numbers in the order in which they come."""
     index: dict[str, int] = {}
     codes = [index.setdefault(item, len(index)) for members in sets for item in members]
     sizes = np.fromiter((len(members) for members in sets), np.int64, len(sets))
@@ -142,7 +143,7 @@ def _read_table(
     kept.run(f"DROP TABLE {kept.scan}")
     if person is None:
         sets += [[] for _ in range(table.rows - total)]
-    return _encode(sets), table.kind
+    return encode(sets), table.kind
 
 
 def _choose_columns(
@@ -188,7 +189,8 @@ def _items_of(table: Table, items: str, separator: str | None) -> str:
 # -- the tree --------------------------------------------------------------------------
 
 
-def _assemble(raw: RawSets, hierarchy: Any, title: str, kind: str) -> Sets:
+def assemble(raw: RawSets, hierarchy: Any, title: str, kind: str) -> Sets:
+    """Put sets and the tree of their items together; each item counts once in a set."""
     starts, codes, labels = raw
     starts, codes = _distinct(starts, codes, len(labels))
     tree = _tree(hierarchy, labels, starts, codes)
@@ -237,11 +239,11 @@ def _tree(
     return tree
 
 
-def _regrouped(sets: Sets, hierarchy: Any) -> Sets:
+def regroup(sets: Sets, hierarchy: Any) -> Sets:
     """Return the same sets under another hierarchy."""
     labels = sets.tree.labels[: sets.tree.items]
     used = np.unique(sets.items)
     place = np.zeros(len(labels), dtype=np.int64)
     place[used] = np.arange(len(used))
     raw = (sets.starts, place[sets.items], tuple(labels[i] for i in used))
-    return _assemble(raw, hierarchy, sets.name, sets.kind)
+    return assemble(raw, hierarchy, sets.name, sets.kind)

@@ -243,7 +243,7 @@ class Numbers:
 
 def coder_of(name: str, column: Column | None, attribute: Attribute | None) -> Coder | None:
     """Make the coder of a column from what is declared; None where no domain is declared."""
-    kind = (column.kind if column else None) or (attribute.type if attribute else None)
+    kind = (column.kind if column else None) or (attribute.cell_type if attribute else None)
     domain = attribute.domain if attribute else None
     if column is not None and column.values is not None:
         return _texts(name, [_written(value) for value in column.values])

@@ -128,7 +128,7 @@ def _kind(table: RowSource, name: str, column: Column | None) -> Kind:
     known = table.known_schema
     declared = column.kind if column is not None else None
     if declared is None and known is not None and name in known.attributes:
-        declared = known.attributes[name].type
+        declared = known.attributes[name].cell_type
     if declared is not None:
         return declared
     sql = table.types[name]

@@ -1,0 +1,1 @@
+"""Hybrid records: clusters of like rows whose sets are anonymous within each cluster."""

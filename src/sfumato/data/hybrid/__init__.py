@@ -1,0 +1,1 @@
+"""Records with attributes, sets of items and places in one row."""
