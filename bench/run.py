@@ -21,6 +21,7 @@ ORDER = (
     "ledger",
     "asking",
     "synthesis",
+    "places",
     "learn",
     "trees",
 )
