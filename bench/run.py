@@ -21,6 +21,7 @@ ORDER = (
     "ledger",
     "asking",
     "synthesis",
+    "sets",
     "learn",
     "trees",
 )
