@@ -24,6 +24,7 @@ ORDER = (
     "sets",
     "learn",
     "trees",
+    "service",
 )
 
 
