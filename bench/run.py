@@ -22,8 +22,10 @@ ORDER = (
     "asking",
     "synthesis",
     "places",
+    "sets",
     "learn",
     "trees",
+    "service",
 )
 
 
