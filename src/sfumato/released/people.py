@@ -24,12 +24,14 @@ class Persons:
     """The column that tells people apart, if there is one.
 
     `numbers` says that its cells are numbers that mean a person within one class only. `trouble` is
-    why people cannot be counted, where they cannot.
+    why people cannot be counted, where they cannot; `stated` says that the release is believed
+    when it states that everybody has one record.
     """
 
     column: str | None = None
     numbers: bool = False
     trouble: str = ""
+    stated: bool = False
 
 
 def find_persons(table: Table, schema: Schema, manifest: Manifest) -> Persons:
@@ -45,8 +47,10 @@ def find_persons(table: Table, schema: Schema, manifest: Manifest) -> Persons:
             "not have, so nobody can tell how many people a class holds."
         )
     unit = schema.unit
-    if unit == ROW_UNIT or stated.get("unit") == unit:
+    if unit == ROW_UNIT:
         return Persons()
+    if stated.get("unit") == unit:
+        return Persons(stated=True)
     if unit in table.columns:
         return Persons(unit)
     return Persons(

@@ -126,6 +126,31 @@ def test_a_policy_and_a_trade_off_curve_count_people():
         policy.apply(visits(people=15), schema=schema(unit="row"))
 
 
+def test_attacks_reports_and_overlaps_count_people(tmp_path):
+    release = sf.anonymize(visits(), sf.KAnonymity(3), schema=schema())
+    checked = sf.attack.precheck(release)
+    linked = next(one for one in checked.tried if one.name == "linkage by a prosecutor")
+    assert linked.before.exposed > 0  # alone with her five rows, she was found
+    assert linked.after.exposed == 0
+    path = release.save(tmp_path / "one")
+    page = (tmp_path / "one/report.html").read_text()
+    assert "100" in page[page.index("highest risk") :][:400]  # before: everybody is alone
+    found = sf.audit.overlap(path, path, schema())
+    assert all(pair.first.people for pair in found.pairs)
+    plain = visits().drop(columns="patient")
+    plain.to_csv(tmp_path / "plain.csv", index=False)
+    with pytest.raises(DataError, match="tells people apart"):
+        sf.audit.overlap(tmp_path / "plain.csv", path, schema())
+
+
+def test_one_record_each_is_a_statement_of_the_release(tmp_path):
+    release = sf.anonymize(visits(each=1), sf.KAnonymity(3), schema=schema())
+    path = release.save(tmp_path / "out", report=False)
+    checked = sf.verify(path, schema())
+    assert checked.holds
+    assert any("release.json states" in str(finding) for finding in checked.findings)
+
+
 # -- whoever fits no class is known to be absent -----------------------------------------
 
 
