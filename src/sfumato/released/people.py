@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sfumato.data.tables.table import Table
     from sfumato.released.manifest import Manifest
 
+NUMBER = "person_in_class"
+"""What the column of numbers is called where nothing names it, as in a frame."""
+
 
 @dataclass(frozen=True)
 class Persons:
@@ -53,6 +56,8 @@ def find_persons(table: Table, schema: Schema, manifest: Manifest) -> Persons:
         return Persons(stated=True)
     if unit in table.columns:
         return Persons(unit)
+    if NUMBER in table.columns and NUMBER not in schema.attributes:
+        return Persons(NUMBER, numbers=True)
     return Persons(
         trouble=f"The schema names '{unit}' as the privacy unit, and the release has no column "
         "that tells people apart, so nobody can tell how many people a class holds: its records "
