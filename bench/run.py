@@ -21,7 +21,10 @@ ORDER = (
     "ledger",
     "asking",
     "synthesis",
+    "sets",
+    "learn",
     "trees",
+    "service",
 )
 
 

@@ -25,6 +25,7 @@ _BUILT_IN = {
     "table": "sfumato.shapes.tables:TABLES",
     "numbers": "sfumato.shapes.numbers:NUMBERS",
     "synthetic": "sfumato.shapes.synthetic:SYNTHETIC",
+    "model": "sfumato.shapes.models:MODELS",
     "sets": "sfumato.shapes.sets:SETS",
     "hybrid": "sfumato.shapes.hybrid:HYBRID",
     "trees": "sfumato.shapes.trees:TREES",
@@ -56,6 +57,8 @@ class Shape(ABC):
     """Names that the data file of a saved release may have."""
     extras: ClassVar[tuple[str, ...]] = ()
     """Names of further files that `write_extras` may write."""
+    open_report: ClassVar[bool] = False
+    """Whether reports show nothing but what was released, so that they may be given away."""
     options: ClassVar[Mapping[str, Any]] = {}
     """Pydantic models of the options that commands ("anonymize", "verify", "attack") have for this
     shape: what they state goes to the algorithm, to `verify` and to the attacks by name; what the

@@ -37,6 +37,7 @@ COMMANDS = (
     "kmeans",
     "topk",
     "synthesize",
+    "train",
     "cloak",
     "hierarchy",
     "explain",

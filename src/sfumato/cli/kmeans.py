@@ -19,7 +19,7 @@ def kmeans(request: KMeansCommand) -> None:
     Bounds are public: the schema's, or from knowledge; never from the data. The same request again
     is given again for nothing. Whose label is which is not published.
     """
-    from sfumato.cli.publication import (  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.display.publication import (  # noqa: PLC0415 - help stays quick
         check_places,
         hand_over,
         tell_prediction,

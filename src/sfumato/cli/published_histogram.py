@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.cli.display.publication import check_places, hand_over, tell_prediction
 from sfumato.cli.display.terminal import out
 from sfumato.cli.display.waiting import Waiting
 from sfumato.cli.options.session import open_session
-from sfumato.cli.publication import check_places, hand_over, tell_prediction
 from sfumato.errors import ParameterError
 from sfumato.requests.publish import Published
 from sfumato.requests.texts import float_of

@@ -92,7 +92,7 @@ def synthesize_shape(request: ShapedSynthesize) -> None:
 
     With --ledger the copy is recorded with its promise before it appears.
     """
-    from sfumato.cli.publication import check_places, tell_prediction  # noqa: PLC0415 - heavy
+    from sfumato.cli.display.publication import check_places, tell_prediction  # noqa: PLC0415 - heavy
     from sfumato.cli.synthesize import tell_copy  # noqa: PLC0415 - heavy
     from sfumato.dp.publish.synthesis import any_shape  # noqa: PLC0415 - heavy
     from sfumato.release_folder import save_release  # noqa: PLC0415 - heavy

@@ -28,8 +28,8 @@ def synthesize(request: SynthesizeCommand) -> None:
     found for a share of the price. The same request again is given again for nothing. Baskets,
     traces and graphs: --shape sets, trajectories or graph.
     """
+    from sfumato.cli.display.publication import check_places, save, tell_prediction  # noqa: PLC0415 - help stays quick
     from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
-    from sfumato.cli.publication import check_places, save, tell_prediction  # noqa: PLC0415 - help stays quick
 
     wanted = request.published
     if wanted.predict is None and wanted.output is None:

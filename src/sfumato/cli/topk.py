@@ -23,7 +23,7 @@ def topk(request: TopKCommand) -> None:
     enough people share are named. Which way is taken, why, and which counts it can tell apart is
     said by --predict, before it is paid for. The same request again is given again for nothing.
     """
-    from sfumato.cli.publication import (  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.display.publication import (  # noqa: PLC0415 - help stays quick
         check_places,
         hand_over,
         tell_prediction,

@@ -126,6 +126,8 @@ _HOME = {
     "quantile": "mechanisms.releases",
     "quantiles": "mechanisms.releases",
     "randomized_response": "mechanisms.releases",
+    "read_model": "learn.artefact",
+    "read_network": "learn.sgd.artefact",
     "report_noisy_max": "mechanisms.releases",
     "sensitivity": "queries.base",
     "synthesize": "publish.synthesis.any_shape",

@@ -87,6 +87,7 @@ def render(
         release=release,
         checked=checked,
         version=__version__,
+        open_report=find_shape(release.shape).open_report and precheck is None,
         sections=shown,
         facts=[*_facts(page), *(f for s in sections for f in getattr(s, "facts", _none)(page))],
         remarks=[

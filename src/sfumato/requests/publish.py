@@ -1,4 +1,4 @@
-"""What can be published once from a dataset: `sfumato kmeans` and `sfumato topk`."""
+"""What can be published once from a dataset: `sfumato kmeans`, `sfumato topk`, `sfumato train`."""
 
 from __future__ import annotations
 
@@ -88,5 +88,38 @@ class TopKCommand(Request):
             le=3,
         ),
     ] = 1
+    published: Published = piece(Published)
+    opening: Opening = piece(Opening)
+
+
+class TrainCommand(Request):
+    """`sfumato train`: what to predict, with which model, and the dataset that is opened."""
+
+    data: DataPlace
+    target: Annotated[
+        str | None, argument(metavar="TARGET", help="Column to predict; none for pca.")
+    ] = None
+    model: Annotated[
+        str,
+        option(
+            "--model",
+            "-m",
+            help="additive, logistic, naive-bayes (classes); additive-regression, linear "
+            "(numbers); pca.",
+        ),
+    ] = "additive"
+    columns: Annotated[
+        str | None,
+        option("--columns", help="Columns it may use, separated by commas; else all declared."),
+    ] = None
+    bounds: Bounds = {}
+    classes: Annotated[
+        str | None,
+        option("--classes", help="Public list of labels, separated by commas; else the schema's."),
+    ] = None
+    cross_validate: Annotated[
+        int | None,
+        option("--cross-validate", help="Also buy a noisy score, over so many folds.", metavar="K"),
+    ] = None
     published: Published = piece(Published)
     opening: Opening = piece(Opening)

@@ -1,4 +1,4 @@
-"""Broken copies are refuted by the black-box audit, and the true ones are not."""
+"""Broken copies of a training step are refuted by the black-box audit, and the true one is not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402 - after the check that torch is there
 
 import sfumato as sf  # noqa: E402
-from sfumato.dp.learn.budget import Budget  # noqa: E402
 from sfumato.dp.learn.sgd import training  # noqa: E402
 from sfumato.dp.learn.sgd.clipping import Clipper  # noqa: E402
 from sfumato.dp.learn.sgd.lots import Examples  # noqa: E402
@@ -24,44 +23,8 @@ FEW, MANY = [1.0, 1.0], [1.0, 1.0, 1.0]
 
 def verdict_on(function, pairs, claim=CLAIM, samples=4000):
     return sf.audit.check(
-        function, claim, pairs=pairs, samples=samples, seconds=20, seed=1, processes=1
+        function, claim, pairs=pairs, samples=samples, seconds=300, seed=1, processes=1
     )
-
-
-def counts_of(epsilon):
-    """Noisy counts of naive Bayes, the sums that all estimators begin with."""
-
-    def fit(values):
-        rows = np.array(values, dtype=float).reshape(-1, 1)
-        model = sf.dp.NaiveBayes(epsilon=epsilon, bounds=(0, 2), bins=1)
-        return tuple(model.fit(rows, np.ones(len(rows), dtype=int)).counts_[1].tolist())
-
-    return fit
-
-
-def test_naive_bayes_keeps_its_promise_and_half_the_noise_does_not():
-    claim = sf.PureDP(1)
-    pairs = [(FEW, MANY)]
-    assert not verdict_on(counts_of(1), pairs, claim).refuted
-    assert verdict_on(counts_of(2), pairs, claim).refuted
-
-
-def first_round(budget_of):
-    """The noisy sums of one round of an additive model, as its descent draws them."""
-
-    def release(values):
-        totals = np.array([len(values) * 8192, 0], dtype=np.int64)  # a residual of ½ for each row
-        return int(budget_of(totals))
-
-    return release
-
-
-def test_rounds_keep_their_promise_and_half_the_noise_does_not():
-    budget, broken = Budget.of(1, 1e-2), Budget.of(2.2, 1e-2)
-    good = first_round(lambda t: budget.gaussian(t, 8192**2)[0])
-    bad = first_round(lambda t: broken.gaussian(t, 8192**2)[0])
-    assert not verdict_on(good, [(FEW, MANY)]).refuted
-    assert verdict_on(bad, [(FEW, MANY)]).refuted
 
 
 class Steps:
@@ -80,11 +43,10 @@ class Steps:
         clipper = Clipper(model, nn.MSELoss(), 1.0)
         clipper.measure((x[:1],), x[:1])
         if not self.clip:
-            clipper._factors = lambda parts, rows, filled: torch.cat(
-                [torch.ones(rows), torch.zeros(filled - rows)]
-            ).double()
+            clipper._factors = lambda parts: torch.ones(len(values)).double()
         total = clipper.zero()
         clipper.add(total, (x,), 50 * x)
+        total = total.steps()
         training.add_noise(total, plan.multiplier * self.noise, clipper.sensitivity())
         lot = plan.lot if self.declared else len(values)
         return float(total["weight"]) / lot
@@ -108,7 +70,7 @@ def test_training_steps(broken, refuted):
 def test_lots_are_poisson_samples():
     from sfumato.dp.learn.sgd.lots import draw_lot
 
-    sizes = [sum(map(len, draw_lot(40, 0.25, 7))) for _ in range(2000)]
+    sizes = [sum(len(places) for places, _, _ in draw_lot(40, 0.25, 64, 7)) for _ in range(2000)]
     assert np.mean(sizes) == pytest.approx(10, abs=0.4)
     assert np.var(sizes) == pytest.approx(40 * 0.25 * 0.75, rel=0.2)
     assert Examples((np.zeros((3, 2)), np.zeros(3))).take(np.array([2]))[1].shape == (1,)

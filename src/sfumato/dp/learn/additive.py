@@ -55,7 +55,7 @@ class _Additive(PrivateEstimator):
         kernel: Any, table: NDArray[np.int64], constants: Descent,
     ) -> None:  # fmt: skip
         parameters.count(self.bins, "The number of bins")
-        self.layout_: Layout = lay_out(self.columns_, cells, FINE)
+        self.layout_: Layout = lay_out(self.columns_, FINE)
         codes = self.layout_.codes(cells)
         if not keep.all():
             codes, target = codes[keep], target[keep]
@@ -79,6 +79,31 @@ class _Additive(PrivateEstimator):
         codes = self.layout_.codes(cells)
         scores: NDArray[np.float64] = self.values_[codes].sum(axis=1)
         return scores
+
+    def errors(self, columns: int, group: float) -> dict[str, float]:
+        """Give the noise of a count, and of the value of a bin that holds so many rows."""
+        constants = self._noisy_constants()
+        sums = constants.noise(self._budget(), columns)
+        weight = constants.curvature * group
+        counted = math.sqrt(self._budget().variance(columns, COUNTS_SHARE))
+        return {"count of a bin": counted, self.told: 1.7 * sums / weight * self.unit}
+
+    told = "value of a bin against others (log-odds)"
+    unit = 1.0
+
+    def _noisy_constants(self) -> Descent:
+        raise NotImplementedError
+
+    def learnt(self) -> dict[str, Any]:
+        """Give the value of every bin, and the noisy counts."""
+        return {"values": self.values_, "counts": self.counts_}
+
+    def learn_again(self, learnt: dict[str, Any]) -> None:
+        """Take over what an earlier fit has learnt."""
+        self.layout_ = lay_out(self.columns_, FINE)
+        self.values_, self.counts_ = learnt["values"], learnt["counts"]
+        if len(self.values_) != self.layout_.total:
+            raise ValueError
 
     @property
     def shapes_(self) -> tuple[Shape, ...]:
@@ -156,6 +181,9 @@ class AdditiveClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]  # u
         self._learn(cells, target, keep, kernel, table, constants)
         return self
 
+    def _noisy_constants(self) -> Descent:
+        return self._constants(0.15, max(1, len(self.classes or ()) - 1))
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Give the sum of the shape functions, for each class where there are more than two."""
         return self._scores(X)
@@ -220,6 +248,22 @@ class AdditiveRegressor(RegressorMixin, _Additive):  # type: ignore[misc]  # unt
         constants = self._constants(1.0)
         self._learn(cells, steps, keep, residuals.sum_numeric, residuals.LOGISTIC, constants)
         return self
+
+    told = "value of a bin against others (of the target)"
+
+    @property
+    def unit(self) -> float:  # type: ignore[override]  # a constant of classifiers
+        """Half the width of the target's bounds, and half again: here rounds do not converge so."""
+        low, high = read_interval(self.target)
+        return 1.5 * (high - low) / 2
+
+    @property
+    def clearly(self) -> float:  # type: ignore[override]  # a constant of classifiers
+        """A quarter of the target's bounds is half of this."""
+        return self.unit
+
+    def _noisy_constants(self) -> Descent:
+        return self._constants(1.0)
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Give the predicted number of each row, within the declared bounds."""

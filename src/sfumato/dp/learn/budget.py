@@ -29,6 +29,7 @@ from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.dp.noise.laplace import discrete_laplace
 from sfumato.dp.normal import gaussian_sigma_up
 from sfumato.dp.rounding import Stated, float_up, stated_up
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,8 +57,11 @@ class Budget:
         exact = parameters.budget(epsilon)
         if pure and not delta:
             return cls(exact, Fraction(0), Neighbours.of(neighbours))
-        if delta is None:
-            delta = 0  # refused below, with the reason
+        if not delta:
+            raise ParameterError(
+                "This model is learnt with Gaussian noise, which needs delta=, such as 1e-6 and "
+                "well below one over the number of rows; with ε alone there is NaiveBayes."
+            )
         return cls(exact, parameters.failure(delta), Neighbours.of(neighbours))
 
     @property

@@ -112,7 +112,7 @@ def merge_bins(
         places.append(np.r_[joined, size] + start)
         sizes.append(size)
         start += size + 1
-    merged = Layout(layout.columns, tuple(sizes), layout.whole)
+    merged = Layout(layout.columns, tuple(sizes))
     return merged, np.concatenate(places).astype(np.uint32)
 
 

@@ -11,12 +11,14 @@ The number of rows is not told: nothing that is kept depends on it but through n
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.dp.learn.budget import Budget
-from sfumato.dp.learn.features import Category, Column, declare, interval, read_columns
+from sfumato.dp.learn.features import Category, Column, as_cells, declare, interval, read_columns
+from sfumato.dp.mechanisms import parameters
 from sfumato.errors import DataError, MissingExtra, ParameterError
 
 try:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.publish.forecast import Forecast
+    from sfumato.release import Release
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -51,6 +55,63 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
     def _budget(self) -> Budget:
         return Budget.of(self.epsilon, self.delta, self.neighbours, pure=self.pure)
+
+    # -- what a fit will be worth, and what it has learnt ----------------------------------------
+
+    def forecast(self, rows: int) -> Forecast:
+        """Tell, before a row is read, how large the errors of so many rows will be."""
+        from sfumato.dp.learn.forecasts import CLEAR, forecast_values  # noqa: PLC0415 - when used
+
+        columns = self._declared()
+        number = int(parameters.positive(rows, "The number of rows"))
+        what = f"{type(self).__name__} of {len(columns)} columns, {self.guarantee}"
+        return forecast_values(
+            what, number, lambda group: self.errors(len(columns), group), CLEAR * self.clearly
+        )
+
+    clearly = 1.0  # in which unit values are judged to be clear
+
+    def errors(self, columns: int, group: float) -> dict[str, float]:
+        """Give the noise of what is learnt of a group of so many rows, the value of use last."""
+        raise NotImplementedError
+
+    def _declared(self) -> tuple[Column, ...]:
+        """Give the columns that are declared by name; a model for all columns knows none yet."""
+        if hasattr(self, "columns_"):
+            return self.columns_
+        limits = self.bounds if isinstance(self.bounds, Mapping) else {}
+        names = [*limits, *(self.domain or {})]
+        if not names:
+            raise ParameterError(
+                "The columns are not named yet; give bounds={column: (low, high)} or "
+                "domain={column: values} to have errors told before."
+            )
+        return declare(names, self.bounds, self.domain)
+
+    def noise_told(self) -> dict[str, float]:
+        """Give the noise of what was learnt, in words, for a model card."""
+        return self.errors(len(self.columns_), 1000.0)
+
+    def learnt(self) -> dict[str, Any]:
+        """Give what the fit has learnt and published, by name."""
+        raise NotImplementedError
+
+    def learn_again(self, learnt: dict[str, Any]) -> None:
+        """Take over what an earlier fit has learnt."""
+        raise NotImplementedError
+
+    def release(self, name: str = "model", *, predicts: str | None = None, **facts: Any) -> Release:
+        """Hand the fitted model over as a release, with its guarantee and a model card.
+
+        ``predicts`` names the target; ``facts`` (such as ``purpose="…"``) go to `release.json` and
+        to the card.
+        """
+        from sfumato.dp.learn.artefact import Model  # noqa: PLC0415 - loaded when used
+
+        check_is_fitted(self)
+        return Model(self, predicts, facts).release(name)
+
+    # -- reading rows ------------------------------------------------------------------------
 
     def _begin(self, X: Any) -> list[NDArray[Any]]:  # noqa: N803 - scikit-learn's name
         """Read the columns of the rows to learn from, and hold them against the declarations."""
@@ -94,7 +155,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 def read_labels(y: Any, classes: Sequence[Any] | None, rows: int) -> tuple[Any, NDArray[np.int64]]:
     """Give the declared classes and the place of each label among them; −1 for others.
 
-    Without a declaration the classes are 0 and 1. A label that is not declared adds nothing.
+    Without a declaration the classes are 0 and 1, of a column of numbers: what type a column has
+    is public, what its cells hold is not. A label that is not declared adds nothing.
     """
     labels = read_target(y, rows)
     if classes is None:
@@ -121,9 +183,7 @@ def read_target(y: Any, rows: int) -> NDArray[Any]:
     """Read a column with one value for each row."""
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
-    if hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    target = np.asarray(y)
+    target = as_cells(y)
     if target.ndim == 2 and target.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected.",

@@ -5,7 +5,9 @@ column with neither is refused, because bounds taken from the data tell of the d
 total and works cell by cell: whatever a cell holds, it becomes a code or a whole number of steps
 that depends on that cell and on public facts alone. So no row moves another row's contribution,
 and no error can tell of a row. A missing cell, or one outside the domain, has a code of its own;
-among numbers it counts as the middle of the bounds.
+among numbers it counts as the middle of the bounds. Whether a column is of whole numbers is
+declared as well (``range(17, 91)`` instead of ``(17, 90)``) and not read off the array, whose type
+a single missing cell may change.
 
 Proof that reading is cell by cell. Arrays are read by subtraction, multiplication, rounding and
 comparison of doubles, which IEEE 754 defines for each element alone, or by look-ups.
@@ -32,33 +34,35 @@ _MOST_TABLE = 1 << 20
 
 @dataclass(frozen=True)
 class Number:
-    """A column of numbers between public bounds."""
+    """A column of numbers between public bounds; ``whole`` declares that they are whole numbers."""
 
     name: Name
     low: float
     high: float
+    whole: bool = False
 
-    def bins(self, cells: NDArray[Any], most: int) -> int:
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where the first bin begins and the last one ends: whole numbers lie inside of theirs."""
+        return (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
+
+    def bins(self, most: int) -> int:
         """Choose how many bins of equal width it has; whole numbers have no empty ones between."""
-        if cells.dtype.kind in "iub" and self.low.is_integer() and self.high.is_integer():
-            return int(min(most, self.high - self.low + 1))
-        return most
+        return int(min(most, self.high - self.low + 1)) if self.whole else most
 
     def codes(self, cells: NDArray[Any], bins: int) -> NDArray[np.int64]:
         """Give the bin of each cell; a missing one has the code ``bins``."""
         numbers = as_numbers(cells)
-        whole = cells.dtype.kind in "iub" and bins == self.high - self.low + 1
-        width = 1.0 if whole else (self.high - self.low) / bins
+        low, high = self.ends
         with np.errstate(invalid="ignore"):
-            places = np.floor((np.clip(numbers, self.low, self.high) - self.low) / width)
+            inside = np.clip(numbers, self.low, self.high)
+            places = np.floor((inside - low) / ((high - low) / bins))
             places = np.where(np.isnan(numbers), bins, np.minimum(places, bins - 1))
         return places.astype(np.int64)
 
-    def edges(self, bins: int, *, whole: bool) -> NDArray[np.float64]:
+    def edges(self, bins: int) -> NDArray[np.float64]:
         """Give the edges of the bins, for pictures."""
-        if whole:
-            return np.asarray(np.arange(bins + 1) + self.low - 0.5, dtype=np.float64)
-        return np.linspace(self.low, self.high, bins + 1).astype(np.float64)
+        return np.linspace(*self.ends, bins + 1).astype(np.float64)
 
     def steps(self, cells: NDArray[Any], bits: int) -> NDArray[np.int64]:
         """Give each cell as a whole number of steps between −2^bits and 2^bits."""
@@ -76,7 +80,7 @@ class Category:
     name: Name
     values: tuple[Any, ...]
 
-    def bins(self, cells: NDArray[Any], most: int) -> int:  # noqa: ARG002 - as of numbers
+    def bins(self, most: int) -> int:  # noqa: ARG002 - as of numbers
         """One bin for each value."""
         return len(self.values)
 
@@ -99,7 +103,7 @@ class Category:
         if texts and cells.dtype.kind == "U":
             return np.fromiter((look(v, bins) for v in listed), np.int64, len(listed))
         if texts:
-            return np.array([look(v if type(v) is str else str(v), bins) for v in listed], np.int64)
+            return np.array([look(_text(v), bins) for v in listed], np.int64)
         return np.array([look(v, bins) if _hashable(v) else bins for v in listed], np.int64)
 
     @cached_property
@@ -138,9 +142,9 @@ def declare(
         if name in domains:
             columns.append(Category(name, categories(domains[name], name)))
         elif name in limits:
-            columns.append(Number(name, *interval(limits[name], f"bounds of column {name!r}")))
+            columns.append(number(name, limits[name], f"bounds of column {name!r}"))
         elif bounds is not None and not isinstance(bounds, Mapping):
-            columns.append(Number(name, *interval(bounds, "bounds")))
+            columns.append(number(name, bounds, "bounds"))
         else:
             raise ParameterError(
                 f"Column {name!r} is not declared; give bounds={{{name!r}: (low, high)}} or "
@@ -148,6 +152,13 @@ def declare(
                 "data, or leave the column out."
             )
     return tuple(columns)
+
+
+def number(name: Name, bounds: Any, what: str) -> Number:
+    """Declare a column of numbers by (low, high), or of whole numbers by a range."""
+    if isinstance(bounds, range) and bounds.step == 1 and len(bounds) > 1:
+        return Number(name, float(bounds[0]), float(bounds[-1]), whole=True)
+    return Number(name, *interval(bounds, what))
 
 
 def interval(value: Any, what: str) -> tuple[float, float]:
@@ -179,13 +190,13 @@ def read_columns(data: Any) -> tuple[list[Name], list[NDArray[Any]]]:
     if hasattr(data, "toarray"):
         raise DataError("Sparse data are not read; give a dense array or a frame.")
     if isinstance(data, Mapping):
-        return _checked(list(data), [np.asarray(column) for column in data.values()])
+        return _checked(list(data), [as_cells(column) for column in data.values()])
     if hasattr(data, "columns") and not isinstance(data, np.ndarray):
         names = list(data.columns)
         if names and not isinstance(names[0], str | int):
             names = list(data.column_names)  # an Arrow table, whose .columns are arrays
         return _checked(names, [_of_frame(data, name) for name in names])
-    array = np.asarray(data)
+    array = as_cells(data)
     if array.ndim != 2:
         raise DataError(
             f"Expected a 2D array of rows and columns, and one of {array.ndim} dimensions was "
@@ -196,9 +207,21 @@ def read_columns(data: Any) -> tuple[list[Name], list[NDArray[Any]]]:
     return list(range(array.shape[1])), [array[:, j] for j in range(array.shape[1])]
 
 
+def as_cells(values: Any) -> NDArray[Any]:
+    """Make an array of cells, none of which is changed by its neighbours.
+
+    Of a list, numpy would make all cells texts because one is; such a list stays as it is.
+    """
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    array = np.asarray(values)
+    if not isinstance(values, np.ndarray) and array.dtype.kind not in "fiubcO":
+        array = np.array(values, dtype=object)
+    return array
+
+
 def _of_frame(frame: Any, name: Name) -> NDArray[Any]:
-    column = frame[name]
-    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    return as_cells(frame[name])
 
 
 def _checked(
@@ -223,6 +246,13 @@ def _number(cell: Any) -> float:
         return float(cell)
     except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def _text(cell: Any) -> str:
+    """Write a cell as text; a whole number alike, whether its column came as 1 or as 1.0."""
+    if type(cell) is str:
+        return cell
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _hashable(value: Any) -> bool:

@@ -25,7 +25,13 @@ from sklearn.base import RegressorMixin
 from sfumato.dp.learn.estimator import PrivateEstimator, read_interval, read_target
 from sfumato.dp.learn.features import Number
 from sfumato.dp.learn.gram import BITS, STEP, exact_gram, nearest_psd, noisy_gram
-from sfumato.dp.learn.linear_features import NUMBER, LinearLayout, read_moments
+from sfumato.dp.learn.linear_features import (
+    NUMBER,
+    LinearLayout,
+    Scaling,
+    name_coefficients,
+    read_moments,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,6 +108,48 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         self.coef_ = solved * half
         self.intercept_ = float((mean - means @ solved) * half + (low + high) / 2)
         self.noise_ = noise
+
+    def errors(self, columns: int, group: float) -> dict[str, float]:
+        """Give the noise of a second moment, and of the coefficient of a group of so many rows."""
+        moved = (columns + 2) * (columns + 3) // 2
+        noise = math.sqrt(self._budget().variance(moved, 1 - MOMENTS_SHARE))
+        low, high = read_interval(self.target)
+        off = noise / group * (high - low) / 2
+        return {"second moment (rows)": noise, "coefficient against others (of the target)": off}
+
+    @property
+    def clearly(self) -> float:  # type: ignore[override]  # a constant of classifiers
+        """A tenth of the target's bounds is half of this."""
+        low, high = read_interval(self.target)
+        return (high - low) / 5
+
+    def learnt(self) -> dict[str, Any]:
+        """Give coefficients, and how numbers were centred and stretched."""
+        return {
+            "coef": self.coef_, "intercept": self.intercept_, "noise": self.noise_,
+            "centre": self.scaling_.centre, "reach": self.scaling_.reach,
+        }  # fmt: skip
+
+    def learn_again(self, learnt: dict[str, Any]) -> None:
+        """Take over what an earlier fit has learnt."""
+        self.layout_ = LinearLayout(self.columns_)
+        self.coef_, self.intercept_, self.noise_ = (
+            learnt["coef"], learnt["intercept"], learnt["noise"],
+        )  # fmt: skip
+        self.scaling_ = Scaling(learnt["centre"].astype(np.int64), learnt["reach"].astype(np.int64))
+        if len(self.coef_) != self.layout_.size - 1:
+            raise ValueError
+
+    @property
+    def coefficients_(self) -> list[tuple[Any, str, NDArray[np.float64]]]:
+        """The coefficients by column and category: (column, category or "", [coefficient])."""
+        return name_coefficients(self.layout_, self.coef_[None, :])
+
+    def picture(self) -> str:
+        """Draw the largest coefficients."""
+        from sfumato.dp.learn.coefficient_pictures import draw_coefficients  # noqa: PLC0415 - when used
+
+        return draw_coefficients(self)
 
     def predict(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Give the predicted number of each row, within the declared bounds."""

@@ -41,7 +41,7 @@ class LinearLayout:
         self.categories = [j for j, c in enumerate(columns) if isinstance(c, Category)]
         listed = [columns[j] for j in self.categories]
         sizes = [len(c.values) for c in listed if isinstance(c, Category)]
-        self.bins = Layout(tuple(listed), tuple(sizes), (False,) * len(listed))
+        self.bins = Layout(tuple(listed), tuple(sizes))
         self.first = self.bins.total
         self.size = self.first + len(self.numbers) + 1
 
@@ -76,6 +76,20 @@ class LinearLayout:
     def moments_l2_squared(self) -> int:
         """Bound the square of what a row moves: its entries number m + 1, and again its numbers."""
         return (len(self.columns) + 1 + len(self.numbers)) * NUMBER**2
+
+
+def name_coefficients(
+    layout: LinearLayout, rows: NDArray[np.float64]
+) -> list[tuple[Any, str, NDArray[np.float64]]]:
+    """Pair coefficients (a row for each class) with their column and category."""
+    named = []
+    for column, start in zip(layout.bins.columns, layout.bins.starts, strict=False):
+        assert isinstance(column, Category)
+        texts = [*map(str, column.values), "(missing)"]
+        named += [(column.name, text, rows[:, start + k]) for k, text in enumerate(texts)]
+    for k, j in enumerate(layout.numbers):
+        named.append((layout.columns[j].name, "", rows[:, layout.first + k]))
+    return named
 
 
 @dataclass(frozen=True, eq=False)

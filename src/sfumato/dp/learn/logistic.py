@@ -22,7 +22,13 @@ from sklearn.base import ClassifierMixin
 
 from sfumato.dp.learn import linear_sums, residuals
 from sfumato.dp.learn.estimator import PrivateEstimator, read_labels
-from sfumato.dp.learn.linear_features import NUMBER, LinearLayout, read_moments
+from sfumato.dp.learn.linear_features import (
+    NUMBER,
+    LinearLayout,
+    Scaling,
+    name_coefficients,
+    read_moments,
+)
 from sfumato.dp.learn.probabilities import probabilities
 from sfumato.dp.mechanisms import parameters
 
@@ -87,7 +93,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         budget, classes = self._budget(), len(self.classes_)
         rounds = parameters.count(self.rounds, "The number of rounds")
         assert rounds is not None
-        clip = self._clip_steps()
+        clip = self._clip_steps(classes)
         moved = (len(self.columns_) + 1) * NUMBER**2
         moments = budget.gaussian(
             self.layout_.moments(codes, steps), self.layout_.moments_l2_squared, MOMENTS_SHARE
@@ -114,9 +120,9 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
                 mean += values / kept
         self._keep(mean)
 
-    def _clip_steps(self) -> int:
+    def _clip_steps(self, classes: int) -> int:
         clip = float(parameters.share(self.clip, "The clip")) if self.clip != 1 else 1.0
-        return math.floor(clip * _RESIDUAL * (1.0 if len(self.classes_) == 2 else math.sqrt(2)))
+        return math.floor(clip * _RESIDUAL * (1.0 if classes == 2 else math.sqrt(2)))
 
     def _sum(
         self, codes: NDArray[np.uint32], steps: NDArray[np.int32], places: NDArray[np.int64],
@@ -134,6 +140,40 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
     def _keep(self, values: NDArray[np.float64]) -> None:
         rows = values[None, :] if values.ndim == 1 else values.T
         self.coef_, self.intercept_ = rows[:, :-1].copy(), rows[:, -1].copy()
+
+    def errors(self, columns: int, group: float) -> dict[str, float]:
+        """Give the noise of the coefficient of a category that so many rows have."""
+        classes = len(self.classes or (0, 1))
+        clip = self._clip_steps(classes)
+        moved = (columns + 1) * NUMBER**2 * clip**2
+        sums = math.sqrt(self._budget().variance(moved, 1 - MOMENTS_SHARE)) / (NUMBER * _RESIDUAL)
+        return {"coefficient against others (log-odds)": 1.7 * sums / (0.15 * group)}
+
+    def learnt(self) -> dict[str, Any]:
+        """Give coefficients, and how numbers were centred and stretched."""
+        return {
+            "coef": self.coef_, "intercept": self.intercept_, "centre": self.scaling_.centre,
+            "reach": self.scaling_.reach,
+        }  # fmt: skip
+
+    def learn_again(self, learnt: dict[str, Any]) -> None:
+        """Take over what an earlier fit has learnt."""
+        self.layout_ = LinearLayout(self.columns_)
+        self.coef_, self.intercept_ = learnt["coef"], learnt["intercept"]
+        self.scaling_ = Scaling(learnt["centre"].astype(np.int64), learnt["reach"].astype(np.int64))
+        if self.coef_.shape[1] != self.layout_.size - 1:
+            raise ValueError
+
+    @property
+    def coefficients_(self) -> list[tuple[Any, str, NDArray[np.float64]]]:
+        """The coefficients by column and category: (column, category or "", one a class)."""
+        return name_coefficients(self.layout_, self.coef_)
+
+    def picture(self) -> str:
+        """Draw the largest coefficients."""
+        from sfumato.dp.learn.coefficient_pictures import draw_coefficients  # noqa: PLC0415 - when used
+
+        return draw_coefficients(self)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Give the linear score, for each class where there are more than two."""

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from sfumato.dp.learn.estimator import PrivateEstimator, read_labels
-from sfumato.dp.learn.shapes import Layout, lay_out
+from sfumato.dp.learn.shapes import Layout, Shape, lay_out, shapes_of
 from sfumato.dp.mechanisms import parameters
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # un
         cells = self._begin(X)
         parameters.count(self.bins, "The number of bins")
         self.classes_, places = read_labels(y, self.classes, len(cells[0]))
-        self.layout_: Layout = lay_out(self.columns_, cells, self.bins)
+        self.layout_: Layout = lay_out(self.columns_, self.bins)
         exact = count_classes(self.layout_.codes(cells), places, self.layout_, len(self.classes_))
         budget, moved = self._budget(), len(self.columns_) + 1
         noisy = budget.gaussian(exact, moved) if budget.delta else budget.laplace(exact, moved)
@@ -76,6 +76,36 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # un
         if budget.delta:
             return math.sqrt(budget.variance(columns + 1))
         return math.sqrt(2) * float(budget.scale(columns + 1))
+
+    def errors(self, columns: int, group: float) -> dict[str, float]:
+        """Give the noise of a count, and of a log-probability of so many rows, half in a class."""
+        noise = self.noise(columns)
+        return {"count of a bin": noise, "log-probability of a bin": 2 * noise / group}
+
+    def learnt(self) -> dict[str, Any]:
+        """Give the noisy counts."""
+        return {"counts": self.counts_}
+
+    def learn_again(self, learnt: dict[str, Any]) -> None:
+        """Take over what an earlier fit has learnt."""
+        self.layout_ = lay_out(self.columns_, self.bins)
+        self.counts_ = learnt["counts"]
+        if self.counts_.shape != (len(self.classes_), self.layout_.total + 1):
+            raise ValueError
+        self.noise_ = self.noise(len(self.columns_))
+        self._weigh(self.counts_.astype(np.float64))
+
+    @property
+    def shapes_(self) -> tuple[Shape, ...]:
+        """What each column adds: log-odds of two classes, or logarithms for each of more."""
+        logs = self.feature_log_prob_
+        return shapes_of(self.layout_, logs[1] - logs[0] if len(logs) == 2 else logs.T)
+
+    def picture(self, *columns: Any) -> str:
+        """Draw what the named columns add, or those with the largest spread."""
+        from sfumato.dp.learn.shape_pictures import draw_shapes  # noqa: PLC0415 - loaded when used
+
+        return draw_shapes(self, columns)
 
     def _weigh(self, noisy: NDArray[np.float64]) -> None:
         """Turn noisy counts into logarithms of probabilities, shrunk by the size of the noise."""

@@ -11,6 +11,7 @@ Gauss", STOC 2014).
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.base import TransformerMixin
 
 from sfumato.dp.learn.estimator import PrivateEstimator
 from sfumato.dp.learn.features import Number, as_numbers
+from sfumato.dp.learn.forecasts import GROUP
 from sfumato.dp.learn.gram import BITS, STEP, exact_gram, nearest_psd, noisy_gram
 from sfumato.dp.mechanisms import parameters
 from sfumato.errors import ParameterError
@@ -53,19 +55,59 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]  # untyped 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803 - scikit-learn's names
         """Learn from rows, once, within the guarantee."""
         cells = self._begin(X)
-        wanted = parameters.count(self.n_components, "n_components")
         size = len(cells)
-        if wanted is not None and wanted > size:
-            raise ParameterError(f"n_components is at most {size}, the number of columns.")
+        wanted = self._wanted(size)
         scaled = [column.steps(cells[j], BITS) for j, column in enumerate(self._numbers())]
         steps = np.column_stack([*scaled, np.full(len(cells[0]), STEP, dtype=np.int64)])
         exact = exact_gram(np.empty((len(steps), 0), dtype=np.uint32), steps, size + 1)
         released = np.triu(np.ones((size + 1, size + 1), dtype=bool))
         moved = (size + 1) * (size + 2) // 2
         gram, self.noise_ = noisy_gram(exact, released, moved, self._budget())
-        self._decompose(gram, wanted or size)
+        self._decompose(gram, wanted)
         self.guarantee_ = self.guarantee
         return self
+
+    def _wanted(self, columns: int) -> int:
+        wanted = parameters.count(self.n_components, "n_components")
+        if wanted is not None and wanted > columns:
+            raise ParameterError(f"n_components is at most {columns}, the number of columns.")
+        return wanted or columns
+
+    def errors(self, columns: int, group: float) -> dict[str, float]:
+        """Give the noise of an entry of the covariance, in half widths of the bounds, squared."""
+        self._wanted(columns)
+        moved = (columns + 1) * (columns + 2) // 2
+        noise = math.sqrt(self._budget().variance(moved))
+        return {"second moment (rows)": noise, "covariance": noise / (GROUP * group)}
+
+    clearly = 0.05  # a covariance, of numbers in [−1, 1]
+
+    def learnt(self) -> dict[str, Any]:
+        """Give the mean, the components and their variances."""
+        return {
+            "mean": self.mean_, "components": self.components_, "noise": self.noise_,
+            "variance": self.explained_variance_, "ratio": self.explained_variance_ratio_,
+        }  # fmt: skip
+
+    def learn_again(self, learnt: dict[str, Any]) -> None:
+        """Take over what an earlier fit has learnt."""
+        self.mean_, self.components_ = learnt["mean"], learnt["components"]
+        self.explained_variance_, self.noise_ = learnt["variance"], learnt["noise"]
+        self.explained_variance_ratio_ = learnt["ratio"]
+        self.n_components_ = len(self.components_)
+        if self.components_.shape[1] != len(self.columns_):
+            raise ValueError
+
+    @property
+    def coefficients_(self) -> list[tuple[Any, str, NDArray[np.float64]]]:
+        """The components by column: (column, "", an entry for each component)."""
+        return [(c.name, "", self.components_[:, j]) for j, c in enumerate(self.columns_)]
+
+    def picture(self) -> str:
+        """Draw the components."""
+        from sfumato.dp.learn.coefficient_pictures import draw_coefficients  # noqa: PLC0415 - when used
+
+        return draw_coefficients(self)
 
     def _numbers(self) -> list[Number]:
         return [column for column in self.columns_ if isinstance(column, Number)]

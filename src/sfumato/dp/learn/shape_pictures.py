@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _ACROSS = 300, 190, 3
 _LEFT, _RIGHT, _TOP, _BOTTOM = 36, 8, 28, 34
 _MOST = 6  # panels, where no columns are named
-_TONES = ("#1f5a99", "#c2562d", "#3b7d4f", "#7a4a98", "#8a7a2a", "#5a5a5a")
+TONES = ("#1f5a99", "#c2562d", "#3b7d4f", "#7a4a98", "#8a7a2a", "#5a5a5a")
 _MOST_LABELS = 8
 
 
@@ -58,7 +58,7 @@ def _panel(shape: Any, place: int, ends: tuple[float, float]) -> Markup:
     values = shape.values if shape.values.ndim == 2 else shape.values[:, None]
     edges = shape.edges if shape.edges is not None else np.arange(len(values) + 1.0)
     lines = [
-        _steps(edges, values[:, k], ends, _TONES[k % len(_TONES)]) for k in range(values.shape[1])
+        _steps(edges, values[:, k], ends, TONES[k % len(TONES)]) for k in range(values.shape[1])
     ]
     return Markup('<g transform="translate({} {})">{}{}{}</g>').format(
         x, y, _frame(str(shape.name), ends), Markup().join(lines), _labels(shape, edges)

@@ -1,7 +1,7 @@
 """Bins of all columns side by side, and the shape functions that live on them.
 
 Contract: a :class:`Layout` gives every column a stretch of places: its bins, then one for missing
-cells. It depends on declarations and types alone. A :class:`Shape` is one column's part of a
+cells. It depends on declarations alone. A :class:`Shape` is one column's part of a
 fitted additive model, ready to be read or drawn.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.dp.learn.features import Category, Column, Number
+from sfumato.dp.learn.features import Category, Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ class Layout:
 
     columns: tuple[Column, ...]
     bins: tuple[int, ...]
-    whole: tuple[bool, ...]  # whether a column's bins are single whole numbers
 
     @property
     def starts(self) -> list[int]:
@@ -49,16 +48,9 @@ class Layout:
         return out
 
 
-def lay_out(columns: Sequence[Column], cells: Sequence[NDArray[Any]], most: int) -> Layout:
-    """Choose the bins of declared columns; of the cells only their type is looked at."""
-    bins = [column.bins(cells[j], most) for j, column in enumerate(columns)]
-    whole = [
-        isinstance(column, Number)
-        and cells[j].dtype.kind in "iub"
-        and bins[j] == column.high - column.low + 1
-        for j, column in enumerate(columns)
-    ]
-    return Layout(tuple(columns), tuple(bins), tuple(whole))
+def lay_out(columns: Sequence[Column], most: int) -> Layout:
+    """Choose the bins of declared columns, before a cell is read."""
+    return Layout(tuple(columns), tuple(column.bins(most) for column in columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +76,11 @@ class Shape:
 def shapes_of(layout: Layout, values: NDArray[np.float64]) -> tuple[Shape, ...]:
     """Cut the values of all bins into shape functions."""
     shapes = []
-    for column, bins, whole, start in zip(
-        layout.columns, layout.bins, layout.whole, layout.starts, strict=False
-    ):
+    for column, bins, start in zip(layout.columns, layout.bins, layout.starts, strict=False):
         part, missing = values[start : start + bins], values[start + bins]
         if isinstance(column, Category):
             shape = Shape(column.name, part, missing, categories=column.values)
         else:
-            shape = Shape(column.name, part, missing, column.edges(bins, whole=whole))
+            shape = Shape(column.name, part, missing, column.edges(bins))
         shapes.append(shape)
     return tuple(shapes)

@@ -1,20 +1,24 @@
 """Clipped sums of gradients in whole steps: the quantity that noise is added to.
 
-Contract: :meth:`Clipper.add` takes a micro-batch and adds, for each parameter, Σ c_i·g_i as whole
-numbers of steps of 2⁻²⁰·C; ``sensitivity`` bounds, in steps, what one more example changes.
+Contract: :meth:`Clipper.add` takes a micro-batch and adds, for each parameter, Σ c_i·g_i to a
+:class:`Total` of whole numbers; :meth:`Total.steps` gives them in steps of 2⁻²⁰·C, and
+``sensitivity`` bounds, in steps, what one more example changes.
 
 Proof. Let g_i be the gradient that follows exactly from example i's stored inputs and output
 gradients (or the stored gradient itself). c_i = min(1, C′/‖g_i‖, κ·C′/reach_i) with C′ = C·(1 −
-2⁻²⁰), where the norms are off by less than one part in 2¹⁰ (:func:`.layers.lengths`): ‖c_i·g_i‖ ≤
+2⁻¹⁰), where the norms are off by less than one part in 2¹⁰ (:func:`.layers.lengths`): ‖c_i·g_i‖ ≤
 C. What is added for i differs from c_i·g_i by at most slack·C in each part (:mod:`.layers`), so
 its norm is at most C·(1 + √Σ slack²), by the triangle inequality over all parts together. All sums
-are of whole numbers, exact whatever the order and the micro-batches. An example whose norm is not
-a number adds nothing, as do those that fill up a batch.
+are of whole numbers, exact whatever the order and the micro-batches, which an example more may
+shift; they are rounded to steps once, at the end, which is in the slack. An example whose norm is
+not a number adds nothing, as does an empty seat.
 
-Assumption: the stored values of one example do not depend on which others are in the batch. Of
-layers that is the reading's business (:mod:`.reading`); of floating-point kernels it holds bit by
-bit where tests looked: every layer here, one and two threads, batches filled up to multiples of
-64.
+Assumption: the stored values of one example depend on that example, its row in the batch and the
+shape of the batch, and on nothing that stands in other rows. Of layers that is the reading's
+business (:mod:`.reading`); of floating-point kernels it holds bit by bit where tests looked: every
+layer here, several shapes, one and two threads. They do depend on the row: matrix products round
+differently in different rows. So seats are drawn at random (:mod:`.lots`), and an example more
+moves no other.
 """
 
 from __future__ import annotations
@@ -34,8 +38,6 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FILL = 64
-
 
 class Clipper:
     """Adds up clipped gradients of a module for lots of examples."""
@@ -49,7 +51,7 @@ class Clipper:
         if not self.names:
             raise ParameterError("The module has no parameter to train: all are frozen.")
         self.trainable = {id(parameter) for parameter in self.names.values()}
-        self.slack = 0.0
+        self.slack = math.inf
 
     @property
     def size(self) -> int:
@@ -63,31 +65,39 @@ class Clipper:
     def measure(self, inputs: tuple[Any, ...], target: Any) -> None:
         """Find the slack of rounding from shapes, on made-up examples."""
         parts = self._parts(inputs, target)
-        self.slack = math.sqrt(sum(part.slack**2 for part in parts)) * (1 + 1e-9)
+        self.slack = _slack(parts)
 
     def norms(self, inputs: tuple[Any, ...], target: Any) -> Any:
         """Give the norm of each example's gradient over all trained parameters."""
         parts = self._parts(inputs, target)
         return torch.sqrt(sum(part.norms() for part in parts))
 
-    def zero(self) -> dict[str, Any]:
+    def zero(self) -> Total:
         """Begin a sum."""
-        return {name: torch.zeros(p.shape, dtype=torch.int64) for name, p in self.names.items()}
+        return Total({name: parameter.shape for name, parameter in self.names.items()})
 
-    def add(self, total: dict[str, Any], inputs: tuple[Any, ...], target: Any) -> None:
-        """Add the clipped gradients of a micro-batch to a sum."""
-        rows = len(target)
-        if rows > MOST_ROWS:
+    def add(self, total: Total, inputs: tuple[Any, ...], target: Any, taken: Any = None) -> None:
+        """Add the clipped gradients of a micro-batch to a sum.
+
+        ``taken`` tells which of its rows are examples; the others are empty seats.
+        """
+        if len(target) > MOST_ROWS:
             raise ParameterError(f"A micro-batch has at most {MOST_ROWS} rows; give microbatch=.")
-        inputs, target = tuple(fill_up(x) for x in inputs), fill_up(target)
         parts = self._parts(inputs, target)
-        factors = self._factors(parts, rows, len(target))
+        if _slack(parts) > self.slack:
+            raise ParameterError(
+                "Examples have other shapes than the first one, for which rounding was bounded; "
+                "pad them to one shape."
+            )
+        factors = self._factors(parts)
+        if taken is not None:
+            factors = torch.where(taken, factors, torch.zeros_like(factors))
         places = {id(parameter): name for name, parameter in self.names.items()}
         for part in parts:
-            for parameter, steps in part.sums(factors, self.clip):
-                total[places[id(parameter)]] += steps.view(parameter.shape).to(torch.int64)
+            total.add(places[id(part.parameter)], part.sums(factors, self.clip), part.finer)
 
-    def _factors(self, parts: list[Any], rows: int, filled: int) -> Any:
+    def _factors(self, parts: list[Any]) -> Any:
+        """Choose by how much each example's gradient is shortened."""
         squares = sum(part.norms() for part in parts)
         bound = self.clip * INSIDE
         factors = (bound / torch.sqrt(squares).clamp_min(2.0**-500)).clamp_max(1.0)
@@ -96,10 +106,7 @@ class Clipper:
             if reach is not None:
                 factors = torch.minimum(factors, bound / reach.clamp_min(2.0**-500))
         alive = torch.isfinite(squares)
-        factors = torch.where(alive, factors, torch.zeros_like(factors))
-        if filled > rows:
-            factors[rows:] = 0.0
-        return factors
+        return torch.where(alive, factors, torch.zeros_like(factors))
 
     def _parts(self, inputs: tuple[Any, ...], target: Any) -> list[Any]:
         if self.reading.slow is not None:
@@ -132,10 +139,35 @@ class Clipper:
         return [Whole(self.names[name], g) for name, g in gradients.items()]
 
 
-def fill_up(x: Any) -> Any:
-    """Fill a batch up to a multiple of 64 rows with zeros, so that kernels see the same shapes."""
-    missing = -len(x) % _FILL
-    return x if not missing else torch.cat([x, x.new_zeros((missing, *x.shape[1:]))])
+class Total:
+    """Sums of a lot, parameter by parameter: 64-bit integers in steps or in finer units.
+
+    An example adds at most 2⁴⁰ to an entry, so 2²³ of them fit. A parameter that several parts add
+    to, in different units, has a sum in each.
+    """
+
+    def __init__(self, shapes: dict[str, Any]) -> None:
+        self.shapes = shapes
+        self._sums: dict[tuple[str, int], Any] = {}
+
+    def add(self, name: str, whole: Any, finer: int) -> None:
+        """Add whole numbers, held as doubles, of 2^−finer steps."""
+        added = whole.view(self.shapes[name]).to(torch.int64)
+        known = self._sums.get((name, finer))
+        self._sums[name, finer] = added if known is None else known.add_(added)
+
+    def steps(self) -> dict[str, Any]:
+        """Give every parameter's sum in steps, rounded once."""
+        out = {n: torch.zeros(shape, dtype=torch.int64) for n, shape in self.shapes.items()}
+        for (name, finer), whole in self._sums.items():
+            half = (1 << finer) >> 1
+            out[name] += torch.bitwise_right_shift(whole + half, finer) if finer else whole
+        return out
+
+
+def _slack(parts: list[Any]) -> float:
+    """Add up, in norm, what rounding of all parts adds to the sensitivity."""
+    return math.sqrt(sum(part.slack**2 for part in parts)) * (1 + 1e-9)
 
 
 def per_example(loss: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,18 +2,19 @@
 
 Contract: :func:`read_site` turns what the tape kept of a layer into one or several *parts*. A part
 knows the squared norm of each example's gradient for its parameters, and adds the clipped
-gradients up as whole numbers of steps of 2⁻²⁰·C, so that the order and grouping of examples change
-nothing. There are three kinds; g is an example's gradient, c its clipping factor, T the positions
-(words, pixels):
+gradients up as whole numbers of steps of 2⁻²⁰·C, or of a 2¹⁶th of that, so that the order of
+examples and their micro-batches change nothing. There are three kinds; g is an example's
+gradient, c its clipping factor, T the positions (words, pixels):
 
 * :class:`Whole` holds g itself. c·g is rounded step by step: off by at most √d·½ step.
 * :class:`Outer` holds a_t and b_t with g = Σ_t b_t·a_tᵀ, and never forms g. With A = max ‖a_t‖ it
-  rounds a_t/A to 2⁻¹⁶ and c·A·b_t to 2⁻²⁰·C; products are whole numbers, and their sum over all
-  examples, whose size is below 2⁵³, is exact in doubles in any order. Its rounding to steps is the
-  last. Off by at most κ·√I·2⁻¹⁷ + T·√O·2⁻²¹·(1 + √I·2⁻¹⁷) for the factors and √(I·O) steps for the
-  sum (half a step on each of two neighbouring sums), where I and O are the lengths of a_t and
-  b_t, and c is kept so small that c·A·Σ‖b_t‖ ≤ κ·C; κ = 1 for T = 1, where that is the norm
-  itself, else 16.
+  rounds a_t/A to 2⁻¹⁶ and c·A·b_t to 2⁻²⁰·C; products are whole numbers of 2⁻³⁶·C, and their sum
+  over a micro-batch, whose size is below 2⁵³, is exact in doubles in any order. Sums of lots stay
+  in these finer units until the last example is in, and are rounded to steps once, before the
+  noise. Off by at most κ·√I·2⁻¹⁷ + T·√O·2⁻²¹·(1 + √I·2⁻¹⁷) for the factors and √(I·O) steps for the
+  last rounding (half a step on each of two neighbouring sums), where I and O are the lengths of
+  a_t and b_t, and c is kept so small that c·A·Σ‖b_t‖ ≤ κ·C; κ = 1 for T = 1, where that is the
+  norm itself, else 16.
 * :class:`Lookup` holds the rows b_t of an embedding and their words: T·√E·½ step.
 
 ``slack`` is that bound divided by C: what rounding adds to the sensitivity.
@@ -56,8 +57,16 @@ class Part(Protocol):
     def reach(self) -> Any:
         """Give what c must not exceed κ·C divided by, or None where nothing limits it."""
 
-    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
-        """Add clipped gradients up, in whole steps, for each parameter."""
+    @property
+    def parameter(self) -> Any:
+        """What the gradients are of."""
+
+    @property
+    def finer(self) -> int:
+        """Into how many bits a step is divided in its sums."""
+
+    def sums(self, factors: Any, clip: float) -> Any:
+        """Add clipped gradients up, in whole numbers."""
 
     @property
     def slack(self) -> float:
@@ -70,6 +79,7 @@ class Whole:
 
     parameter: Any
     gradients: Any  # one for each example, float
+    finer: int = 0
 
     def norms(self) -> Any:
         """Give the squared norm of each example's gradient."""
@@ -79,12 +89,12 @@ class Whole:
         """Nothing limits the factors."""
         return None
 
-    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+    def sums(self, factors: Any, clip: float) -> Any:
         """Round each clipped gradient to steps and add them up."""
         total = torch.zeros(self.gradients[0].numel(), dtype=torch.float64)
         scales = factors * (2.0**STEP_BITS / clip)
         kernels.add_rounded(array(self.gradients.flatten(1)), scales.numpy(), total.numpy())
-        return [(self.parameter, total)]
+        return total
 
     @property
     def slack(self) -> float:
@@ -100,6 +110,7 @@ class Outer:
     parameter: Any
     a: Any  # examples × positions × inputs
     b: Any  # examples × positions × outputs
+    finer: int = _A_BITS
 
     def __post_init__(self) -> None:
         self.long_a, self.long_b = lengths(self.a), lengths(self.b)
@@ -121,14 +132,14 @@ class Outer:
             return None
         return self.long_a.amax(dim=1) * self.long_b.sum(dim=1) / _REACH
 
-    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
-        """Round both factors, multiply and add exactly, and round the sum to steps."""
+    def sums(self, factors: Any, clip: float) -> Any:
+        """Round both factors, multiply and add exactly."""
         most = self.long_a.amax(dim=1)
         safe = torch.where((factors > 0) & (most > 0), most, torch.ones_like(most))
         alive = (factors > 0).double()
         left = self._rounded(self.a, alive * 2.0**_A_BITS / safe)
         right = self._rounded(self.b, factors * safe * (2.0**STEP_BITS / clip))
-        return [(self.parameter, ((right.T @ left) * 2.0**-_A_BITS).round_())]
+        return right.T @ left
 
     def _rounded(self, x: Any, scales: Any) -> Any:
         """Scale and round the rows of all positions: (examples · positions) × width."""
@@ -155,6 +166,7 @@ class Lookup:
     parameter: Any
     words: Any  # examples × positions
     b: Any  # examples × positions × width, 0 at padding
+    finer: int = 0
 
     def norms(self) -> Any:
         """Give the squared norm, once the rows of the same word are added."""
@@ -166,12 +178,12 @@ class Lookup:
         """Nothing limits the factors."""
         return None
 
-    def sums(self, factors: Any, clip: float) -> list[tuple[Any, Any]]:
+    def sums(self, factors: Any, clip: float) -> Any:
         """Round each clipped row to steps and add it where its word is."""
         total = torch.zeros(self.parameter.shape, dtype=torch.float64)
         scales = factors * (2.0**STEP_BITS / clip)
         kernels.add_words(array(self.words), array(self.b), scales.numpy(), total.numpy())
-        return [(self.parameter, total)]
+        return total
 
     @property
     def slack(self) -> float:

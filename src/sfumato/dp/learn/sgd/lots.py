@@ -2,18 +2,28 @@
 
 Contract: a lot is a Poisson sample: each example is in it with probability q, independently of all
 others, by coins of the cryptographic stream (:func:`sfumato.dp.noise.bernoulli`). A lot may be
-empty.
+empty. Its examples sit at random seats, distinct and in a number that is fixed for all steps.
+
+Why seats. What a processor makes of an example depends, in the last bits, on the row of the batch
+it is in and on the batch's shape. Were examples lined up, one more would move those behind it, and
+each might then add something else. Seats of k examples drawn at random among S are those of k + 1
+without the last: so the seats of all others, and with them their values to the last bit, have the
+same distribution with and without one example, as long as k < S. Otherwise, with a probability of
+at most δ/1000 over all steps by :func:`seats_of`, more seats are added; the account is made for the
+rest of δ. (If ``rows`` is declared smaller than it is, lots are larger than planned, and this rests
+on the last bits alone.)
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from sfumato.dp.noise.uniform import bernoulli
+from sfumato.dp.noise.uniform import bernoulli, permutation
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -55,18 +65,44 @@ class Examples:
 
     def shapes(self) -> tuple[tuple[Any, ...], Any]:
         """Give made-up examples with the shapes and types of the true ones: all zeros."""
-        if not len(self):
-            raise DataError("There is no example to learn from.")
-        inputs, target = self.take(np.zeros(1, dtype=np.int64))
+        if self.columns is None and not len(self):
+            raise DataError("An empty data set does not say what its examples look like.")
+        inputs, target = self.take(np.zeros(min(1, len(self)), dtype=np.int64))
         blank = [torch.zeros((2, *x.shape[1:]), dtype=x.dtype) for x in (*inputs, target)]
         return tuple(blank[:-1]), blank[-1]
 
 
-def draw_lot(count: int, rate: float, most: int) -> Iterator[Any]:
-    """Draw a lot and give it in micro-batches of at most ``most`` examples."""
+def seats_of(lot: int, delta: Fraction, steps: int) -> int:
+    """Choose how many seats a step has: so many that a lot does not fill them, but for δ/1000.
+
+    Of Poisson samples with mean m, Pr[more than m + t] ≤ exp(−t²/(2(m + t/3))) (Bernstein), which
+    is at most δ/(1000·steps) here; a multiple of 64.
+    """
+    odds = math.log(1000 * steps / delta)
+    more = odds / 3 + math.sqrt(odds**2 / 9 + 2 * odds * lot)
+    return 64 * math.ceil((lot + more) / 64)
+
+
+def draw_lot(count: int, rate: float, seats: int, most: int) -> Iterator[tuple[Any, Any, int]]:
+    """Draw a lot and seat it, in micro-batches of at most ``most`` rows.
+
+    Gives the numbers of the examples, their rows in the micro-batch, and how many rows that has.
+    """
     chosen = np.flatnonzero(bernoulli(Fraction(rate), count))
-    for start in range(0, len(chosen), most):
-        yield chosen[start : start + most]
+    tables = max(1, -(-len(chosen) // seats))
+    seated = permutation(seats * tables)[: len(chosen)]
+    parts = -(-seats // most)
+    size = -(-seats // parts)
+    for first in range(0, seats * tables, size):
+        here = (seated >= first) & (seated < first + size)
+        if here.any():
+            yield chosen[here], seated[here] - first, size
+
+
+def seat(x: Any, rows: Any, size: int) -> Any:
+    """Put examples into their rows of a batch; empty seats hold zeros."""
+    out = x.new_zeros((size, *x.shape[1:]))
+    return out.index_copy_(0, torch.from_numpy(rows), x)
 
 
 def _is_array(value: Any) -> bool:

@@ -12,7 +12,7 @@ of rows. Where ``rows`` is not declared, 1 % of ε buys a geometric count, and t
 Account. A step is the Poisson-sampled Gaussian mechanism (Abadi et al., CCS 2016). Its privacy
 loss distribution is composed numerically and pessimistically by dp-accounting (extra
 ``accounting``), whose result is an upper bound whatever the discretisation; an interval of
-√(0.006·ε/steps) keeps what that costs below half a per cent of ε, and one account below a second.
+ε·√(0.001/steps) keeps what that costs near a thousandth of ε, and the whole search below a second.
 Where every example is in every lot the Gaussian mechanism itself is accounted, exactly.
 """
 
@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.mechanisms import parameters
@@ -32,9 +32,14 @@ from sfumato.dp.normal import gaussian_sigma_up
 from sfumato.dp.rounding import Stated, mul_up, sqrt_up, stated_up
 from sfumato.errors import MissingExtra, ParameterError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 COUNT_SHARE = Fraction(1, 100)
-_FINEST, _COARSEST = 1e-5, 0.05
-_CLOSE = 0.002  # how much more noise than the least is accepted
+SEATS_SHARE = Fraction(1, 1000)  # of δ, for lots that are larger than the seats (see lots.py)
+_COARSEST = 0.05
+_COST = 0.001  # the part of ε that a grid of losses may cost, about
+_CLOSE = 0.002  # the part of ε that may be left unused
 _TRIES = 40
 _LEAST = 0.2  # of the clip: with less noise than that, sampling alone would hide an example
 
@@ -88,7 +93,8 @@ def plan_training(
         spent = budget * COUNT_SHARE
         known = max(size, count + int(discrete_laplace(1 / spent, 1)[0]))
     rate = min(Fraction(1), Fraction(size, known))
-    multiplier = least_multiplier(budget - spent, failure, rate, times)
+    usable = failure * (1 - SEATS_SHARE)
+    multiplier = least_multiplier(budget - spent, usable, rate, times)
     return TrainingPlan(
         stated_up(budget), stated_up(failure), size, times, bound, float(rate), multiplier, known,
         rows is not None,
@@ -97,25 +103,40 @@ def plan_training(
 
 @lru_cache(maxsize=256)
 def least_multiplier(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: int) -> float:
-    """Find the least noise, relative to the sensitivity, that keeps (ε, δ) over all steps."""
+    """Find the least noise, relative to the sensitivity, that keeps (ε, δ) over all steps.
+
+    Searched roughly first and then finely; the last account decides, and it is an upper bound.
+    """
     if rate == 1:
         return mul_up(sqrt_up(steps), gaussian_sigma_up(epsilon, delta))
     wanted = float(epsilon)
-
-    def cost(sigma: float) -> float:
-        return sampled_epsilon(sigma, delta, rate, steps, aim=wanted)
-
-    low, high = 0.0, math.inf  # too little noise, enough noise
     sigma = max(_guess(wanted, float(delta), float(rate), steps), _LEAST)
-    power = -1.2  # about how ε falls with σ
+    for coarser, close in ((4.0, 4 * _CLOSE), (1.0, _CLOSE)):
+        interval = min(coarser * wanted * math.sqrt(_COST / steps), _COARSEST)
+
+        def cost(tried: float, interval: float = interval) -> float:
+            return sampled_epsilon(tried, delta, rate, steps, interval=interval)
+
+        sigma = _search(cost, wanted, sigma, close)
+    return sigma
+
+
+def _search(cost: Callable[[float], float], wanted: float, sigma: float, close: float) -> float:
+    """Find noise whose cost is at most what is wanted, and at least (1 − close) of it."""
+    low, high = 0.0, math.inf  # too little noise, enough noise
+    slope, before = -1.2, None  # about how the logarithm of ε falls with that of σ
     for _ in range(_TRIES):
-        found = cost(sigma)
+        found = max(cost(sigma), 1e-300)
         low, high = (low, sigma) if found <= wanted else (sigma, high)
-        if found <= wanted and (sigma <= _LEAST or found >= wanted * 0.998):
+        if found <= wanted and (sigma <= _LEAST or found >= wanted * (1 - close)):
+            return sigma
+        if high <= low * (1 + 1e-6):
             break
-        if high <= low * (1 + _CLOSE):
-            break
-        step = (0.999 * wanted / max(found, 1e-9)) ** (1 / power)
+        if before is not None and before[0] != sigma and math.isfinite(before[1] * found):
+            moved = math.log(found / before[1]) / math.log(sigma / before[0])
+            slope = min(max(moved, -20.0), -0.2)
+        before = (sigma, found)
+        step = math.exp(math.log(wanted * (1 - close / 2) / found) / slope)
         sigma = max(_between(sigma * min(max(step, 0.5), 2.0), low, high), _LEAST)
     if math.isinf(high):
         raise ParameterError("No noise keeps this guarantee; give a larger ε or δ, or fewer steps.")
@@ -123,12 +144,10 @@ def least_multiplier(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: 
 
 
 def _between(sigma: float, low: float, high: float) -> float:
-    """Keep a guess inside what is known, and away from its ends."""
+    """Keep a guess inside what is known."""
     if low < sigma < high:
         return sigma
-    if math.isinf(high):
-        return 2 * low
-    return math.sqrt(max(low, high / 4) * high)
+    return 2 * low if math.isinf(high) else math.sqrt(max(low, high / 4) * high)
 
 
 def _guess(epsilon: float, delta: float, rate: float, steps: int) -> float:
@@ -139,14 +158,13 @@ def _guess(epsilon: float, delta: float, rate: float, steps: int) -> float:
 
 
 def sampled_epsilon(
-    sigma: float, delta: Fraction, rate: Fraction, steps: int, *, aim: float
+    sigma: float, delta: Fraction, rate: Fraction, steps: int, *, interval: float
 ) -> float:
-    """Bound the ε at δ of Poisson-sampled Gaussian steps; ``aim`` chooses how finely."""
+    """Bound the ε at δ of Poisson-sampled Gaussian steps, with losses on a grid of ``interval``."""
     library = _library()
     usable = delta * (1 - Fraction(1, 10**6)) - Fraction(1, 10**13)
     if usable <= 0:
         raise ParameterError("The account is in floating point, which carries no δ below 10⁻¹³.")
-    interval = min(max(math.sqrt(0.006 * aim / steps), _FINEST), _COARSEST)
     # Less noise and a larger rate than there are, by one part in 10¹², so that both floats err up.
     loss = library.from_gaussian_mechanism(
         sigma * (1 - 1e-12),

@@ -106,19 +106,45 @@ def refuse_mixing(name: str, part: Any) -> None:
 
 
 def check_independent(module: Any, inputs: tuple[Any, ...]) -> None:
-    """Refuse a module that mixes examples in its own code, by trying it on made-up inputs."""
+    """Refuse a module that mixes examples in its own code, by trying it on made-up inputs.
+
+    It is tried as it will be used in training and as it will be used afterwards, with the same
+    coins for whatever it draws; buffers that change would carry one example to the next.
+    """
     made_up = tuple(_made_up(x) for x in inputs)
     other = tuple(x.clone() for x in made_up)
     for x, fresh in zip(other, (_made_up(x) for x in inputs), strict=True):
         x[2] = fresh[0]
     was = module.training
-    module.eval()
+    kept = {name: buffer.clone() for name, buffer in module.named_buffers()}
     try:
-        with torch.no_grad():
-            first, second = module(*made_up), module(*other)
+        for training in (True, False):
+            module.train(training)
+            first, second = _with_same_coins(module, made_up), _with_same_coins(module, other)
+            _compare(first, second, len(made_up[0]))
+        changed = [name for name, x in module.named_buffers() if not torch.equal(x, kept[name])]
     finally:
         module.train(was)
-    if not isinstance(first, torch.Tensor) or first.shape[0] != len(made_up[0]):
+        with torch.no_grad():
+            for name, buffer in module.named_buffers():
+                buffer.copy_(kept[name])
+    if changed:
+        raise ParameterError(
+            f"The module keeps what it has seen in {changed[0]!r}: a buffer that the forward pass "
+            "changes holds values of examples that no noise hides. Leave it out, or use a layer "
+            "such as nn.GroupNorm that keeps nothing."
+        )
+
+
+def _with_same_coins(module: Any, inputs: tuple[Any, ...]) -> Any:
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return module(*inputs)
+
+
+def _compare(first: Any, second: Any, rows: int) -> None:
+    """Refuse outputs of others that changed with the third example."""
+    if not isinstance(first, torch.Tensor) or first.shape[0] != rows:
         raise ParameterError(
             "The module gives one tensor with a row for each example; wrap it so that it does."
         )

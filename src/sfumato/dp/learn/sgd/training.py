@@ -34,7 +34,7 @@ except ImportError:
 from sfumato.dp.learn.sgd.checkpoints import Checkpoint
 from sfumato.dp.learn.sgd.clipping import Clipper
 from sfumato.dp.learn.sgd.layers import MOST_ROWS, STEP_BITS
-from sfumato.dp.learn.sgd.lots import Examples, draw_lot
+from sfumato.dp.learn.sgd.lots import Examples, draw_lot, seat, seats_of
 from sfumato.dp.learn.sgd.reading import check_independent
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.guarantees import ApproxDP
     from sfumato.dp.rounding import Stated
+    from sfumato.release import Release
 
 _MICROBATCH = 1024
 
@@ -59,6 +60,15 @@ class Training:
     def guarantee(self) -> ApproxDP:
         """What all of training promises."""
         return self.plan.guarantee
+
+    def release(self, name: str = "model", **facts: Any) -> Release:
+        """Hand the trained module over as a release, with its guarantee and a model card.
+
+        ``facts`` (such as ``purpose="…"``) go to `release.json` and to the card.
+        """
+        from sfumato.dp.learn.sgd.artefact import release_network  # noqa: PLC0415 - loaded when used
+
+        return release_network(self, name, facts)
 
     def __str__(self) -> str:
         return f"{type(self.model).__name__} after {self.plan}"
@@ -128,12 +138,18 @@ def _step(
 ) -> None:
     """Take one private step."""
     total = clipper.zero()
-    for places in draw_lot(len(examples), plan.rate, microbatch):
-        clipper.add(total, *examples.take(places))
-    add_noise(total, plan.multiplier, clipper.sensitivity())
+    seats = seats_of(plan.lot, Fraction(plan.delta), plan.steps)
+    for places, rows, size in draw_lot(len(examples), plan.rate, seats, microbatch):
+        inputs, target = examples.take(places)
+        taken = torch.zeros(size, dtype=torch.bool)
+        taken[torch.from_numpy(rows)] = True
+        batch = tuple(seat(x, rows, size) for x in inputs)
+        clipper.add(total, batch, seat(target, rows, size), taken)
+    noisy = total.steps()
+    add_noise(noisy, plan.multiplier, clipper.sensitivity())
     unit = clipper.clip * 2.0**-STEP_BITS / plan.lot
     for name, parameter in clipper.names.items():
-        parameter.grad = (total[name].to(torch.float64) * unit).to(parameter.dtype)
+        parameter.grad = (noisy[name].to(torch.float64) * unit).to(parameter.dtype)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
 
