@@ -21,6 +21,8 @@ ORDER = (
     "ledger",
     "asking",
     "synthesis",
+    "places",
+    "sets",
     "learn",
     "trees",
     "service",
