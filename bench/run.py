@@ -23,6 +23,7 @@ ORDER = (
     "synthesis",
     "learn",
     "trees",
+    "graphs",
 )
 
 
