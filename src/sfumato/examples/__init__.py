@@ -16,6 +16,7 @@ _HOME = {
     "jobs": "lecture",
     "patients": "hospital",
     "salaries": "lecture",
+    "traffic": "_traffic",
     "shop": "_shop",
     "twelve_patients": "lecture",
     "visits": "hospital",
