@@ -188,7 +188,7 @@ def test_every_response_carries_its_guards(site):
         assert "frame-ancestors 'none'" in headers["content-security-policy"], path
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
 
 
 @pytest.mark.parametrize("range_", ["bytes=0-0", "bytes=0-99999999999999", "bytes=-1", "bytes=abc"])

@@ -50,11 +50,14 @@ _HOME = {
     "structural_knowledge": "graphs.structure",
     "Unicity": "places.unicity",
     "centre_of_box": "places.cloaks",
+    "Habits": "places.mixing",
+    "exit_entropies": "places.mixing",
     "intersection": "places.cloaks",
+    "match_exits": "places.mixing",
     "who_asked": "places.cloaks",
     "unicity": "places.unicity",
 }
 
-__all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above
+__all__ = [*sorted(_HOME), "models"]  # noqa: PLE0604 - names of the table above
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__getattr__, __dir__ = lazy_names(__name__, _HOME, ("models",))

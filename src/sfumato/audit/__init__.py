@@ -12,6 +12,7 @@ _HOME = {
     "Overlap": "overlap",
     "Precheck": "sfumato.attack.prechecks",
     "Risk": "risk",
+    "TrainingVerdict": "one_run",
     "Verdict": "claims.verdict",
     "Verification": "verification.verify",
     "Witness": "claims.verdict",
@@ -20,6 +21,7 @@ _HOME = {
     "population_uniques": "uniqueness",
     "precheck": "sfumato.attack.prechecks",
     "reidentification_risk": "risk",
+    "training": "one_run",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

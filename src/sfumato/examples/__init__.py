@@ -7,6 +7,7 @@ from sfumato.lazy import lazy_names
 _HOME = {
     "Example": "hospital",
     "GovernorsCase": "_governor",
+    "Shop": "_shop",
     "basket_items": "lecture",
     "baskets": "lecture",
     "cabs": "_cabs",
@@ -15,6 +16,8 @@ _HOME = {
     "jobs": "lecture",
     "patients": "hospital",
     "salaries": "lecture",
+    "traffic": "_traffic",
+    "shop": "_shop",
     "twelve_patients": "lecture",
     "visits": "hospital",
     "votes": "lecture",

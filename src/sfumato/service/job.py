@@ -6,6 +6,7 @@ code; the text of a stranger's error may hold a cell and is kept nowhere.
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,9 @@ def main(id_: str) -> None:
         end_job(work.office, id_, "failed", result={"detail": str(error)}, code="refused")
     except MemoryError:
         end_job(work.office, id_, "failed", code="out-of-memory")
-    except Exception:  # noqa: BLE001 - its text may hold a cell
+    except Exception:  # its text may hold a cell
+        if os.environ.get("SFUMATO_DEBUG"):
+            raise
         end_job(work.office, id_, "failed", code="unforeseen")
     else:
         end_job(work.office, id_, "done", result=result)

@@ -60,3 +60,30 @@ def test_tables_that_cannot_be_compared_are_refused():
         sf.attack.synthetic_membership({"x": [1]}, {"y": [1]}, {"y": [1]})
     with pytest.raises(ParameterError, match="no column 'secret'"):
         sf.attack.synthetic_inference(MEMBERS, MEMBERS, OUTSIDERS, secret="secret")
+
+
+def test_the_check_before_it_leaves_tries_all_of_them(private, tmp_path):
+    found = sf.attack.precheck(private, original=MEMBERS, outsiders=OUTSIDERS, secret="ill")
+    assert [tried.name for tried in found.tried] == [
+        "membership by the nearest row", "singling out by 3 columns", "inference of ill",
+    ]  # fmt: skip
+    assert found.holds, str(found)
+    folder = private.save(tmp_path / "out").parent
+    again = sf.attack.precheck(folder, original=MEMBERS, outsiders=OUTSIDERS)
+    assert len(again.tried) == 6  # membership, singling out, and every column
+    alone = sf.attack.precheck(private)
+    assert not alone.tried
+    assert all("outsiders=" in why for _, why in alone.skipped)
+
+
+def test_a_copy_that_is_the_data_is_stopped_before_it_leaves(private, tmp_path):
+    import csv
+
+    folder = private.save(tmp_path / "out").parent
+    with (folder / "release.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(MEMBERS)
+        writer.writerows(zip(*MEMBERS.values(), strict=True))
+    found = sf.attack.precheck(folder, original=MEMBERS, outsiders=OUTSIDERS, secret="ill")
+    assert len(found.succeeding) == 3
+    assert "not to be published" in found.outcome("singling out by 3 columns").told()

@@ -254,11 +254,13 @@ class Coherence(ItemsetDefinition):
 class ItemConstraints(ItemsetDefinition):
     """Each of the named itemsets is in no released set, or in at least k.
 
-    An item is there where the release shows it or a group that it belongs to.
+    An item is there where the release shows it or a group that it belongs to. `groups`, where they
+    are given, say which items may be merged: a released group lies within one of them.
     """
 
     k: int
     itemsets: tuple[tuple[str, ...], ...]
+    groups: tuple[tuple[str, ...], ...] = ()
     option: ClassVar[Option | None] = Option(
         "itemset",
         ("--itemset",),
@@ -273,6 +275,10 @@ class ItemConstraints(ItemsetDefinition):
         if isinstance(given, str) or not isinstance(given, Iterable) or not (found := tuple(given)):
             raise ParameterError("itemsets must be a list of lists of items.")
         object.__setattr__(self, "itemsets", tuple(item_names(items) for items in found))
+        groups = tuple(item_names(items) for items in self.groups)
+        if len({item for group in groups for item in group}) < sum(map(len, groups)):
+            raise ParameterError("An item can be in one utility group only.")
+        object.__setattr__(self, "groups", groups)
 
     def judge(self, classes: Classes) -> NDArray[np.bool_]:
         """Hold where nobody or at least k sets match."""

@@ -123,7 +123,7 @@ def merge_clusters(
     search.run(progress)
     facts = {"row loss": search.row_loss, "set loss": search.set_loss}
     return Decision(
-        record=SearchRecord(f"merge by {strategy}", facts=facts),
+        record=SearchRecord("merge", label=f"clusters merged by {strategy}", facts=facts),
         content=HybridRecoding(
             data, columns, tuple(search.clusters), search.nodes, tuple(search.steps), seed
         ),

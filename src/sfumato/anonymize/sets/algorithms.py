@@ -16,13 +16,20 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.definition import Conjunction, Definition
-from sfumato.anonymize.definitions.itemsets import Coherence, KmAnonymity, secret_items
+from sfumato.anonymize.definitions.itemsets import (
+    Coherence,
+    ItemConstraints,
+    KmAnonymity,
+    secret_items,
+)
 from sfumato.anonymize.sets.cut import CutSearch
 from sfumato.anonymize.sets.descent import Descent
 from sfumato.anonymize.sets.disassociation import disassociate
+from sfumato.anonymize.sets.merging import Merging, merged_nodes
 from sfumato.anonymize.sets.partition import Partition
 from sfumato.anonymize.sets.recoding import DELETED, SetRecoding
 from sfumato.anonymize.sets.suppression import suppress
+from sfumato.data.sets.sources import regroup
 from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.decision import Decision, SearchRecord
@@ -34,6 +41,15 @@ if TYPE_CHECKING:
     from sfumato.data.sets.sets import Sets
 
 MEANINGS = ("set", "bag")
+LABELS = {
+    "local": "each item as fine as its company allows",
+    "global": "one cut for all sets; no node of it can be split",
+    "partition": "sets in classes that look alike",
+    "suppression": "whole items deleted",
+    "merging": "groups of items made without a hierarchy",
+    "disassociation": "no item changed, links cut",
+}
+"""What each algorithm gives, for whoever reads a report."""
 Step = Callable[["Sets", Definition, RandomWords], "NDArray[np.int32]"]
 
 
@@ -72,7 +88,7 @@ def _decide(
     gone = int((np.diff(starts) == 0).sum())
     facts = {"items deleted": recoding.deleted, "loss": recoding.ncp}
     return Decision(
-        record=SearchRecord(name, facts=facts),
+        record=SearchRecord(name, label=LABELS[name], facts=facts),
         content=replace(recoding, seed=seed),
         records=len(data),
         suppressed=gone,
@@ -232,11 +248,42 @@ def take_apart(
             f"{promise} asks for {need.k:,} sets, but only {len(data) - empty:,} hold any item."
         )
     return Decision(
-        record=SearchRecord("disassociation", facts={"loss": 1 - found.kept}),
+        record=SearchRecord(
+            "disassociation", label=LABELS["disassociation"], facts={"loss": 1 - found.kept}
+        ),
         content=replace(found, seed=seed),
         records=len(data),
         suppressed=empty,
         settings={} if cluster is None else {"cluster": cluster},
+    )
+
+
+def merge_items(
+    data: Sets, promise: Definition, *, seed: int | None = None, progress: Any = None
+) -> Decision:
+    """Merge items into groups of their own, with no hierarchy; alike in all sets (`merging`)."""
+    del progress
+    allowed = (KmAnonymity, ItemConstraints)
+    if not all(isinstance(part, allowed) for part in promise.parts):
+        raise ParameterError(
+            "The algorithm 'merging' keeps k^m-anonymity and constraints on itemsets, not "
+            f"{promise}; use 'best'."
+        )
+    search = Merging(data, promise)
+    search.run()
+    grouped = _mixed(regroup(data, search.tree()), RandomWords(seed))
+    recoding = SetRecoding(grouped, merged_nodes(search, grouped), seed=seed)
+    starts, _ = recoding.released
+    return Decision(
+        record=SearchRecord(
+            "merging",
+            label=LABELS["merging"],
+            facts={"groups": len(search.members), "loss": recoding.ncp},
+        ),
+        content=recoding,
+        records=len(data),
+        suppressed=int((np.diff(starts) == 0).sum()),
+        settings={"meaning": "set"},
     )
 
 
@@ -271,5 +318,6 @@ ALGORITHMS: dict[str, Callable[..., Decision]] = {
     "global": recode_globally,
     "partition": partition,
     "suppression": delete_items,
+    "merging": merge_items,
     "disassociation": take_apart,
 }

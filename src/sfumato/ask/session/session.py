@@ -41,11 +41,24 @@ if TYPE_CHECKING:
     from sfumato.govern.standing import Standing
 
 
+_OTHER_SHAPES = ("graph", "trees", "sets")
+
+
 class Session(Learning):
     """Questions of one analyst about one dataset, under a budget that the ledger keeps.
 
-    ``desk`` takes the steps of each question; nothing of it needs to be called.
+    ``desk`` takes the steps of each question; nothing of it needs to be called. On data of another
+    shape (a graph, trees, sets) it is a :class:`~sfumato.ask.shaped.session.ShapedSession`, which
+    answers statistics such as ``sf.dp.queries.Triangles()``.
     """
+
+    def __new__(cls, source: Any = None, **options: Any) -> Any:
+        """Open a session on data that are no table, where such data are given."""
+        if cls is Session and getattr(source, "shape", None) in _OTHER_SHAPES:
+            from sfumato.ask.shaped.session import ShapedSession  # noqa: PLC0415 - loaded when used
+
+            return ShapedSession(source, **options)
+        return super().__new__(cls)
 
     def __init__(
         self,

@@ -1,10 +1,9 @@
 """Attacks on synthetic rows: membership, attribute inference and singling out.
 
 Whoever holds a synthetic table guesses about real people. A guess that is as good about people who
-are
-*not* in the data (outsiders of the same population) tells of the population, not of anybody; only
-what succeeds more often about members is a leak (Giomi, Boenisch, Wehmeyer and Tasnádi, "A unified
-framework for quantifying privacy risk in synthetic data" (Anonymeter), PETS 2023; Stadler,
+are *not* in the data (outsiders of the same population) tells of the population, not of anybody;
+only what succeeds more often about members is a leak (Giomi, Boenisch, Wehmeyer and Tasnádi, "A
+unified framework for quantifying privacy risk in synthetic data" (Anonymeter), PETS 2023; Stadler,
 Oprisanu and Troncoso, USENIX Security 2022).
 
 The attacks see the synthetic rows and the targets, never the algorithm. Their results are about
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.data.tables.table import Table
 
 _CHUNK = 64
+_MOST_TARGETS, _MOST_ROWS = 1_000, 50_000
 _NORMAL = 3.290527  # 99.9 % of a normal law: guesses are many, and not independent
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "DATE", "TIMESTAMP")
 
@@ -144,6 +144,13 @@ class _Rows:
         found: NDArray[np.float64] = self.cells[self.names.index(name)]
         return found
 
+    def some(self, most: int) -> _Rows:
+        """Draw at most so many of the rows; the adversary's own coins, always the same."""
+        if self.size <= most:
+            return self
+        chosen = np.random.default_rng(0).choice(self.size, most, replace=False)
+        return _Rows(self.names, self.cells[:, chosen])
+
     def without(self, name: str) -> _Rows:
         kept = [k for k, other in enumerate(self.names) if other != name]
         return _Rows(tuple(self.names[k] for k in kept), self.cells[kept])
@@ -152,7 +159,7 @@ class _Rows:
 def _comparable(*given: Any) -> tuple[_Rows, _Rows, _Rows]:
     """Bring synthetic rows, members and outsiders on one scale, that of the synthetic rows."""
     first = given[0].data if hasattr(given[0], "promise") else given[0]
-    tables = [read(one) for one in (first, *given[1:])]
+    tables = [read(source) for source in (first, *given[1:])]
     names = tuple(name for name in tables[0].columns if all(name in t.columns for t in tables))
     if not names or any(table.rows == 0 for table in tables):
         raise ParameterError(
@@ -161,7 +168,7 @@ def _comparable(*given: Any) -> tuple[_Rows, _Rows, _Rows]:
         )
     columns = [_scaled(tables, name) for name in names]
     made = [_Rows(names, np.stack([column[k] for column in columns])) for k in range(3)]
-    return made[0], made[1], made[2]
+    return made[0].some(_MOST_ROWS), made[1].some(_MOST_TARGETS), made[2].some(_MOST_TARGETS)
 
 
 def _scaled(tables: Sequence[Table], name: str) -> list[NDArray[np.float64]]:

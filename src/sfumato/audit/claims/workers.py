@@ -57,7 +57,13 @@ class Workers:
             here, there = context.Pipe()
             own = None if seed is None else (seed + 1) * 1000 + number
             member = context.Process(target=_serve, args=(there, run, own), daemon=True)
-            member.start()
+            # What lives here must not be collected there: libraries whose threads a fork leaves
+            # behind crash when their objects are taken down in the child.
+            gc.freeze()
+            try:
+                member.start()
+            finally:
+                gc.unfreeze()
             there.close()
             pipes.append(here)
             members.append(member)

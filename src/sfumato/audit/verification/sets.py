@@ -135,6 +135,9 @@ def _check_coherence(part: Coherence, view: SetsView, hidden: tuple[str, ...]) -
 
 
 def _check_constraints(part: ItemConstraints, view: SetsView, hidden: tuple[str, ...]) -> Row:  # noqa: ARG001 - its own items
+    if mixed := _outside_groups(view, part):
+        shown = Bottleneck({"label": mixed}, 0)
+        return Row("labels outside of the utility groups", "", 1.0, shown, str(part), holds=False)
     worst: tuple[int, tuple[str, ...]] | None = None
     for wanted in part.itemsets:
         support = matches(view, wanted)
@@ -144,6 +147,18 @@ def _check_constraints(part: ItemConstraints, view: SetsView, hidden: tuple[str,
         return Row("support", "", None, None, str(part), holds=True)
     shown = Bottleneck({"itemset": "{" + ", ".join(worst[1]) + "}"}, worst[0])
     return Row("support", "", float(worst[0]), shown, str(part), holds=worst[0] >= part.k)
+
+
+def _outside_groups(view: SetsView, part: ItemConstraints) -> str:
+    """Return a released group of items that lies within no utility group; nothing if all do."""
+    if not part.groups:
+        return ""
+    allowed = [set(group) for group in part.groups]
+    for label in view.labels:
+        covered = set(view.covers.get(label, ()))
+        if label == view.anything or (covered and not any(covered <= group for group in allowed)):
+            return label
+    return ""
 
 
 def matches(view: SetsView, wanted: tuple[str, ...]) -> int:

@@ -143,7 +143,8 @@ def verify(
     looks |= {name: options.pop(name) for name in ("delimiter", "encoding") if name in options}
     looks = {name: value for name, value in looks.items() if value is not None}
     view = form.view(place, schema=schema, manifest=manifest, promise=stated.definition, **looks)
-    found: Verification | None = form.verify(view, stated, **options)
+    given = {name: value for name, value in options.items() if value is not None}
+    found: Verification | None = form.verify(view, stated, **given)
     if found is None:
         found = verify_groups(view, stated, place, manifest)
     return found

@@ -53,13 +53,15 @@ def _names(labels: Sequence[str], starts: NDArray[np.int64]) -> list[str]:
     names = []
     for begin, end in zip(starts, np.append(starts[1:], len(labels)), strict=True):
         members = labels[begin:end]
-        if len(starts) == 1:
-            names.append("*")
-        elif len(members) <= SPELT_OUT:
-            names.append("{" + "/".join(members) + "}")
-        else:
-            names.append(f"{{{members[0]}…{members[-1]}/{len(members)}}}")
+        names.append("*" if len(starts) == 1 else name_group(members))
     return names
+
+
+def name_group(members: Sequence[str]) -> str:
+    """Call a group by all of its items where they are few, else by two of them and their number."""
+    if len(members) <= SPELT_OUT:
+        return "{" + "/".join(members) + "}"
+    return f"{{{members[0]}…{members[-1]}/{len(members)}}}"
 
 
 def group_by_occurrence(

@@ -56,7 +56,7 @@ def read_sets(
     A whole number as `hierarchy` joins so many neighbours per level, items in natural order.
     """
     if isinstance(source, Sets):
-        return source if hierarchy is None else _regrouped(source, hierarchy)
+        return source if hierarchy is None else regroup(source, hierarchy)
     raw, kind = read_raw(source, **options)
     if len(raw[0]) < 2:
         raise DataError("There is no set in the data; at least one is needed.")
@@ -239,7 +239,7 @@ def _tree(
     return tree
 
 
-def _regrouped(sets: Sets, hierarchy: Any) -> Sets:
+def regroup(sets: Sets, hierarchy: Any) -> Sets:
     """Return the same sets under another hierarchy."""
     labels = sets.tree.labels[: sets.tree.items]
     used = np.unique(sets.items)

@@ -8,6 +8,7 @@ The owner publishes it by a step of her own, when she has seen the report.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.session import Session
@@ -39,6 +40,7 @@ def release(work: Work) -> dict[str, Any]:
         made = _anonymized(work, wanted, source, schema, name)
     else:
         made = _published(work, wanted, source, schema, name, person.pseudonym)
+    made = replace(made, name=name)  # the ledger knows the dataset by this name
     work.tell("verifying and writing")
     folder = work.settings.path / "releases" / work.id
     saved = save_release(

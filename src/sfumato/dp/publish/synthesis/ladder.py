@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 Integers = npt.NDArray[np.int64]
-_MOST_RUNGS = 1_000_000
+MOST_RUNGS = 1_000_000
+"""Rungs of full width that a ladder has at most."""
 
 
 @njit(cache=True)
@@ -76,6 +77,13 @@ def _pairs(starts: Integers, ends: Integers, most: Integers) -> None:
                 most[a] = max(most[a], b)
 
 
+def largest_common(starts: Integers, ends: Integers) -> int:
+    """Return the most common neighbours that two vertices have."""
+    most = np.full(max(starts.size - 1, 1), -1, dtype=np.int64)
+    _pairs(starts, ends, most)
+    return int(np.flatnonzero(most >= 0).max(initial=0))
+
+
 def ladder(starts: Integers, ends: Integers, length: int) -> Integers:
     """Give I_0, …, I_{length−1}."""
     n = starts.size - 1
@@ -93,11 +101,19 @@ def noisy_triangles(starts: Integers, ends: Integers, epsilon: Fraction) -> int:
     n = starts.size - 1
     if n < 3:
         return 0
-    top = min(math.comb(n, 3), (n - 2) * _MOST_RUNGS)
+    top = min(math.comb(n, 3), (n - 2) * MOST_RUNGS)
     exact = min(int(count_triangles(starts, ends)), top)
     widths = ladder(starts, ends, 2 * n)
-    flat = -(-top // (n - 2)) + 1  # rungs of full width that reach everywhere
-    reach = np.concatenate([[0], np.cumsum(np.concatenate([widths, np.full(flat, n - 2)]))])
+    return climb(exact, widths, n - 2, top, epsilon)
+
+
+def climb(exact: int, widths: Integers, last: int, top: int, epsilon: Fraction) -> int:
+    """Draw a whole number from 0 to `top` by its rung around `exact`.
+
+    Rung t holds `widths[t − 1]` numbers on either side, and `last` of them beyond the widths given.
+    """
+    flat = -(-top // last) + 1  # rungs of full width that reach everywhere
+    reach = np.concatenate([[0], np.cumsum(np.concatenate([widths, np.full(flat, last)]))])
     above = np.minimum(exact + reach, top) - exact
     below = exact - np.maximum(exact - reach, 0)
     counts = np.diff(above) + np.diff(below)

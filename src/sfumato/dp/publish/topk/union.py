@@ -3,19 +3,20 @@
 Promise: (ε, δ)-DP for a basket added or removed (Gopi, Gulhane, Kulkarni, Shen, Shokouhi and
 Yekhanin, "Differentially private set union", ICML 2020: the policy Gaussian).
 
-What it does. Every item has a height, 0 at first. Baskets, in secret random order and cut to m
-items each, move the heights of their items toward a goal Γ = τ + α·σ by a step of Euclidean
-length at most 1. Then each height gets Gaussian noise, and items above τ are named. A height need
-not grow beyond Γ, so what an item of many baskets does not need goes to others.
+What it does. Every item has a height, 0 at first. Baskets, cut to m items each, small ones first
+and those of one size in secret random order, move the heights of their items toward a goal
+Γ = τ + α·σ by a step of Euclidean length at most 1. Then each height gets Gaussian noise, and items
+above τ are named. A height need not grow beyond Γ, so what an item of many baskets does not need
+goes to others; large baskets have the choice among most, so they come last.
 
 Proof. For one basket the map h ↦ Γ − prox(Γ − h) on its items, prox(v) = v·max(0, 1 − 1/|v|), is
 the proximal map of the Euclidean norm, hence never increases distances; all other items stay.
-(Gaps that are closed are 0, and stay: heights never exceed Γ.) So if a basket is added at any
-place of the order, heights differ by at most 1 after it, and by no more at the end: L2
-sensitivity 1, for every order of the others. Rounding: a step of m ≤ 50 items is computed with an
-error below (m + 8)·2⁻⁵³·Γ·√m in L2, so in both runs of n baskets together below 2⁻¹⁰ as long as
-n·Γ ≤ 2³³; more baskets are refused. Heights are then put on a grid of 2⁻³², an error below 2⁻¹¹
-for up to 2⁴⁰ items. So Δ = 1 + 2⁻⁹ is used.
+(Gaps that are closed are 0, and stay: heights never exceed Γ.) A basket's size is its own, and an
+added one does not change the order of the others: whatever its place, heights differ by at most 1
+after it, and by no more at the end: L2 sensitivity 1, for every order of the others. Rounding: a
+step of m ≤ 50 items is computed with an error below (m + 8)·2⁻⁵³·Γ·√m in L2, so in both runs of n
+baskets together below 2⁻¹⁰ as long as n·Γ ≤ 2³³; more baskets are refused. Heights are then put on
+a grid of 2⁻³², an error below 2⁻¹¹ for up to 2⁴⁰ items. So Δ = 1 + 2⁻⁹ is used.
 Items that only the added basket has start with the same gap Γ and get the same step, at most 1/√t
 for t of them; the threshold then keeps all of them back but for δ/2, as in
 :mod:`~sfumato.dp.publish.topk.weights`, and the noise is (ε, δ/2)-DP.
@@ -156,12 +157,13 @@ def set_union(
     exact, failure = parameters.budget(epsilon), parameters.failure(delta)
     plan = plan_union(epsilon=epsilon, delta=delta, at_most=at_most)
     sigma, tau, limit = plan.deviation, plan.threshold, plan.at_most
-    goal = tau + (6.0 if exact <= Fraction(1, 5) else 4.0) * sigma
+    goal = tau + (6.0 if exact <= Fraction(1, 5) else 4.5) * sigma
     read = cut(baskets_of(baskets, people=people), limit)
     if read.starts.size > _MOST / goal:
         raise DataError(f"At most {_MOST / goal:,.0f} baskets are taken; draw a sample of them.")
     heights = np.zeros(len(read.names))
-    order = permutation(read.starts.size - 1)
+    mixed = permutation(read.starts.size - 1)
+    order = mixed[np.argsort(read.sizes[mixed], kind="stable")]
     kernels.move_toward(read.starts, read.items, order, goal, heights)
     named = _passing(heights, sigma, tau)
     names = sorted((read.names[place] for place in named), key=lambda name: (str(type(name)), name))

@@ -1,0 +1,244 @@
+"""A session on a graph, on trees or on sets: statistics under a budget that a ledger keeps.
+
+Contract: as for tables (:mod:`sfumato.ask.session.session`), in the same ledger and by the same
+steps of :mod:`sfumato.govern.spending`: a question is priced from public facts, charged durably,
+and only then data are read; the same question of the same analyst is answered again for nothing.
+The unit is registered with the dataset and named in every answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sfumato.ask.session.keys import key_fingerprint, new_salt
+from sfumato.ask.session.owner_rules import limits_for
+from sfumato.dp.accounting.costs import Cost
+from sfumato.dp.guarantees import PureDP
+from sfumato.dp.mechanisms import parameters
+from sfumato.dp.neighbours import unit_of
+from sfumato.dp.publish.statistics.nested import OwnedSets
+from sfumato.dp.publish.statistics.statistic import Measured, Statistic
+from sfumato.dp.rounding import stated_up
+from sfumato.errors import GovernanceError, ParameterError
+from sfumato.govern.ledger.ledger import Ledger
+from sfumato.govern.ledger.registrations import SALT_HASH, Registration, salt_hash
+from sfumato.govern.policies import Free
+from sfumato.govern.purposes import purpose_for
+from sfumato.govern.spending import Plan, Spending
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.dp.publish.statistics.statistic import StatisticForecast
+    from sfumato.dp.rounding import Stated
+    from sfumato.govern.ledger.snapshots import Snapshot
+    from sfumato.govern.limits import Limits
+    from sfumato.govern.policies import Policy
+
+USUAL_UNIT = {"graph": "edge", "trees": "tree", "sets": "transaction"}
+SHAPES = tuple(USUAL_UNIT)
+
+
+@dataclass(frozen=True)
+class StatisticAnswer:
+    """A measured statistic with its promise; `margin` is that of the noise alone."""
+
+    what: str
+    value: Any
+    guarantee: Guarantee
+    margin: float | None = None
+    notes: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        margin = "" if self.margin is None else f" ± {self.margin:,.0f} (95 %)"
+        lines = [f"{self.what}: {_shown(self.value)}{margin}", f"cost: {self.guarantee}"]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    text = json.dumps(value)
+    return text if len(text) <= 200 else f"{text[:199]}…"
+
+
+class ShapedSession:
+    """Statistics of one analyst about data of one shape."""
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        unit: PrivacyUnit | str | None = None,
+        budget: Guarantee | None = None,
+        analyst: str = "analyst",
+        purpose: str | None = None,
+        ledger: Ledger | str | None = None,
+        name: str | None = None,
+        limits: Limits | None = None,
+        policy: Policy | None = None,
+        people: Sequence[Any] | None = None,
+        purposes: tuple[str, ...] = (),
+    ) -> None:
+        """Open a session; `people` says of each set whose it is, for the unit of a customer."""
+        self.shape: str = source.shape
+        self.unit = unit_of(USUAL_UNIT[self.shape] if unit is None else unit)
+        self.dataset = name or source.name
+        self._data = _held(source, people)
+        self._owned = not isinstance(ledger, Ledger)
+        self.ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        try:
+            salt = self._register(source, budget, limits, policy, purposes)
+            known = self.ledger.registration(self.dataset)
+            assert known is not None
+            self.purpose = purpose_for(self.dataset, known.purposes, purpose)
+        except BaseException:
+            self.close()
+            raise
+        self.analyst = analyst
+        self.spending = Spending(
+            self.ledger, self.dataset, analyst=analyst, purpose=self.purpose, unit=self.unit,
+            fingerprint=key_fingerprint(salt, fingerprint(source)),
+        )  # fmt: skip
+
+    def _register(
+        self,
+        source: Any,
+        budget: Guarantee | None,
+        limits: Limits | None,
+        policy: Policy | None,
+        purposes: tuple[str, ...],
+    ) -> bytes:
+        known = self.ledger.registration(self.dataset)
+        salt = self.ledger.salt(self.dataset) or new_salt()
+        rules = {"shape": self.shape, "hidden": repr(self.unit), SALT_HASH: salt_hash(salt)}
+        if known is not None:
+            stated = {name: known.rules.get(name) for name in ("shape", "hidden")}
+            if stated != {name: rules[name] for name in ("shape", "hidden")}:
+                raise GovernanceError(
+                    f"{self.dataset!r} is registered for {known.unit}, and this session hides "
+                    f"{self.unit}; open it with the registered unit, or another name."
+                )
+        registration = Registration(
+            dataset=self.dataset,
+            unit=str(self.unit),
+            rules=rules if known is None else known.rules,
+            purposes=purposes if known is None else known.purposes,
+            limits=limits_for({"limits": limits, "budget": budget}, known, self.unit),
+            policy=policy or (Free() if known is None else known.policy),
+        )
+        keyed = key_fingerprint(salt, fingerprint(source))
+        self.ledger.register(registration, salt=salt, fingerprint=keyed)
+        return salt
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def remaining(self) -> Guarantee:
+        """What is left of the tightest limit."""
+        return self.spending.remaining
+
+    def __repr__(self) -> str:
+        return (
+            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: {self.remaining} left>"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back the ledger, where it is this session's own."""
+        if self._owned:
+            self.ledger.close()
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def ask(self, question: Statistic, *, epsilon: Stated) -> StatisticAnswer:
+        """Measure a statistic of the data, such as ``sf.dp.queries.Triangles()``."""
+        self._check(question)
+        wanted = parameters.budget(epsilon)
+
+        def plan(now: Snapshot) -> Plan[Fraction]:
+            amount = self.spending.amount(now, stated_up(wanted))
+            promise = self._promise(amount)
+            return Plan(Cost.of(promise), promise, {"statistic": question.key()}, amount)
+
+        text = json.dumps([question.key(), repr(self.unit), str(wanted)], sort_keys=True)
+        stored = self.spending.spend(
+            plan, lambda bought: self._measured(question, bought.made), what=text
+        )
+        return StatisticAnswer(
+            question.what, stored["value"], self._promise(Fraction(stored["epsilon"])),
+            stored["margin"], tuple(stored["notes"]), stored["details"],
+        )  # fmt: skip
+
+    def estimate(
+        self, question: Statistic, *, epsilon: Stated, guess: float | None = None
+    ) -> StatisticForecast:
+        """Tell the error before anything is paid; `guess` is what the answer may be."""
+        self._check(question)
+        return question.forecast(self.unit, parameters.budget(epsilon), guess)
+
+    def _check(self, question: Statistic) -> None:
+        if not isinstance(question, Statistic):
+            raise ParameterError(
+                "A session on data that are no table answers statistics, such as "
+                "sf.dp.queries.Edges(), not SQL."
+            )
+        if question.shape != self.shape:
+            raise ParameterError(
+                f"{question.what} is about data of the shape '{question.shape}', and these are "
+                f"{self.shape}."
+            )
+        question.check(self.unit)
+        question.sensitivity(self.unit)  # refuses limits that are missing
+
+    def _promise(self, amount: Fraction) -> PureDP:
+        return PureDP(stated_up(amount), neighbours=self.spending.neighbours)
+
+    def _measured(self, question: Statistic, epsilon: Fraction) -> dict[str, Any]:
+        found: Measured = question.measure(self._data, self.unit, epsilon)
+        return {
+            "value": found.value, "margin": found.margin, "notes": list(found.notes),
+            "details": found.details, "epsilon": str(epsilon),
+        }  # fmt: skip
+
+
+def _held(source: Any, people: Sequence[Any] | None) -> Any:
+    if source.shape != "sets":
+        return source
+    owners = None
+    if people is not None:
+        if len(people) != len(source):
+            raise ParameterError("people must have one name per set.")
+        _, codes = np.unique(np.array([str(name) for name in people]), return_inverse=True)
+        owners = codes.reshape(-1).astype(np.int64)
+    return OwnedSets(source.lists(), owners)
+
+
+def fingerprint(source: Any) -> str:
+    """Return a digest that changes with the data."""
+    digest = hashlib.sha256(source.shape.encode())
+    if source.shape == "graph":
+        parts: list[Any] = [np.array(source.nodes), source.edges, json.dumps(source.labels)]
+    elif source.shape == "trees":
+        parts = [source.type_of, source.parent, source.record,
+                 json.dumps({k: list(v) for k, v in source.values.items()})]  # fmt: skip
+    else:
+        parts = [json.dumps(source.lists())]
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes()
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Statistics of graphs, trees and sets: counts whose noise fits the unit that is hidden."""

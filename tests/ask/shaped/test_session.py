@@ -1,0 +1,88 @@
+"""Sessions on graphs, trees and sets: charged, remembered, refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
+
+ASK = sf.dp.queries
+FRIENDS = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)]
+
+
+def friends(**options):
+    return sf.Session(
+        sf.read(FRIENDS, shape="graph"), **{"unit": "edge", "budget": sf.PureDP(1), **options}
+    )
+
+
+def test_a_question_is_charged_once_and_given_again():
+    with friends() as session:
+        first = session.ask(ASK.Edges(), epsilon=0.5)
+        assert session.remaining.epsilon == 0.5
+        assert session.ask(ASK.Edges(), epsilon=0.5) == first
+        assert session.remaining.epsilon == 0.5
+        assert "one edge added or removed" in str(first.guarantee)
+        session.ask(ASK.Triangles(), epsilon=0.5)
+        with pytest.raises(BudgetExceeded):
+            session.ask(ASK.Nodes(), epsilon=0.1)
+        assert session.ledger.verify().ok
+
+
+def test_the_ledger_keeps_the_budget_and_the_unit(tmp_path):
+    place = str(tmp_path / "friends.sqlite")
+    with friends(ledger=place, unit="node") as session:
+        answer = session.ask(ASK.DegreeDistribution(), epsilon=0.6)
+        assert "node" in str(answer)
+        assert answer.details["limit"] >= 2
+    with friends(ledger=place, unit="node", budget=None) as session:
+        assert session.remaining.epsilon == pytest.approx(0.4)
+        assert session.ask(ASK.DegreeDistribution(), epsilon=0.6).value == answer.value
+    with pytest.raises(GovernanceError, match="registered for"):
+        friends(ledger=place, unit="edge", budget=None)
+
+
+def test_another_analyst_pays():
+    ledger = sf.Ledger(None)
+    with friends(ledger=ledger, analyst="ann") as session:
+        session.ask(ASK.Edges(), epsilon=0.5)
+    with friends(ledger=ledger, analyst="bob", budget=None) as session:
+        session.ask(ASK.Edges(), epsilon=0.5)
+        assert session.remaining.epsilon == 0
+
+
+def test_estimates_cost_nothing():
+    with friends() as session:
+        told = session.estimate(ASK.Edges(), epsilon=0.1, guess=5)
+        assert told.useful is False
+        assert session.remaining.epsilon == 1
+        assert "not known before" in str(session.estimate(ASK.Triangles(), epsilon=1))
+
+
+def test_trees_and_sets():
+    trees = sf.read([{"courses": [{"id": "a"}, {"id": "b"}]}] * 9, shape="trees")
+    with sf.Session(trees, unit=sf.dp.Tree(vertices=2), budget=sf.PureDP(50)) as session:
+        found = session.ask(ASK.LabelCounts("courses.id", ["a", "b"]), epsilon=40).value
+        assert found == {"a": 9, "b": 9}
+        assert session.ask(ASK.Enrolments("courses.id", "a"), epsilon=10).margin == 0
+    sets = sf.read([["x", "y"], ["x"]] * 5, shape="sets")
+    options = {"unit": sf.dp.Customer(transactions=1), "budget": sf.PureDP(50)}
+    with sf.Session(sets, people=[0, 0, *range(1, 9)], **options) as session:
+        assert session.ask(ASK.SetsWith(["x"]), epsilon=40).value == 9
+    with sf.Session(sets, budget=sf.PureDP(1)) as session:
+        assert str(session.unit) == "one transaction"
+
+
+def test_refusals():
+    with friends() as session:
+        with pytest.raises(ParameterError, match="not SQL"):
+            session.ask("SELECT COUNT(*) FROM friends", epsilon=1)
+        with pytest.raises(ParameterError, match="shape 'trees'"):
+            session.ask(ASK.TreesWith("born", "1996"), epsilon=1)
+    with friends(unit="node") as session, pytest.raises(ParameterError, match="declare"):
+        session.ask(ASK.Triangles(), epsilon=1)
+    with pytest.raises(ParameterError, match="how much"):
+        friends(budget=None)
+    with pytest.raises(ParameterError, match="one name per set"):
+        sf.Session(sf.read([["x"]], shape="sets"), budget=sf.PureDP(1), people=[1, 2])

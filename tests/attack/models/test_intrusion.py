@@ -1,0 +1,79 @@
+"""Connections in five classes: read, encoded by declared ranges, judged by class."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import sfumato as sf
+from sfumato.attack.models import compare_privacy, judge_detector, read_connections
+from sfumato.attack.models.intrusion import CLASSES
+from sfumato.errors import DataError
+
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "intrusion"
+
+
+def test_made_up_traffic_has_five_classes_in_declared_ranges():
+    found = read_connections(sf.examples.traffic(600, seed=3))
+    assert set(found.classes) == set(CLASSES)
+    assert found.rows.min() >= 0
+    assert found.rows.max() <= 1
+    assert len(found.columns) == found.rows.shape[1] == len(found.dynamic)
+    for group in found.one_hot:
+        assert (found.rows[:, list(group)].sum(axis=1) == 1).all()
+    again = read_connections(sf.examples.traffic(600, seed=3))
+    assert (again.rows == found.rows).all()
+
+
+def test_a_detector_is_judged_by_class():
+    train, test = (read_connections(sf.examples.traffic(1_500, seed=s)) for s in (1, 2))
+    model = LogisticRegression(max_iter=500, class_weight="balanced").fit(train.rows, train.classes)
+    found = judge_detector(model, test, trained_on=train)
+    said = model.predict(test.rows)
+    assert found.accuracy == pytest.approx((said == test.classes).mean())
+    dos = test.classes == "dos"
+    assert found.recall["dos"] == pytest.approx((said[dos] == "dos").mean())
+    assert 0.6 < found.macro_f1 < 1
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif(not DATA.is_dir(), reason="NSL-KDD is not at hand in ../shared/data")
+def test_a_balanced_line_on_nsl_kdd():
+    train = read_connections(DATA / "KDDTrain20.txt.gz")
+    test = read_connections(DATA / "KDDTest.txt.gz")
+    counts = {name: int((train.classes == name).sum()) for name in CLASSES}
+    assert counts == {"benign": 13_449, "dos": 9_234, "probe": 2_289, "r2l": 209, "u2r": 11}
+    model = LogisticRegression(class_weight="balanced", max_iter=200).fit(train.rows, train.classes)
+    found = judge_detector(model, test, trained_on=train)
+    assert found.macro_f1 > 0.645
+    assert found.seen > 0.86
+
+
+def test_what_privacy_changes_has_both_attackers():
+    train, test = (read_connections(sf.examples.traffic(700, seed=s)) for s in (1, 2))
+    sides = [(part.rows[:, part.dynamic], (part.classes != "benign").astype(int))
+             for part in (train, test)]  # fmt: skip
+    rows, labels = sides[1]
+    found = compare_privacy(*sides[0], validation=(rows[:200], labels[:200]),
+                            test=(rows[200:], labels[200:]), epsilons=[1])  # fmt: skip
+    assert [row.model for row in found.rows][-1] == "private, ε = 1"
+    plain = found.rows[0]
+    assert plain.poisoned > plain.error
+    assert "by adapted poison" in str(found)
+    assert found.rows[-1].bound is not None
+    assert np.isfinite(found.rows[-1].margin)
+
+
+@pytest.mark.parametrize("lines", [[], [[1, 2, 3]], [[0] * 41 + ["unheard of"]]], ids=str)
+def test_bad_lines_are_refused(lines):
+    with pytest.raises(DataError):
+        read_connections(lines)
+
+
+def test_a_file_that_is_none_is_refused(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        read_connections(tmp_path / "absent.txt")
+    (tmp_path / "text.txt").write_text("a,b\n")
+    with pytest.raises(DataError):
+        read_connections(tmp_path / "text.txt")

@@ -1,0 +1,153 @@
+"""Statistics of sets and trees: what one unit changes, by brute force, and worst pairs audited."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.data.trees.sources import read_trees
+from sfumato.dp.neighbours import Customer, Item, Subtree, Transaction, Tree, Vertex
+from sfumato.dp.publish.statistics import nested
+from sfumato.dp.publish.statistics.nested import (
+    Enrolments,
+    ItemsBought,
+    LabelCounts,
+    OwnedSets,
+    SetsWith,
+    TreesWith,
+    VerticesPerLevel,
+    keep,
+)
+from sfumato.errors import ParameterError
+
+HUGE = Fraction(10**6)
+"""So much ε that noise is nothing, to look at what is counted."""
+
+STUDENTS = [
+    {"born": "1996", "courses": [{"id": "CS1"}, {"id": "CS2"}, {"id": "CS1"}]},
+    {"born": "1997", "courses": [{"id": "CS1"}]},
+    {"born": "1996", "courses": []},
+]
+
+
+def test_trees_are_counted():
+    trees = read_trees(STUDENTS)
+    ask = lambda s, unit: s.measure(trees, unit, HUGE).value  # noqa: E731 - short for a table
+    assert ask(TreesWith("born", "1996"), Tree()) == 2
+    assert ask(Enrolments("courses.id", "CS1"), Tree()) == 2
+    assert ask(Enrolments("courses.id", "CS1", most=2), Tree()) == 3
+    assert ask(Enrolments("courses.id", "CS1"), Vertex()) == 3
+    counts = LabelCounts("courses.id", ["CS1", "CS2", "CS9"])
+    assert ask(counts, Vertex()) == {"CS1": 3, "CS2": 1, "CS9": 0}
+    assert sum(ask(LabelCounts("courses.id", ["CS1", "CS2"]), Tree(vertices=1)).values()) == 2
+    assert ask(VerticesPerLevel(["courses"]), Vertex()) == {"courses": 4}
+    assert ask(VerticesPerLevel(["courses"]), Tree(vertices=2)) == {"courses": 3}
+
+
+def test_sets_are_counted():
+    sets = OwnedSets([["a", "b"], ["a"], ["b"], ["a", "b"]], np.array([0, 0, 1, 1]))
+    ask = lambda s, unit: s.measure(sets, unit, HUGE).value  # noqa: E731 - short for a table
+    assert ask(SetsWith(["a", "b"]), Transaction()) == 2
+    assert ask(SetsWith(["a"]), Item()) == 3
+    assert ask(ItemsBought(["a", "b"]), Item()) == {"a": 3, "b": 3}
+    assert sum(ask(ItemsBought(["a", "b"]), Transaction(items=1)).values()) == 4
+    assert sum(ask(ItemsBought(["a", "b"]), Customer(transactions=1, items=1)).values()) == 2
+
+
+def test_worked_sensitivities():
+    # born in 1996: tree 1, vertex 1; enrolments in one course: how often it may be taken, vertex 1
+    assert TreesWith("born", "1996").sensitivity(Tree()) == 1
+    assert TreesWith("born", "1996").sensitivity(Vertex()) == 1
+    assert Enrolments("courses.id", "CS1", most=3).sensitivity(Tree()) == 3
+    assert Enrolments("courses.id", "CS1", most=3).sensitivity(Vertex()) == 1
+    assert LabelCounts("courses.id", ["CS1"]).sensitivity(Tree(vertices=4)) == 4
+    assert LabelCounts("courses.id", ["CS1"]).sensitivity(Subtree(vertices=4)) == 8
+    # aspirins: item 1; transaction: most in one; customer: that times her transactions
+    assert ItemsBought(["aspirin", "tea"]).sensitivity(Item()) == 1
+    assert ItemsBought(["aspirin", "tea"]).sensitivity(Transaction(items=2)) == 2
+    assert ItemsBought(["aspirin", "tea"]).sensitivity(Customer(transactions=5, items=2)) == 10
+    assert SetsWith(["aspirin"]).sensitivity(Customer(transactions=5)) == 5
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_at_most_so_many_are_kept_evenly(limit):
+    owners = np.repeat([0, 1, 2], [5, 2, 1])
+    seen = np.zeros(8)
+    for _ in range(3000):
+        kept = keep(owners, limit)
+        assert (np.bincount(owners[kept], minlength=3) == np.minimum([5, 2, 1], limit)).all()
+        seen[kept] += 1
+    expected = 3000 * np.minimum(limit, [5, 2, 1]) / [5, 2, 1]
+    assert np.abs(seen[:5] - expected[0]).max() < 200
+    assert seen[7] == 3000
+
+
+def test_a_subtree_changes_no_more_than_twice_what_is_kept(monkeypatch):
+    """Kept vertices are those of the smallest random words; a subtree takes its own away."""
+    chance = np.random.default_rng(0)
+    for _ in range(200):
+        words = chance.integers(0, 1000, 8).astype(np.uint64)
+        size, limit = int(chance.integers(1, 8)), int(chance.integers(1, 4))
+        codes = chance.integers(0, 3, 8)
+
+        class Fixed:
+            def __init__(self, given):
+                self.given = given
+
+            def uint64(self, count):
+                return self.given[:count]
+
+        monkeypatch.setattr(nested, "stream", lambda: Fixed(words))  # noqa: B023 - used at once
+        whole = np.bincount(codes[keep(np.zeros(8, dtype=np.int64), limit)], minlength=3)
+        rest = np.arange(size, 8)
+        monkeypatch.setattr(nested, "stream", lambda: Fixed(words[rest]))  # noqa: B023 - the same
+        part = np.bincount(
+            codes[rest[keep(np.zeros(8 - size, dtype=np.int64), limit)]], minlength=3
+        )
+        assert np.abs(whole - part).sum() <= 2 * limit
+
+
+def audit(statistic, unit, first, second):
+    claim = sf.PureDP(1, neighbours=sf.dp.Neighbours("unbounded", unit))
+    return sf.audit.check(
+        lambda data: statistic.measure(data, unit, Fraction(1)).value, claim,
+        pairs=[(first, second)], samples=1200, seconds=6, processes=1, seed=2,
+    )  # fmt: skip
+
+
+def test_worst_pairs():
+    small, large = read_trees(STUDENTS[:2]), read_trees([*STUDENTS[:2], STUDENTS[0]])
+    assert not audit(Enrolments("courses.id", "CS1", most=2), Tree(), small, large).refuted
+    fewer = read_trees([{**STUDENTS[0], "courses": STUDENTS[0]["courses"][:2]}, STUDENTS[1]])
+    assert not audit(Enrolments("courses.id", "CS1"), Vertex(), fewer, small).refuted
+    counts = LabelCounts("courses.id", ["CS1", "CS2"])
+    assert not audit(counts, Tree(vertices=2), small, large).refuted
+    mine, more = OwnedSets([["a"]]), OwnedSets([["a"], ["a", "b"]])
+    assert not audit(ItemsBought(["a", "b"]), Transaction(items=2), mine, more).refuted
+    owned = OwnedSets([["a"], ["a", "b"], ["a", "b"]], np.array([0, 1, 1]))
+    less = OwnedSets([["a"]], np.array([0]))
+    assert not audit(SetsWith(["a"]), Customer(transactions=2), less, owned).refuted
+
+
+def test_a_limit_that_is_not_kept_is_refuted():
+    class Careless(Enrolments):
+        def sensitivity(self, unit):
+            return 1  # whatever `most` says
+
+    small, large = read_trees(STUDENTS[:2]), read_trees([*STUDENTS[:2], STUDENTS[0]])
+    assert audit(Careless("courses.id", "CS1", most=2), Tree(), small, large).refuted
+
+
+def test_refusals():
+    trees = read_trees(STUDENTS)
+    with pytest.raises(ParameterError, match="vertices=10"):
+        LabelCounts("courses.id", ["CS1"]).sensitivity(Tree())
+    with pytest.raises(ParameterError, match="Did you mean"):
+        Enrolments("course.id", "CS1").measure(trees, Tree(), HUGE)
+    with pytest.raises(ParameterError, match="people="):
+        SetsWith(["a"]).measure(OwnedSets([["a"]]), Customer(transactions=1), HUGE)
+    with pytest.raises(ParameterError, match="list of texts"):
+        ItemsBought("ab")

@@ -1,0 +1,52 @@
+"""Many requests over a few connections, with nothing but asyncio: for load that costs little."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+
+async def _one(reader, writer, method, path, headers, body):
+    head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}"]
+    head += [f"{name}: {value}" for name, value in headers.items()]
+    writer.write(("\r\n".join(head) + "\r\n\r\n").encode() + body)
+    status = int((await reader.readline()).split()[1])
+    size, chunked = 0, False
+    while (line := await reader.readline()) not in {b"\r\n", b""}:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            size = int(value)
+        chunked |= name.lower() == b"transfer-encoding"
+    assert not chunked
+    return status, await reader.readexactly(size)
+
+
+async def _lane(port, requests, found):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        while requests:
+            place, (method, path, headers, body) = requests.pop()
+            found[place] = await _one(reader, writer, method, path, headers, body)
+    finally:
+        writer.close()
+
+
+def send_all(port, requests, lanes=8):
+    """Send requests (method, path, headers, body) over some connections; give all answers."""
+    waiting = list(enumerate(requests))[::-1]
+    found = [None] * len(waiting)
+
+    async def run():
+        await asyncio.gather(*(_lane(port, waiting, found) for _ in range(lanes)))
+
+    asyncio.run(run())
+    return found
+
+
+def question(dataset, token, sql, epsilon, wait=20):
+    """Give the request that asks a question."""
+    body = json.dumps({"question": sql, "price": {"epsilon": epsilon}}).encode()
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    if wait:
+        headers["Prefer"] = f"wait={wait}"
+    return "POST", f"/api/v1/datasets/{dataset}/questions", headers, body

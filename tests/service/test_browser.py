@@ -1,0 +1,357 @@
+"""The flows in Chromium, as a new user would; every page narrow and wide, light and dark."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from .live import serving
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+AXE = Path(__file__).parents[2] / ".axe" / "package" / "axe.min.js"
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-quic", "--no-first-run",
+)  # fmt: skip
+TOO_WIDE = """
+return [...document.querySelectorAll('body *:not(.skip):not(.wide *)')].filter(
+  e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 90))
+"""
+SHOTS = os.environ.get("SFUMATO_SHOTS")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("Chromium and chromedriver are not installed: NO PAGE WAS LOOKED AT")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.implicitly_wait(15)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("live") / "site"
+    with serving(folder, "--example", "--deletions", "0.2") as found:
+        yield found
+
+
+class Hand:
+    """Somebody at a browser, who fills in forms and presses buttons."""
+
+    def __init__(self, browser, address):
+        self.browser, self.address = browser, address
+
+    def go(self, path):
+        self.browser.get(path if path.startswith("http") else self.address + path)
+        return self
+
+    def fill(self, **fields):
+        for name, value in fields.items():
+            field = self.browser.find_element(
+                "css selector", f"main [name='{name}']:not([type=hidden])"
+            )
+            if field.tag_name == "select":
+                from selenium.webdriver.support.ui import Select
+
+                Select(field).select_by_visible_text(value)
+            else:
+                field.clear()
+                field.send_keys(value)
+        return self
+
+    def press(self, words):
+        for button in self.browser.find_elements("css selector", "main button, main a.button"):
+            if button.text.strip().startswith(words) and button.is_displayed():
+                self.browser.execute_script("arguments[0].scrollIntoView()", button)
+                button.click()
+                return self
+        raise AssertionError(
+            f"no button {words!r} at {self.browser.current_url}: {self.text[:500]}"
+        )
+
+    @property
+    def text(self):
+        return self.browser.find_element("tag name", "main").text
+
+    def until(self, words, seconds=60):
+        end, seen = time.monotonic() + seconds, ""
+        while time.monotonic() < end:
+            try:
+                seen = self.text
+            except Exception:  # noqa: BLE001 - the page is just being replaced
+                seen = ""
+            if words in seen:
+                return self
+            time.sleep(0.1)
+        raise AssertionError(f"{words!r} never came: {seen[:400]}")
+
+
+@pytest.fixture(scope="module")
+def hand(browser, live):
+    found = Hand(browser, live.address)
+    found.go(live.link()).fill(name="Olga", password="a long password", again="a long password")
+    found.press("Come in")
+    found.until("Patients (made up)")
+    return found
+
+
+def look(hand, name):
+    """Look at a page wide and narrow, light and dark: nothing sticks out, nothing is amiss."""
+    browser = hand.browser
+    found = []
+    screens = {"wide": (1280, 900), "narrow": (320, 700)}
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        for screen, (width, height) in screens.items():
+            metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            if screen == "narrow":
+                assert browser.execute_script(TOO_WIDE) == [], name
+            if SHOTS:
+                whole = browser.execute_cdp_cmd(
+                    "Page.captureScreenshot", {"captureBeyondViewport": True}
+                )
+                Path(SHOTS, f"{name}-{scheme}-{screen}.png").write_bytes(
+                    base64.b64decode(whole["data"])
+                )
+        if AXE.exists():
+            browser.execute_script(AXE.read_text(encoding="utf-8"))
+            told = browser.execute_async_script(
+                "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
+                ".then(r => done(r.violations.map(v => [v.id, v.nodes.map(n => n.html)[0]])))"
+            )
+            found += [(scheme, *one) for one in told]
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found == [], (name, found)
+
+
+def test_register_anonymise_certify_and_verify_elsewhere(hand, live, tmp_path):
+    rows = ["name,age,town,illness"]
+    rows += [f"p{i},{20 + i % 40},t{i % 4},{'flu' if i % 3 else 'cold'}" for i in range(200)]
+    file = tmp_path / "village.csv"
+    file.write_text("\n".join(rows) + "\n")
+    hand.go("/datasets").press("Register a dataset")
+    look(hand, "register-empty")
+    hand.browser.find_element("css selector", "input[type=file]").send_keys(str(file))
+    hand.press("Send the file").until("What the columns seem to be")
+    look(hand, "register")
+    hand.fill(title="The village", why="To plan the surgery.", purposes="planning", budget="2")
+    hand.press("Register").until("Make a release")
+    look(hand, "dataset")
+    hand.press("Make a release").until("Anonymise")
+    look(hand, "release-form")
+    hand.fill(k="4").press("Anonymise").until("See the release", 90)
+    hand.press("See the release").until("Check it yourself")
+    look(hand, "release")
+    hand.press("Publish it").until("Check it yourself")
+    id_ = hand.browser.current_url.rpartition("/")[2]
+    hand.press("The report").go(f"/releases/{id_}")
+    clean = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "HOME": str(tmp_path),
+    }
+    for name, path in (
+        ("release.csv", f"/api/v1/releases/{id_}/file"),
+        ("certificate.json", f"/api/v1/releases/{id_}/certificate"),
+        ("keys.json", "/.well-known/sfumato-keys.json"),
+    ):
+        with urllib.request.urlopen(live.address + path) as sent:
+            (tmp_path / name).write_bytes(sent.read())
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato", "verify", "release.csv", "--certificate",
+         "certificate.json", "--key", "keys.json"],
+        cwd=tmp_path, env=clean, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "the certificate holds" in done.stdout
+
+
+def test_ask_with_accuracy_confirm_repeat_and_run_out(hand):
+    hand.go("/datasets/patients/rules")
+    look(hand, "rules")
+    hand.fill(analyst="Olga", purpose="research").press("Grant").until("Revoke")
+    hand.go("/datasets/patients").press("Ask a question").until("The question, in SQL")
+    look(hand, "ask")
+    question = "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex"
+    hand.browser.find_element("css selector", "details summary").click()
+    hand.fill(question=question, accuracy="20", keys="sex=female,male")
+    hand.press("What would it cost").until("What it would cost")
+    assert "±" in hand.text
+    look(hand, "estimate")
+    hand.press("Confirm and ask").until("ready")
+    assert "charged as entry" in hand.text
+    first = hand.browser.find_element("css selector", "tbody").text
+    assert "sf.connect" in hand.text
+    look(hand, "answer")
+    hand.go("/datasets/patients/ask")
+    hand.browser.find_element("css selector", "details summary").click()
+    hand.fill(question=question, accuracy="20", keys="sex=female,male")
+    hand.press("What would it cost").until("Confirm and ask").press("Confirm and ask").until(
+        "ready"
+    )
+    assert "nothing" in hand.text
+    assert hand.browser.find_element("css selector", "tbody").text == first
+    hand.go("/history").until(question)
+    look(hand, "history")
+    hand.go("/datasets/patients/ask").fill(question="SELECT COUNT(*) FROM patients", epsilon="5")
+    hand.press("What would it cost").until("does not fit")
+    look(hand, "exhausted")
+
+
+def test_a_question_can_be_clicked_together(hand):
+    hand.go("/datasets/patients/ask")
+    hand.browser.find_elements("css selector", "summary")[-1].click()
+    hand.browser.find_element("css selector", "input[name=group][value=sex]").click()
+    hand.press("Write it as SQL").until("The question, in SQL")
+    shown = hand.browser.find_element("css selector", "textarea[name=question]").get_attribute(
+        "value"
+    )
+    assert 'GROUP BY "sex"' in shown
+
+
+def test_a_survey_from_the_page_to_an_estimate(hand, live):
+    hand.go("/surveys").fill(
+        id="coffee", question="Coffee a day?", answers="none\nsome\nmuch", epsilon="1"
+    )
+    look(hand, "surveys")
+    hand.press("Make the survey").until("No report has come yet")
+    hand.go("/s/coffee")
+    hand.browser.find_element("css selector", "label.choice").click()
+    hand.browser.find_element("id", "go").click()
+    hand.until("It speaks for")
+    time.sleep(0.5)
+    hand.go("/surveys/coffee").until("1 reports", 20)
+    look(hand, "survey")
+
+
+def test_a_person_asks_is_found_and_is_forgotten(hand, live):
+    browser = hand.browser
+    with (Path(live.process.args[4]) / "data" / "patients" / "patients.csv").open() as rows:
+        header = rows.readline().strip().split(",")
+        person = rows.readline().strip().split(",")[header.index("name")]
+    for kind in ("access", "forget"):
+        hand.go("/me")
+        if kind == "access":
+            look(hand, "me")
+        browser.find_element("css selector", f"input[value={kind}]").click()
+        hand.fill(dataset="Patients (made up)", told=f"I am {person}, room 4").press("Send").until(
+            "Keep this code"
+        )
+        code = browser.find_element("css selector", ".secret code").text
+        hand.go("/subjects")
+        look(hand, f"subjects-{kind}")
+        field = browser.find_element("css selector", "input[name=person]")
+        field.send_keys(person)
+        hand.press("It is she").until("confirmed")
+        for _ in range(60):
+            hand.go("/me").fill(code=code).press("Look")
+            if "Read it now" in hand.text:
+                break
+            time.sleep(0.3)
+        hand.press("Read it now").until("What was found")
+        look(hand, f"found-{kind}")
+        if kind == "access":
+            assert person in hand.text
+    assert "cannot be recalled" in hand.text
+    assert (
+        person
+        not in (Path(live.process.args[4]) / "data" / "patients" / "patients.csv").read_text()
+    )
+    hand.go("/datasets/patients/ask")
+    hand.fill(question="SELECT COUNT(*) AS n FROM patients", epsilon="0.2").press(
+        "What would it cost"
+    )
+    hand.until("Confirm and ask").press("Confirm and ask").until("charged as entry")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/login",
+        "/datasets",
+        "/account",
+        "/people",
+        "/requests",
+        "/jobs",
+        "/ledger",
+        "/log",
+        "/nothing",
+    ],
+)
+def test_every_other_page(hand, path):
+    hand.go(path)
+    look(hand, "page" + path.replace("/", "-"))
+
+
+def test_nothing_foreign_is_asked_for_and_pages_are_small(hand, live):
+    browser = hand.browser
+    browser.get_log("performance")
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})
+    hand.go("/")
+    hand.go("/datasets/patients")
+    sizes, places = {}, set()
+    for line in browser.get_log("performance"):
+        told = json.loads(line["message"])["message"]
+        if told["method"] == "Network.requestWillBeSent":
+            places.add(told["params"]["request"]["url"])
+        if told["method"] == "Network.loadingFinished":
+            sizes[told["params"]["requestId"]] = told["params"]["encodedDataLength"]
+    assert all(place.startswith((live.address, "data:")) for place in places), places
+    assert sum(sizes.values()) < 60_000  # two pages with style and script
+    [script] = {p for p in places if p.endswith(".js")}
+    with urllib.request.urlopen(script) as sent:
+        assert len(sent.read()) <= 5 * 1024
+
+
+def test_keyboard_alone_reaches_the_content_and_the_form(hand):
+    from selenium.webdriver.common.keys import Keys
+
+    hand.go("/datasets/patients/ask")
+    body = hand.browser.find_element("tag name", "body")
+    body.send_keys(Keys.TAB)
+    assert hand.browser.switch_to.active_element.get_attribute("class") == "skip"
+    hand.browser.switch_to.active_element.send_keys(Keys.ENTER)
+    seen = []
+    for _ in range(12):
+        hand.browser.switch_to.active_element.send_keys(Keys.TAB)
+        seen.append(hand.browser.switch_to.active_element.get_attribute("name"))
+    assert {"question", "epsilon", "accuracy", "step"} <= set(seen)
+
+
+def test_without_scripts_a_question_is_asked_and_answered(hand):
+    hand.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        hand.go("/datasets/patients/ask")
+        hand.fill(question="SELECT COUNT(*) AS n FROM patients WHERE age > 40", epsilon="0.1")
+        hand.browser.find_element("css selector", "button[value=estimate]").click()
+        hand.browser.find_element("css selector", "button[value=ask]").click()
+        hand.until("charged as entry")
+    finally:
+        hand.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

@@ -1,0 +1,325 @@
+"""Journeys over HTTP: a release with its certificate, a survey, a person who is forgotten."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sfumato.errors import PromiseBroken
+from sfumato.govern.certificates.check import check_certificate
+from sfumato.local.collect.survey_files import read_survey
+from sfumato.local.wire.messages import encode
+
+
+def until(found, wanted, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        told = found()
+        if wanted(told):
+            return told
+        time.sleep(0.05)
+    raise AssertionError(f"waited for {seconds} s: {told}")
+
+
+def over(job):
+    return job["state"] not in {"queued", "running", "cancelling"}
+
+
+@pytest.fixture(scope="module")
+def release(site):
+    """A release that was made by a job, and published."""
+    owner = site.client("owner", token=True)
+    body = {"kind": "anonymize", "promise": [{"definition": "KAnonymity", "k": 5}],
+            "suppression": 0.05, "purpose": "research"}  # fmt: skip
+    started = owner.post("/api/v1/datasets/people/releases", json=body)
+    assert started.status_code == 202, started.text
+    job = until(lambda: owner.get(started.headers["location"]).json(), over)
+    assert job["state"] == "done", job
+    id_ = job["result"]["release"]
+    hidden = site.client().get(f"/api/v1/releases/{id_}/file")
+    assert hidden.status_code == 404
+    assert owner.post(f"/api/v1/releases/{id_}/publication").status_code == 200
+    return id_
+
+
+def test_a_release_is_certified_and_a_stranger_can_check_it(site, release, tmp_path):
+    public = site.client()
+    file = tmp_path / "release.csv"
+    file.write_bytes(public.get(f"/api/v1/releases/{release}/file").content)
+    certificate = public.get(f"/api/v1/releases/{release}/certificate").json()
+    keys = public.get("/.well-known/sfumato-keys.json").json()
+    found = check_certificate(certificate, file=file, keys=keys)
+    assert found.dataset == "people"
+    assert "KAnonymity" in json.dumps(found.statement["predicate"]["promise"])
+    assert str(site.house.settings.path) not in json.dumps(found.statement)
+    (tmp_path / "certificate.json").write_text(json.dumps(certificate))
+    (tmp_path / "keys.json").write_text(json.dumps(keys))
+    command = [sys.executable, "-m", "sfumato", "verify", "release.csv", "--certificate",
+               "certificate.json", "--key", "keys.json"]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "the certificate holds" in done.stdout
+    file.write_bytes(file.read_bytes() + b"\n")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+
+
+def test_proofs_and_growth_over_http(site, release):
+    from sfumato.govern.certificates import merkle
+    from sfumato.govern.certificates.checkpoints import read_checkpoint
+    from sfumato.govern.certificates.keys import read_public
+
+    public = site.client()
+    key, one = read_public(public.get("/.well-known/sfumato-keys.json").json()["keys"][0])
+    told = public.get("/api/v1/ledger/proof/1").json()
+    point = read_checkpoint(told["checkpoint"], {key: one})
+    path = [bytes.fromhex(step) for step in told["proof"]]
+    assert merkle.root_from(bytes.fromhex(told["leaf"]), 0, point.size, path).hex() == point.root
+    early = merkle.root(site.house.tree.leaves()[:2])
+    grown = public.get("/api/v1/ledger/growth/2").json()
+    later = read_checkpoint(grown["checkpoint"], {key: one})
+    steps = [bytes.fromhex(step) for step in grown["proof"]]
+    assert merkle.is_extension(early, 2, bytes.fromhex(later.root), later.size, steps)
+    assert public.get("/api/v1/ledger/proof/99999").status_code == 404
+    assert public.get("/api/v1/ledger/proof/x").status_code == 422
+
+
+def test_a_budget_is_certified(site):
+    certificate = site.client().get("/api/v1/datasets/people/certificate").json()
+    found = check_certificate(certificate)
+    assert "of" in "\n".join(found.lines())
+    broken = json.loads(json.dumps(certificate))
+    broken["signatures"][0]["sig"] = certificate["signatures"][0]["sig"][::-1]
+    with pytest.raises(PromiseBroken):
+        check_certificate(broken)
+
+
+def test_pages_of_a_release_show_attacks_and_how_to_check(site, release):
+    text = site.client(html=True).get(f"/releases/{release}").text
+    assert "sfumato verify" in text
+    assert "Attacks that were tried" in text
+    assert site.client(html=True).get(f"/releases/{release}/report").status_code == 303
+    report = site.client("owner", html=True).get(f"/releases/{release}/report")
+    assert report.status_code == 200
+    assert "release" in site.client(html=True).get("/").text
+
+
+def test_a_job_that_asks_for_nonsense_fails_with_a_sentence(site):
+    owner = site.client("owner", token=True)
+    body = {"kind": "anonymize", "promise": [{"definition": "KAnonymity", "k": 5000}],
+            "purpose": "research"}  # fmt: skip
+    place = owner.post("/api/v1/datasets/people/releases", json=body).headers["location"]
+    job = until(lambda: owner.get(place).json(), over)
+    assert job["state"] == "failed"
+    assert job["result"]["detail"].endswith(".")
+    assert owner.delete(place).status_code == 409
+
+
+def test_a_job_is_cancelled_and_its_events_end(site):
+    owner = site.client("owner", token=True)
+    body = {"kind": "topk", "columns": ["job"], "k": 2, "epsilon": "0.1", "delta": "1e-9",
+            "purpose": "research"}  # fmt: skip
+    place = owner.post("/api/v1/datasets/people/releases", json=body).headers["location"]
+    assert owner.delete(place).status_code == 200
+    job = until(lambda: owner.get(place).json(), over)
+    assert job["state"] == "cancelled"
+    events = owner.get(f"{place}/events").text
+    assert events.startswith("data: ")
+    assert '"cancelled"' in events
+
+
+def test_winners_are_published_under_the_budget(site):
+    owner = site.client("owner", token=True)
+    body = {"kind": "topk", "columns": ["job"], "k": 2, "epsilon": "0.5", "delta": "1e-9",
+            "purpose": "research"}  # fmt: skip
+    place = owner.post("/api/v1/datasets/people/releases", json=body).headers["location"]
+    job = until(lambda: owner.get(place).json(), over)
+    assert job["state"] == "done", job
+    entry = site.house.reader.entry(job["result"]["entry"])
+    assert entry.analyst == site.people["owner"].pseudonym
+
+
+# -- surveys --------------------------------------------------------------------------------
+
+
+def test_a_survey_from_the_owner_to_estimates(site):
+    owner = site.client("owner", token=True)
+    body = {"id": "coffee", "question": "Coffee a day?", "answers": ["none", "some", "much"],
+            "epsilon": "2", "asked_by": "the office"}  # fmt: skip
+    assert owner.post("/api/v1/surveys", json=body).status_code == 201
+    page = site.client(html=True).get("/s/coffee")
+    assert page.status_code == 200
+    assert "connect-src 'self'" in page.headers["content-security-policy"]
+    survey = read_survey(site.house.settings.path / "surveys" / "coffee.yaml")
+    public = site.client()
+    for name in ("Origin", "Sec-Fetch-Site"):
+        del public.headers[name]
+    reports = survey.protocol.perturb(["none"] * 300 + ["some"] * 100)
+    message = encode(reports, survey.address)
+    path = "/api/v1/surveys/coffee/reports"
+    sent = public.post(path, content=message, headers={"Origin": "https://elsewhere.example"})
+    assert sent.json() == {"accepted": 400, "dropped": {}}
+    again = public.post(path, content=message).json()
+    assert again == {"accepted": 0, "dropped": {"sent twice": 400}}
+    assert public.post(path, content=b"nonsense").json()["accepted"] == 0
+    found = owner.get("/api/v1/surveys/coffee/estimate").json()
+    shares = {one["answer"]: one for one in found["answers"]}
+    low, high = shares["none"]["interval"]
+    assert low - 0.2 < 0.75 < high + 0.2
+    assert owner.post("/api/v1/surveys/coffee/close").status_code == 200
+    assert public.post(path, content=message).status_code == 409
+    assert site.client(html=True).get("/s/coffee").status_code == 404
+
+
+# -- people ---------------------------------------------------------------------------------
+
+
+def names(site, dataset):
+    return [row[0] for row in site.house.opened(dataset).asking.engine.columns(dataset, ["name"])]
+
+
+def test_a_person_asks_is_told_once_and_is_forgotten(site, ask):
+    site.register("clinic", 200, seed=7)
+    person = names(site, "clinic")[0]
+    before = len(names(site, "clinic"))
+    ask("SELECT COUNT(*) FROM clinic", "0.5", dataset="clinic")
+    public, owner = site.client(), site.client("owner", token=True)
+
+    def request(kind):
+        taken = public.post("/api/v1/subjects/requests", json={
+            "kind": kind, "dataset": "clinic", "told": "It is me, 555-0100"})  # fmt: skip
+        return taken.json()["code"]
+
+    def confirm(index=0, **more):
+        row = owner.get("/api/v1/subjects/requests").json()["requests"][index]
+        return owner.post(f"/api/v1/subjects/{row['id']}/confirmation",
+                          json={"person": person, **more})  # fmt: skip
+
+    code = request("access")
+    assert public.get(f"/api/v1/subjects/requests/{code}").json() == {
+        "state": "received",
+        "due": None,
+    }
+    unknown = public.get("/api/v1/subjects/requests/unknown-code").json()
+    assert unknown == {"state": "received", "due": None}
+    assert confirm().status_code == 200
+    status = f"/api/v1/subjects/requests/{code}"
+    until(lambda: public.get(status).json(), lambda told: told["state"] == "answered")
+    found = public.post(f"{status}/reading").json()
+    assert found["rows_found"] == 1
+    assert found["rows"][0]["name"] == person
+    assert found["answers"] == 1
+    assert "cannot be recalled" in found["cannot_be_undone"]
+    assert public.post(f"{status}/reading").status_code == 404  # read once
+    code = request("forget")
+    assert confirm().status_code == 200
+    until(lambda: public.get(f"/api/v1/subjects/requests/{code}").json(),
+          lambda told: told["state"] == "answered")  # fmt: skip
+    after = names(site, "clinic")
+    assert person not in after
+    assert len(after) == before - 1
+    fresh = ask("SELECT COUNT(*) FROM clinic", "0.5", dataset="clinic").json()
+    assert fresh["charged"]  # other rows, so another answer
+    chain = json.dumps([vars(one) for one in site.house.reader.entries("clinic")], default=str)
+    assert person not in chain
+    assert "subject-forget" in chain
+    assert site.house.reader.verify()
+    kept = json.dumps(site.house.office.rows(__import__("sqlalchemy").text(
+        "SELECT body, result FROM sfumato_office_jobs")), default=str)  # fmt: skip
+    assert person not in kept
+
+
+def test_a_correction_changes_the_rows(site):
+    site.register("ward", 100, seed=8)
+    person = names(site, "ward")[3]
+    public, owner = site.client(), site.client("owner", token=True)
+    public.post("/api/v1/subjects/requests", json={
+        "kind": "correct", "dataset": "ward", "told": "my job is wrong"})  # fmt: skip
+    row = owner.get("/api/v1/subjects/requests").json()["requests"][0]
+    place = f"/api/v1/subjects/{row['id']}/confirmation"
+    assert owner.post(place, json={"person": person}).status_code == 422
+    right = {"person": person, "corrections": {"job": "astronaut"}}
+    assert owner.post(place, json=right).status_code == 200
+    assert owner.post(place, json=right).status_code == 409
+    file = site.house.settings.path / "data" / "ward" / "patients.csv"
+    until(lambda: "astronaut" in file.read_text(), bool)
+    assert file.read_text().count("astronaut") == 1
+
+
+def test_an_unconfirmed_request_is_refused_and_reads_like_an_unknown_one(site):
+    public, owner = site.client(), site.client("owner", token=True)
+    code = public.post("/api/v1/subjects/requests", json={
+        "kind": "access", "dataset": "people", "told": "somebody else"}).json()["code"]  # fmt: skip
+    row = owner.get("/api/v1/subjects/requests").json()["requests"][0]
+    assert owner.post(f"/api/v1/subjects/{row['id']}/refusal").status_code == 200
+    told = public.get(f"/api/v1/subjects/requests/{code}").json()
+    assert told == public.get("/api/v1/subjects/requests/unknown").json()
+    assert public.post(f"/api/v1/subjects/requests/{code}/reading").status_code == 404
+    kept = owner.get("/api/v1/subjects/requests").json()["requests"][0]
+    assert kept["told"] == ""
+
+
+# -- owners ---------------------------------------------------------------------------------
+
+
+def test_an_upload_is_inspected_registered_granted_and_asked(site, ask):
+    owner = site.client("owner", token=True)
+    rows = "age,town\n" + "\n".join(f"{20 + i % 50},town{i % 3}" for i in range(120)) + "\n"
+    sent = owner.post("/api/v1/uploads?name=town.csv", content=rows.encode())
+    assert sent.status_code == 201
+    suggested = owner.get(sent.headers["location"]).json()
+    assert {one["name"] for one in suggested["columns"]} == {"age", "town"}
+    body = {"name": "towns", "source": sent.json()["upload"], "purposes": ["planning"],
+            "told": {"tick": 0.02}, "unit": {"unit": "row"},
+            "owner": {"budget": {"budget": "2", "budget_delta": "0"}}}  # fmt: skip
+    made = owner.post("/api/v1/datasets", json=body)
+    assert made.status_code == 201, made.text
+    assert made.json()["purposes"] == ["planning"]
+    assert owner.post("/api/v1/datasets", json=body).status_code == 422
+    granted = owner.post(
+        "/api/v1/datasets/towns/grants", json={"analyst": "sam", "purpose": "planning"}
+    )
+    assert granted.status_code == 201
+    told = ask("SELECT COUNT(*) AS n FROM towns", "1", dataset="towns", role="stranger").json()
+    assert told["state"] == "ready"
+    [one] = granted.json()["grants"]
+    assert owner.delete(f"/api/v1/datasets/towns/grants/{one['id']}").status_code == 200
+    assert (
+        ask("SELECT COUNT(*) AS n FROM towns", "1", dataset="towns", role="stranger").status_code
+        == 404
+    )
+
+
+def test_a_request_for_budget_is_granted_by_an_amendment(site):
+    analyst, owner = site.client("analyst"), site.client("owner", html=True)
+    made = analyst.post(
+        "/api/v1/datasets/people/requests", json={"amount": "1.5", "reason": "more"}
+    )
+    assert made.status_code == 201
+    id_ = made.json()["id"]
+    assert (
+        owner.post(f"/requests/{id_}", data={"decision": "grant", "answer": "go on"}).status_code
+        == 303
+    )
+    limits = site.house.reader.registration("people").limits
+    assert limits.analysts[site.people["analyst"].pseudonym].epsilon == 1.5
+    [told] = [one for one in analyst.get("/api/v1/requests").json()["requests"] if one["id"] == id_]
+    assert (told["state"], told["answer"]) == ("granted", "go on")
+    amended = site.house.reader.entries("people")[-1]
+    assert amended.kind == "amended"
+    again = owner.post(f"/requests/{id_}", data={"decision": "refuse", "answer": "no"})
+    assert again.status_code == 422
+
+
+def test_an_amendment_has_a_reason_and_shows_old_and_new(site):
+    owner = site.client("owner", token=True)
+    body = {"reason": "a new study", "owner": {"budget": {"budget": "2000"}}}
+    assert owner.patch("/api/v1/datasets/people", json=body).status_code == 200
+    assert owner.patch("/api/v1/datasets/people", json={"owner": {}}).status_code == 422
+    text = site.client("owner", html=True).get("/datasets/people/rules").text
+    assert "a new study" in text
+    assert "2000" in text.replace(",", "")
