@@ -25,6 +25,7 @@ ORDER = (
     "sets",
     "learn",
     "trees",
+    "graphs",
     "service",
 )
 
