@@ -21,8 +21,11 @@ ORDER = (
     "ledger",
     "asking",
     "synthesis",
+    "places",
+    "sets",
     "learn",
     "trees",
+    "graphs",
     "service",
 )
 

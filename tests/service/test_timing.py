@@ -48,7 +48,7 @@ def test_times_of_neighbouring_and_of_other_tables_are_not_told_apart(site, rows
     tick = float(os.environ.get("SFUMATO_TICK", "0.25"))
     names = {100: f"of100_{rows}", rows: f"of{rows}"}
     for size, name in names.items():
-        site.register(name, size, seed=21 + size, tick=tick, budget="1000000")
+        site.register(name, size, seed=21 + size + rows, tick=tick, budget="1000000")
         ticks_of(site, name, 3, first=1_000_000)
     asked = iter(range(10**6))
 
