@@ -22,6 +22,7 @@ ORDER = (
     "asking",
     "synthesis",
     "learn",
+    "models",
     "trees",
 )
 
