@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 
 import sfumato as sf
 from sfumato.attack.models import evade, judge_detector, poison, read_connections, vouch
-from sfumato.attack.models.shadows import shadow_membership
+from sfumato.attack.models.shadows import Network, shadow_membership
 from sfumato.audit.one_run import judge_guesses
 
 warnings.filterwarnings("ignore")
@@ -118,16 +118,22 @@ def members():
     table = np.loadtxt(
         DATA.parent / "adult_synthesis" / "adult_train.csv", delimiter=",", skiprows=1
     )
-    table = table[np.random.default_rng(0).permutation(len(table))[:2000]]
+    table = table[np.random.default_rng(0).permutation(len(table))[:3200]]
     labels = table[:, -1].astype(int)
     parts = [np.eye(int(column.max()) + 1)[column.astype(int)] if column.max() < 50
              else column[:, None] / column.max() for column in table[:, :-1].T]  # fmt: skip
     found, seconds = clock(
-        lambda: shadow_membership(np.concatenate(parts, 1), labels, models=64, targets=64 // 2 - 1)
+        lambda: shadow_membership(
+            np.concatenate(parts, 1),
+            labels,
+            models=64,
+            targets=64,
+            network=Network(steps=100, rate=0.015),
+        )
     )
     for attack in found.values():
         print(f"  {attack!r}, {attack.outsiders:,} outsiders")
-    told("LiRA, 64 models of 2,000 rows: CPU s", seconds, 15, least=False)
+    told("LiRA, 64 models of 3,200 rows: CPU s", seconds, 15, least=False)
 
 
 def one_run():

@@ -22,7 +22,7 @@ def attack(request: AttackCommand) -> None:
     Example: sfumato attack out/ -s patients.yaml --public voters.csv --original patients.csv
 
     Tries every attack that fits the release and what is given. Nothing is proved by an attack
-    that fails; `sfumato verify` checks the promise.
+    that fails; `sfumato verify` checks the promise. `sfumato attack model` attacks models instead.
     """
     from sfumato.attack.prechecks import precheck  # noqa: PLC0415 - heavy
 
