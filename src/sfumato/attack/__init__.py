@@ -50,7 +50,10 @@ _HOME = {
     "structural_knowledge": "graphs.structure",
     "Unicity": "places.unicity",
     "centre_of_box": "places.cloaks",
+    "Habits": "places.mixing",
+    "exit_entropies": "places.mixing",
     "intersection": "places.cloaks",
+    "match_exits": "places.mixing",
     "who_asked": "places.cloaks",
     "unicity": "places.unicity",
 }

@@ -22,9 +22,9 @@ import numpy as np
 from sfumato.anonymize.definitions.definition import positive_integer
 from sfumato.audit.verification.checks import bottleneck
 from sfumato.data.schema import Schema
-from sfumato.errors import SchemaError
+from sfumato.errors import DataError, SchemaError
 from sfumato.released.compatibility import compatible
-from sfumato.released.evidence import gather
+from sfumato.released.view import see
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -118,8 +118,7 @@ def overlap(
     positive_integer("k", k)
     rules = _schema(schema)
     others = rules if second_schema is None else _schema(second_schema)
-    one, _ = gather(first, rules)
-    two, _ = gather(second, others)
+    one, two = _seen(first, rules), _seen(second, others)
     quasi = [name for name in one.quasi if name in two.quasi]
     sensitive = [name for name in one.sensitive if name in two.sensitive]
     if not quasi or not sensitive:
@@ -130,6 +129,15 @@ def overlap(
     meetings = [_Meeting.between(one, two, name, rules) for name in quasi]
     links = {name: _Links.between(one.sensitive[name], two.sensitive[name]) for name in sensitive}
     return _compared(one, two, meetings, links, k)
+
+
+def _seen(release: Any, rules: Schema) -> Evidence:
+    """Look at a release, people counted where somebody has several records."""
+    view = see(release, rules, shape="table")
+    if view.persons.trouble:
+        raise DataError(f"{view.source}: {view.persons.trouble}")
+    evidence: Evidence = view.evidence
+    return evidence
 
 
 def _schema(schema: str | Path | Schema) -> Schema:

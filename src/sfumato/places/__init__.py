@@ -5,7 +5,7 @@
     PlanarLaplace, remap         a place with exact noise on an integer grid; the best guess from it
     OptimalMechanism             the least loss that geo-indistinguishability allows, for a prior
     TraceReporter                budgets for the places of a person over time
-    MixZones                     where pseudonyms are exchanged, and what the attacker makes of it
+    MixZones, mix, draw_zones    where pseudonyms are exchanged among k people
 
 This room holds no code: it gathers what others hold, and loads a name on first use.
 """
@@ -18,8 +18,18 @@ _HOME = {
     "Cloaker": "sfumato.anonymize.places.cloaker",
     "Cloaks": "sfumato.anonymize.places.snapshot",
     "CloaksVerification": "sfumato.audit.verification.cloaks",
+    "GeoIndistinguishability": "sfumato.dp.places.guarantee",
+    "MixZones": "sfumato.anonymize.places.mix_zones",
+    "OptimalMechanism": "sfumato.dp.places.optimal",
+    "PlanarLaplace": "sfumato.dp.places.planar_laplace",
+    "TraceReporter": "sfumato.govern.traces",
     "cloak": "sfumato.anonymize.places.snapshot",
+    "draw_zones": "sfumato.report.trajectories.zones",
+    "keep_valid": "sfumato.anonymize.places.mix_zones",
+    "mix": "sfumato.anonymize.places.mix_zones",
+    "remap": "sfumato.dp.places.remap",
     "verify_cloaks": "sfumato.audit.verification.cloaks",
+    "verify_mixing": "sfumato.audit.verification.mixing",
     "verify_stream": "sfumato.audit.verification.cloaks",
 }
 

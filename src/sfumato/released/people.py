@@ -18,18 +18,23 @@ if TYPE_CHECKING:
     from sfumato.data.tables.table import Table
     from sfumato.released.manifest import Manifest
 
+NUMBER = "person_in_class"
+"""What the column of numbers is called where nothing names it, as in a frame."""
+
 
 @dataclass(frozen=True)
 class Persons:
     """The column that tells people apart, if there is one.
 
     `numbers` says that its cells are numbers that mean a person within one class only. `trouble` is
-    why people cannot be counted, where they cannot.
+    why people cannot be counted, where they cannot; `stated` says that the release is believed
+    when it states that everybody has one record.
     """
 
     column: str | None = None
     numbers: bool = False
     trouble: str = ""
+    stated: bool = False
 
 
 def find_persons(table: Table, schema: Schema, manifest: Manifest) -> Persons:
@@ -45,10 +50,14 @@ def find_persons(table: Table, schema: Schema, manifest: Manifest) -> Persons:
             "not have, so nobody can tell how many people a class holds."
         )
     unit = schema.unit
-    if unit == ROW_UNIT or stated.get("unit") == unit:
+    if unit == ROW_UNIT:
         return Persons()
+    if stated.get("unit") == unit:
+        return Persons(stated=True)
     if unit in table.columns:
         return Persons(unit)
+    if NUMBER in table.columns and NUMBER not in schema.attributes:
+        return Persons(NUMBER, numbers=True)
     return Persons(
         trouble=f"The schema names '{unit}' as the privacy unit, and the release has no column "
         "that tells people apart, so nobody can tell how many people a class holds: its records "

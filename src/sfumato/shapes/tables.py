@@ -83,7 +83,8 @@ class Tables(Shape):
         """Return the quasi-identifiers and judged attributes of the original records."""
         from sfumato.anonymize.tables.original import original_table  # noqa: PLC0415 - loaded when used
 
-        return original_table(release.decision.problem)
+        decision = release.decision
+        return original_table(decision.problem, decision.people, release.schema.unit)
 
     def attacks(self, view: TableView, knowledge: Knowledge) -> Iterable[Attack]:
         """Return the attacks on classes and on people who are known."""

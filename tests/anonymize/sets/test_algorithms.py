@@ -70,6 +70,21 @@ def test_no_itemset_is_rare(algorithm, m):
         assert release.suppressed == len(sets) - len(release.data)
 
 
+@pytest.mark.parametrize("algorithm", ["local", "global"])
+def test_no_itemset_is_rare_among_many_sets_of_very_different_sizes(algorithm):
+    """Large sets lose items, and then those who stayed for their sake may lack company."""
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        items, m, k = int(rng.integers(10, 60)), int(rng.integers(2, 4)), int(rng.integers(2, 6))
+        share = rng.pareto(1.0, items) + 0.05
+        sets = [
+            rng.choice(items, min(items, int(rng.geometric(0.2))), False, share / share.sum())
+            for _ in range(int(rng.integers(30, 300)))
+        ]
+        data = sf.read([[str(i) for i in members] for members in sets], shape="sets", hierarchy=3)
+        assert sf.anonymize(data, sf.KmAnonymity(k, m=m), algorithm=algorithm).verify().holds
+
+
 @pytest.mark.parametrize("meaning", ["set", "bag"])
 def test_sets_are_alike_in_classes_of_k(meaning):
     rng = np.random.default_rng(5)

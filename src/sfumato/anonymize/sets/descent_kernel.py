@@ -132,6 +132,11 @@ def weigh_split(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912
                     count[nodes[q]] += 1
         if call_in(everybody, rows, starts, shown, v, r_first, e_child, state, count, mark, k):
             moved = True
+        if not moved:  # nobody is left to keep them company: what is rare still, goes
+            for x in range(len(chosen)):
+                if guilty[x] > 0:
+                    state[chosen[x]] = DROP
+                    moved = True
         count[:] = 0
     return state
 

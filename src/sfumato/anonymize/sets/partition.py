@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ROUNDS = 6
 """Most rounds of moving sets between classes."""
+WORTH = 0.02
+"""What a round must save for another one to be worth its time."""
 
 
 @dataclass
@@ -42,11 +44,11 @@ class Partition:
         self.keys = self.words.take(self.data.tree.nodes).copy()
 
     def run(self, rounds: int = ROUNDS) -> None:
-        """Divide, and move sets while that saves more than a thousandth."""
+        """Divide, and move sets while that saves more than `WORTH` of what was paid."""
         self._divide()
         for _ in range(rounds):
             saved, paid = self._move()
-            if saved < 0.001 * paid:
+            if saved < WORTH * paid:
                 break
 
     def nodes(self) -> NDArray[np.int32]:

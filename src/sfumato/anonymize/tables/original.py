@@ -9,18 +9,28 @@ import numpy as np
 from sfumato.data.tables.sources import read
 
 if TYPE_CHECKING:
+    from sfumato.anonymize.tables.people.search import People
     from sfumato.anonymize.tables.problem import Problem
     from sfumato.data.tables.table import Table
 
 
-def original_table(problem: Problem) -> Table:
-    """Return the quasi-identifiers and judged attributes of the original records."""
-    table, counts = problem.table, problem.table.counts
+def original_table(problem: Problem, people: People | None = None, unit: str = "") -> Table:
+    """Return the quasi-identifiers and judged attributes of the original records.
+
+    Where people have several, the column `unit` tells whose each record is, by a number.
+    """
+    table = problem.table
+    if people is None:
+        rows = np.repeat(np.arange(table.distinct), table.counts)
+    else:
+        rows = np.repeat(people.holdings.tuple_, people.holdings.count)
     columns = {
-        name: np.repeat(np.array(h.leaves, dtype=object)[table.quasi[:, a]], counts)
+        name: np.array(h.leaves, dtype=object)[table.quasi[rows, a]]
         for a, (name, h) in enumerate(zip(table.quasi_names, problem.hierarchies, strict=True))
     }
     for s, name in enumerate(table.sensitive_names):
         values = np.array(table.sensitive_values[s], dtype=object)
-        columns[name] = np.repeat(values[table.sensitive[:, s]], counts)
+        columns[name] = values[table.sensitive[rows, s]]
+    if people is not None:
+        columns[unit] = np.repeat(people.holdings.person, people.holdings.count)
     return read(columns)

@@ -23,13 +23,18 @@ if TYPE_CHECKING:
     from sfumato.released.evidence import Evidence
     from sfumato.released.people import Persons
 
+ONE_EACH = (
+    "That every record is another person is what release.json states; the file itself cannot show "
+    "it, and if somebody has several records, classes hold fewer people than were counted."
+)
+
 
 def look_at_people(evidence: Evidence, table: Table, persons: Persons) -> list[Finding]:
     """Return what is wrong with the way people are told apart."""
     if persons.trouble:
         return [Finding("people", "", persons.trouble)]
     if persons.column is None:
-        return []
+        return [Finding("people", "", ONE_EACH, serious=False)] if persons.stated else []
     found = _stray_numbers(evidence, table, persons.column) if persons.numbers else []
     if not persons.numbers:
         found += _links(evidence, table, persons.column)

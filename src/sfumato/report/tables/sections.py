@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from sfumato.anonymize.loss.measures import raw_values
+from sfumato.anonymize.tables.people.release import original_people
 from sfumato.anonymize.tables.recoding import FullDomain
 from sfumato.audit.risk import reidentification_risk
 from sfumato.data.wording import some
@@ -30,6 +31,9 @@ from sfumato.report.tables.risk_change import risk_chart, risk_rows
 from sfumato.report.tables.trade_off import trade_off
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sfumato.release import Release
 
 MEASURES = {
@@ -81,14 +85,22 @@ def _size_chart(bins: Any) -> Markup:
     return histogram([b.tick for b in bins], [classes], label=f"Classes by size. {told}.")
 
 
+def _sizes_before(page: Page) -> NDArray[np.int64]:
+    """Return how many people shared each combination of original values."""
+    decision = page.release.decision
+    if decision.people is None:
+        return original_sizes(decision.problem)
+    return original_people(decision.people)
+
+
 def _risk_rows(page: Page) -> Any:
-    before = original_sizes(page.release.decision.problem)
+    before = _sizes_before(page)
     return risk_rows(reidentification_risk(before), _checked(page).risk)
 
 
 def _risk(page: Page) -> dict[str, Any]:
     """Gather risk: after from the released file, before from the counts."""
-    before = original_sizes(page.release.decision.problem)
+    before = _sizes_before(page)
     after = _checked(page).evidence.sizes
     return {"risks": _risk_rows(page), "risk_chart": risk_chart(before, after)}
 

@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymize.tables.sweep import sweep, sweep_release
+from sfumato.audit.overlap import overlap
 from sfumato.errors import DataError, ParameterError, SchemaError, Unsatisfiable
 
 ALGORITHMS = ("optimal", "local", "mondrian", "cluster", "topdown", "cells")
@@ -90,6 +91,14 @@ def test_numbers_that_say_more_than_a_class_are_found(tmp_path):
     assert not sf.verify(path, schema=schema()).holds
 
 
+def test_a_frame_with_numbers_says_the_same_as_its_file():
+    release = sf.anonymize(visits(), sf.KAnonymity(3), schema=schema())
+    checked = sf.verify(release.data, schema(), sf.KAnonymity(3))
+    assert checked.holds
+    assert checked.measured[0].found == release.verify().measured[0].found
+    assert not sf.verify(release.data, schema(), sf.KAnonymity(13)).holds
+
+
 def test_one_row_each_needs_no_numbers():
     table = visits(each=1)
     release = sf.anonymize(table, sf.KAnonymity(3), schema=schema())
@@ -124,6 +133,31 @@ def test_a_policy_and_a_trade_off_curve_count_people():
     assert min(people_per_class(again.data).values()) >= 3
     with pytest.raises(SchemaError, match="unit"):
         policy.apply(visits(people=15), schema=schema(unit="row"))
+
+
+def test_attacks_reports_and_overlaps_count_people(tmp_path):
+    release = sf.anonymize(visits(), sf.KAnonymity(3), schema=schema())
+    checked = sf.attack.precheck(release)
+    linked = next(one for one in checked.tried if one.name == "linkage by a prosecutor")
+    assert linked.before.exposed > 0  # alone with her five rows, she was found
+    assert linked.after.exposed == 0
+    path = release.save(tmp_path / "one")
+    page = (tmp_path / "one/report.html").read_text()
+    assert "100" in page[page.index("highest risk") :][:400]  # before: everybody is alone
+    found = overlap(path, path, schema())
+    assert all(pair.first.people for pair in found.pairs)
+    plain = visits().drop(columns="patient")
+    plain.to_csv(tmp_path / "plain.csv", index=False)
+    with pytest.raises(DataError, match="tells people apart"):
+        overlap(tmp_path / "plain.csv", path, schema())
+
+
+def test_one_record_each_is_a_statement_of_the_release(tmp_path):
+    release = sf.anonymize(visits(each=1), sf.KAnonymity(3), schema=schema())
+    path = release.save(tmp_path / "out", report=False)
+    checked = sf.verify(path, schema())
+    assert checked.holds
+    assert any("release.json states" in str(finding) for finding in checked.findings)
 
 
 # -- whoever fits no class is known to be absent -----------------------------------------

@@ -1,6 +1,7 @@
 """Synthetic sets, trajectories and graphs: what they keep, their sensitivities, what is refused."""
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -297,3 +298,110 @@ def test_a_session_charges_once_and_gives_it_again():
     with pytest.raises(ParameterError, match="not among the columns"):
         session.synthesize(epsilon=1, delta=1e-8, target="jbo")
     assert session.remaining == left
+
+
+# -- by one call, and in a ledger -----------------------------------------------------------------
+
+
+@pytest.fixture
+def read_shapes(tmp_path):
+    """Sets, traces with bounds, and a graph, as sf.read brings them in."""
+    lines = [" ".join(sorted(basket)) for basket in baskets(1200)]
+    (tmp_path / "b.dat").write_text("\n".join(lines), encoding="utf-8")
+    made = {
+        "sets": sf.read(tmp_path / "b.dat", shape="sets"),
+        "graph": sf.read(graph(60, 0.2, 1), shape="graph"),
+    }
+    points = [(t % 200, t, k, x, y) for t, trip in enumerate(trips(700)) for k, (x, y) in enumerate(trip)]  # fmt: skip  # noqa: E501
+    columns = dict(
+        zip(("person", "trip", "time", "x", "y"), zip(*points, strict=True), strict=True)
+    )
+    made["trajectories"] = sf.read(
+        {name: list(cells) for name, cells in columns.items()}, shape="trajectories", bounds=SQUARE
+    )
+    return made
+
+
+PRICES = {
+    "sets": {"epsilon": 2, "delta": 1e-6}, "trajectories": {"epsilon": 2, "delta": 1e-6},
+    "graph": {"epsilon": 2},
+}  # fmt: skip
+UNITS = {"sets": "transaction", "trajectories": "trip", "graph": "edge"}
+
+
+@pytest.mark.parametrize("shape", PRICES)
+def test_one_call_copies_every_shape(read_shapes, shape, tmp_path):
+    data = read_shapes[shape]
+    told = sf.dp.predict_synthesis(data, rows=1000, **PRICES[shape])
+    assert told.useful
+    made = sf.dp.synthesize(data, **PRICES[shape])
+    assert len(made.artefact) > 0
+    assert type(made.promise.neighbours.unit).__name__.lower() == UNITS[shape]
+    assert sf.verify(made.save(tmp_path / "out")).promises
+    poor = sf.dp.predict_synthesis(data, rows=10, **{**PRICES[shape], "epsilon": 0.001})
+    assert not poor.useful
+    with pytest.raises(ParameterError, match="There is no option"):
+        sf.dp.synthesize(data, **PRICES[shape], tpo=3)
+
+
+def test_traces_are_protected_by_person_and_need_public_bounds(read_shapes):
+    data = read_shapes["trajectories"]
+    near = sf.Unit("person", rows=2)
+    made = sf.dp.synthesize(data, epsilon=6, delta=1e-6, neighbours=near)
+    assert abs(made.estimated - 400) < 60  # 200 people, two trips of each
+    with pytest.raises(ParameterError, match="bounds="):
+        sf.dp.synthesize(
+            replace(data, frame=replace(data.frame, bounds=None)), epsilon=1, delta=1e-6
+        )
+
+
+def test_a_hierarchy_that_was_given_makes_items_public(tmp_path):
+    lines = [" ".join(sorted(basket)) for basket in baskets(800)]
+    (tmp_path / "b.dat").write_text("\n".join(lines), encoding="utf-8")
+    items = sorted({item for line in lines for item in line.split()})
+    tree = "".join(f"{item},all\n" for item in [*items, "never bought"])
+    (tmp_path / "items.csv").write_text(tree, encoding="utf-8")
+    data = sf.read(tmp_path / "b.dat", shape="sets", hierarchy=str(tmp_path / "items.csv"))
+    made = sf.dp.synthesize(data, rho="0.5")  # without δ: the list is public
+    assert {item for basket in made.data for item in basket} <= {*items, "never bought"}
+    with pytest.raises(ParameterError, match="public list of items"):
+        sf.dp.synthesize(sf.read(tmp_path / "b.dat", shape="sets"), rho="0.5")
+
+
+@pytest.mark.parametrize("shape", PRICES)
+def test_a_copy_of_any_shape_is_charged_once_and_given_again(read_shapes, shape):
+    from sfumato.ask.session.shaped_copies import buy_copy
+    from sfumato.dp.neighbours import unit_of
+    from sfumato.govern import Ledger, Limits, Registration, Spending
+
+    ledger = Ledger(None)
+    ledger.register(Registration("data", Limits(sf.ApproxDP(3, 1e-5))))
+    spending = Spending(ledger, "data", analyst="ann", fingerprint="x", unit=unit_of(UNITS[shape]))
+    first = buy_copy(spending, read_shapes[shape], **PRICES[shape])
+    left = spending.remaining
+    assert left.epsilon == 1
+    again = buy_copy(spending, read_shapes[shape], **PRICES[shape])
+    assert spending.remaining == left
+    pairs = zip(first.data, again.data, strict=True)
+    assert all(np.array_equal(one, other) for one, other in pairs)
+    assert again.promise == first.promise
+    assert again.artefact.book == first.artefact.book
+    with pytest.raises(sf.BudgetExceeded):
+        buy_copy(spending, read_shapes[shape], **{**PRICES[shape], "epsilon": 1.5})
+
+
+def test_a_graph_hides_edges_and_nothing_else():
+    for unit in ("node", "row", sf.dp.Neighbours("bounded", "edge")):
+        with pytest.raises(ParameterError, match="hides one edge"):
+            sf.dp.synthesize_graph([(0, 1)], vertices=4, epsilon=1, neighbours=unit)
+    told = sf.dp.predict_graph(1000, vertices=200, epsilon=1)
+    assert told.useful
+    assert not sf.dp.predict_graph(1000, vertices=200, epsilon=0.01).useful
+
+
+def test_data_of_other_shapes_are_refused():
+    class Trees:
+        shape = "trees"
+
+    with pytest.raises(ParameterError, match="not of data of the shape 'trees'"):
+        sf.dp.synthesize(Trees(), epsilon=1)

@@ -9,27 +9,36 @@ were stated when traces were read, the vertices of a graph, which privacy of edg
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from sfumato.data.wording import did_you_mean, listed
-from sfumato.dp.publish.synthesis.graphs import synthesize_graph
+from sfumato.dp.guarantees import PureDP
+from sfumato.dp.mechanisms import parameters
+from sfumato.dp.publish.synthesis.graphs import check_edges, synthesize_graph
 from sfumato.dp.publish.synthesis.prediction import (
     predict_graph,
     predict_sets,
     predict_table,
     predict_trajectories,
 )
-from sfumato.dp.publish.synthesis.sets import synthesize_sets
+from sfumato.dp.publish.synthesis.sets import read_sets_budget, synthesize_sets
 from sfumato.dp.publish.synthesis.tables import synthesize_table
-from sfumato.dp.publish.synthesis.trajectories import synthesize_trajectories
+from sfumato.dp.publish.synthesis.trajectories import (
+    read_trips_budget,
+    synthesize_trajectories,
+)
+from sfumato.dp.rounding import stated_up
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.publish.forecast import Forecast
     from sfumato.dp.publish.synthesis.prediction import Prediction
     from sfumato.dp.rounding import Stated
@@ -68,17 +77,56 @@ def synthesize(
         (30, True)
     """
     price = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    shape = shape_of(people)
+    if shape_of(people) == "table":
+        return _called(synthesize_table, people, {**price, **options})
+    return prepare_copy(people, **price, **options).make()
+
+
+@dataclass(frozen=True)
+class CopyPlan:
+    """A copy of sets, traces or a graph that is checked and priced; ``make`` reads the data."""
+
+    guarantee: Guarantee
+    make: Callable[[], Release]
+
+
+def prepare_copy(
+    data: Any,
+    *,
+    epsilon: Stated | None = None,
+    delta: Stated | None = None,
+    rho: Stated | None = None,
+    **options: Any,
+) -> CopyPlan:
+    """Check and price a copy of data that are no table, without reading them.
+
+    Everything that can be refused is refused here: `predict_synthesis` reads the same parameters.
+    """
+    price = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    shape = shape_of(data)
     if shape == "sets":
-        given = {**price, **_facts_of_sets(people), **options}
-        return _called(synthesize_sets, people.lists(), given)
+        given = {**price, **_facts_of_sets(data), **options}
+        check_options(synthesize_sets, given)
+        near = given.get("neighbours", "transaction")
+        budget = read_sets_budget(**price, neighbours=near, unknown=given["items"] is None)
+        return CopyPlan(budget.guarantee, lambda: synthesize_sets(data.lists(), **given))
     if shape == "trajectories":
-        given = {**price, **_facts_of_traces(people), **options}
-        return _called(synthesize_trajectories, _trips(people), given)
-    if shape == "graph":
-        edges, facts = _facts_of_graph(people)
-        return _called(synthesize_graph, edges, {**_stated(price), **facts, **options})
-    return _called(synthesize_table, people, {**price, **options})
+        given = {**price, **_facts_of_traces(data), **options}
+        check_options(synthesize_trajectories, given)
+        with warnings.catch_warnings():  # what there is to warn of is said when it is made
+            warnings.simplefilter("ignore")
+            budget = read_trips_budget(**price, neighbours=given.get("neighbours", "trip"))
+        return CopyPlan(budget.guarantee, lambda: synthesize_trajectories(_trips(data), **given))
+    if shape != "graph":
+        raise ParameterError("Tables are prepared by themselves.")
+    edges, facts = _facts_of_graph(data)
+    given = {**_stated(price), **facts, **options}
+    check_options(synthesize_graph, given)
+    if epsilon is None:
+        raise ParameterError("A synthetic graph is priced by epsilon=.")
+    near = check_edges(given.get("neighbours", "edge"))
+    promised = PureDP(stated_up(parameters.budget(epsilon)), neighbours=near)
+    return CopyPlan(promised, lambda: synthesize_graph(edges, **given))
 
 
 def predict_synthesis(people: Any, *, rows: int, **options: Any) -> Prediction | Forecast:
@@ -114,7 +162,12 @@ def shape_of(data: Any) -> str:
 
 
 def _called(make: Callable[..., T], data: Any, options: dict[str, Any]) -> T:
-    """Call the function of a shape; an option that it has not is refused by name."""
+    check_options(make, options)
+    return make(data, **options)
+
+
+def check_options(make: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse an option that a function has not, by name."""
     known = [n for n, p in signature(make).parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
     for name in options:
         if name not in known:
@@ -122,7 +175,6 @@ def _called(make: Callable[..., T], data: Any, options: dict[str, Any]) -> T:
                 f"There is no option '{name}' here; there are {listed(known)}."
                 f"{did_you_mean(name, known)}"
             )
-    return make(data, **options)
 
 
 def _stated(price: dict[str, Any]) -> dict[str, Any]:

@@ -125,7 +125,7 @@ class SyntheticTable(Synthetic):
     def dump(self) -> str:
         """Write all of it as text, from which ``load`` makes it again."""
         cells = {
-            name: [_packed(v.numbers), _packed(v.missing), v.sql_type, v.texts]
+            name: [packed(v.numbers), packed(v.missing), v.sql_type, v.texts]
             for name, v in self.rows.cells.items()
         }
         kept = {
@@ -142,7 +142,7 @@ class SyntheticTable(Synthetic):
         """Read what ``dump`` wrote."""
         kept = json.loads(text)
         cells = {
-            name: Values(_unpacked(numbers), _unpacked(missing), kind, texts and tuple(texts))
+            name: Values(unpacked(numbers), unpacked(missing), kind, texts and tuple(texts))
             for name, (numbers, missing, kind, texts) in kept["cells"].items()
         }
         measured = tuple(
@@ -174,11 +174,13 @@ class SyntheticTable(Synthetic):
         return {**super().manifest(), "columns": list(self.rows.columns), "rules": list(self.rules)}
 
 
-def _packed(array: NDArray[Any]) -> list[str]:
+def packed(array: NDArray[Any]) -> list[str]:
+    """Write an array as texts: its kind, and its bytes."""
     raw = zlib.compress(np.ascontiguousarray(array).tobytes())
     return [array.dtype.str, base64.b64encode(raw).decode("ascii")]
 
 
-def _unpacked(packed: list[str]) -> NDArray[Any]:
-    kind, text = packed
+def unpacked(written: list[str]) -> NDArray[Any]:
+    """Read what :func:`packed` wrote."""
+    kind, text = written
     return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.dtype(kind)).copy()

@@ -93,12 +93,7 @@ def synthesize_graph(
     """
     from sfumato.dp.publish.synthesis.ladder import noisy_triangles  # noqa: PLC0415 - compiled
 
-    asked = Neighbours.of(neighbours)
-    if not isinstance(asked.unit, Edge) or asked.bounded:
-        raise ParameterError(
-            f"A synthetic graph hides one edge added or removed, and {asked} was asked for; "
-            "release counts of a graph for other units."
-        )
+    check_edges(neighbours)
     spent = parameters.budget(epsilon)
     names = list(range(vertices)) if isinstance(vertices, int) else list(dict.fromkeys(vertices))
     if len(names) < 2:
@@ -117,6 +112,17 @@ def synthesize_graph(
         triangles=triangles, edges=tuple((names[u], names[v]) for u, v in found.tolist()),
     )  # fmt: skip
     return artefact.release("blocks of like degree and a random matching (BTER)")
+
+
+def check_edges(neighbours: Neighbours | PrivacyUnit | str) -> Neighbours:
+    """Refuse neighbours that a synthetic graph cannot hide."""
+    asked = Neighbours.of(neighbours)
+    if not isinstance(asked.unit, Edge) or asked.bounded:
+        raise ParameterError(
+            f"A synthetic graph hides one edge added or removed, and {asked} was asked for; "
+            "release counts of a graph for other units."
+        )
+    return asked
 
 
 def _read(edges: Iterable[tuple[Hashable, Hashable]], names: list[Any]) -> NDArray[np.int64]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.dp.publish.synthesis.curator import Grouping
 
 _TIRED = 0.7  # resample below this effective share of particles
+_TIRED_WIDE, _WIDE = 0.55, 20  # … in a table of more columns than that, where a sweep takes long
 _EXHAUSTED = 0.2  # … at once, even between two measurements
 _TINY = 1e-4  # records: the least mass of an atom in the field, so that tables can raise it
 _TRIES = 20
@@ -212,7 +213,7 @@ class Cloud:
 
     def refresh(self) -> None:
         """Resample and move, where weights have degenerated."""
-        if self.effective < _TIRED:
+        if self.effective < (_TIRED_WIDE if len(self.grouping.sizes) > _WIDE else _TIRED):
             count = self.weights.size
             chosen = systematic(self.weights, count, self.source)
             self.atoms = np.ascontiguousarray(self.atoms[:, chosen])

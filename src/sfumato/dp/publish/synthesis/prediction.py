@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.data.wording import listed
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.neighbours import Neighbours
 from sfumato.dp.publish.forecast import Forecast
 from sfumato.dp.publish.synthesis import graphs, sets, trajectories
-from sfumato.dp.publish.synthesis.budget import read_budget
-from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.engine import first_prices
 from sfumato.dp.publish.synthesis.tables import prepare
 from sfumato.errors import ParameterError
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.dp.neighbours import Neighbours, PrivacyUnit
     from sfumato.dp.publish.synthesis.budget import Budget
     from sfumato.dp.publish.synthesis.engine import Settings
     from sfumato.dp.rounding import Stated
@@ -121,7 +118,7 @@ def predict_sets(
     budget = sets.read_sets_budget(epsilon, delta, rho, neighbours, unknown=items is None)
     sizes = {f"item {k + 1}": 2 for k in range(top)} | {"other items": len(sets.EDGES)}
     amount = budget.amount * (1 - sets.ITEMS_SHARE)
-    found = _predicted(rows, sizes, budget, amount, sets.SETTINGS)
+    found = _predicted(rows, sizes, budget, amount, sets.SETTINGS, cells=(4, 16, 64))
     shown = {
         "each frequent item": found.columns["item 1"],
         "other items": found.columns["other items"],
@@ -130,13 +127,7 @@ def predict_sets(
     if items is None:
         price = budget.amount * sets.ITEMS_SHARE
         needed = sets.least_weight(budget, price, typical, most)
-    return replace(
-        found,
-        columns=shown,
-        needed=needed,
-        pairs={4: found.pairs[16] / 4, **found.pairs},
-        best=found.best / 4,
-    )
+    return replace(found, columns=shown, needed=needed)
 
 
 def predict_trajectories(
@@ -148,9 +139,7 @@ def predict_trajectories(
     neighbours: Neighbours | PrivacyUnit | str = "trip",
 ) -> Prediction:
     """Tell how much noise `synthesize_trajectories` will meet for about so many trips."""
-    relation = Neighbours.of(neighbours)
-    contribution = Contribution(trajectories.trips_per_unit(relation), relation.bounded)
-    budget = read_budget(epsilon, delta, rho, relation, contribution)
+    budget = trajectories.read_trips_budget(epsilon, delta, rho, neighbours)
     domain = trajectories.domain_of_trips()
     sizes = {column.name: column.size for column in domain.columns}
     settings = trajectories.settings_for(budget)
@@ -188,7 +177,12 @@ def predict_graph(rows: int, *, vertices: int, epsilon: Stated) -> Forecast:
 
 
 def _predicted(
-    rows: int, sizes: Mapping[str, int], budget: Budget, amount: Fraction, settings: Settings
+    rows: int,
+    sizes: Mapping[str, int],
+    budget: Budget,
+    amount: Fraction,
+    settings: Settings,
+    cells: tuple[int, ...] = (16, 64, 256),
 ) -> Prediction:
     """Give the distances that noise makes, of columns and of tables of two."""
     count = parameters.count(rows, "rows") or 1
@@ -201,6 +195,6 @@ def _predicted(
     rounds = settings.rounds or settings.rounds_per_column * len(sizes)
     price = (amount - sum(prices)) / rounds * (1 - settings.choice_share)
     error = currency.mean_error(price) if price > 0 else 0.0
-    pairs = {cells: min(1.0, cells * error / (2 * count)) for cells in (16, 64, 256)}
+    pairs = {many: min(1.0, many * error / (2 * count)) for many in cells}
     dearest = currency.mean_error((amount - sum(prices)) / 4) if price > 0 else 0.0
-    return Prediction(count, columns, pairs, best=min(1.0, 16 * dearest / (2 * count)))
+    return Prediction(count, columns, pairs, best=min(1.0, cells[0] * dearest / (2 * count)))

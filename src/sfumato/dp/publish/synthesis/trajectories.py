@@ -146,13 +146,11 @@ def synthesize_trajectories(
     whose each trip is; ``neighbours=Unit("person", rows=5)`` then protects people, keeping five
     trips of each.
     """
-    relation = Neighbours.of(neighbours)
     frame = Box.read(box, degrees=degrees)
-    rows = trips_per_unit(relation)
-    if people is None and isinstance(relation.unit, Unit):
+    budget = read_trips_budget(epsilon, delta, rho, neighbours)
+    if people is None and isinstance(Neighbours.of(neighbours).unit, Unit):
         raise ParameterError("people= names whose each trip is, where people are protected.")
-    budget = read_budget(epsilon, delta, rho, relation, Contribution(rows, relation.bounded))
-    kept = _kept(trips, people, rows)
+    kept = _kept(trips, people, budget.currency.unit.rows)
     domain = domain_of_trips()
     rows_of_codes = CodeArray(code_trips(frame, kept))
     curator = Curator(rows_of_codes, domain, budget.currency, budget.amount)
@@ -163,6 +161,18 @@ def synthesize_trajectories(
         notes=budget.notes, trips=decode_trips(frame, made.sample()),
     )  # fmt: skip
     return artefact.release("particles raked to noisy tables of places, points and lengths", box=list(box))  # fmt: skip  # noqa: E501
+
+
+def read_trips_budget(
+    epsilon: Stated | None,
+    delta: Stated | None,
+    rho: Stated | None,
+    neighbours: Neighbours | PrivacyUnit | str,
+) -> Budget:
+    """Read a budget for trips, or for people with at most so many of them."""
+    relation = Neighbours.of(neighbours)
+    unit = Contribution(trips_per_unit(relation), relation.bounded)
+    return read_budget(epsilon, delta, rho, relation, unit)
 
 
 def trips_per_unit(relation: Neighbours) -> int:

@@ -1,0 +1,190 @@
+"""The service: requests a second of one core, and what HTTP adds to a question.
+
+Rates are requests per CPU second of the server's process, so other programs on the machine do not
+count; the client is another process. FastAPI's hello-world runs in an environment of its own
+(`.venv-bench-service`, made here if pip can).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from tests.service.load import question, send_all  # noqa: E402 - after the path
+from tests.service.setup_site import make_site  # noqa: E402 - the same
+
+VENV = HERE.parent / ".venv-bench-service"
+TICKS = os.sysconf("SC_CLK_TCK")
+COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > {} AND salary > {}"
+
+
+def cpu_of(pid):
+    """CPU seconds of a process so far, all its threads together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def started(command, port):
+    """Start a server; wait until it takes connections."""
+    begun = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while time.monotonic() < begun + 60:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 1):
+                return process
+        except OSError:
+            time.sleep(0.02)
+    raise SystemExit("a server did not start")
+
+
+def rate(process, port, requests, lanes=16, good=(200, 202)):
+    """Requests per CPU second of the server."""
+    before = cpu_of(process.pid)
+    found = send_all(port, requests, lanes=lanes)
+    spent = cpu_of(process.pid) - before
+    bad = [one for one in found if one[0] not in good]
+    if bad:
+        raise SystemExit(f"{len(bad)} of {len(found)} failed: {bad[0]}")
+    return len(found) / spent, spent / len(found)
+
+
+def hello():
+    """FastAPI's rate, or None."""
+    if not (VENV / "bin" / "python").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=False)
+        subprocess.run([str(VENV / "bin" / "pip"), "install", "-q", "fastapi", "uvicorn", "uvloop",
+                        "httptools"], check=False)  # fmt: skip
+    port = free_port()
+    script = str(HERE / "rival_scripts" / "fastapi_hello.py")
+    process = started([str(VENV / "bin" / "python"), script, str(port)], port)
+    try:
+        get = ("GET", "/", {}, b"")
+        send_all(port, [get] * 500)
+        return max(rate(process, port, [get] * 8000)[0] for _ in range(3))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def in_process(settings, sqls):
+    """CPU seconds of a question in a session of this process: fresh, and again."""
+    from sfumato.govern.ledger.ledger import Ledger
+    from sfumato.service.house import House
+
+    house = House(settings)
+    found = house.opened("people")
+    desk = house.desk(found, "somebody", "research", pricing=False)
+    from sfumato.ask.session.submission import read_submission
+
+    def ask(sql):
+        one = read_submission(desk.opened, sql, bounds={}, keys={}, blocks=None,
+                              answerable=desk.answerable)  # fmt: skip
+        return desk.ask(one, epsilon="0.001")
+
+    assert isinstance(house.ledger, Ledger)
+    for sql in sqls[:30]:
+        ask(sql)
+    times = []
+    for _ in range(2):
+        begun = time.process_time()
+        for sql in sqls[30:]:
+            ask(sql)
+        times.append((time.process_time() - begun) / len(sqls[30:]))
+    house.close()
+    return times
+
+
+def main():
+    rows = []
+    fastapi = hello()
+    folder = Path(tempfile.mkdtemp(prefix="sfumato-bench-"))
+    settings, tokens = make_site(folder / "site", analysts=400, budget="100000", rows=2000)
+    port = free_port()
+    begun = time.monotonic()
+    command = [sys.executable, "-m", "sfumato", "serve", settings.folder, "--port", str(port),
+               "--rate", "1000000"]  # fmt: skip
+    process = started(command, port)
+    rows.append(("start", "ready in 2 s", (f"{cpu_of(process.pid):.2f} s CPU, "
+                 f"{time.monotonic() - begun:.2f} s by the clock")))  # fmt: skip
+    try:
+        page = ("GET", "/", {"Accept": "text/html"}, b"")
+        send_all(port, [page] * 300)
+        best = max(rate(process, port, [page] * 8000)[0] for _ in range(3))
+        rows.append(("openness page", "≥ 1.5 × FastAPI hello", (f"{best:,.0f}/s = "
+                     f"{best / fastapi:.2f} × {fastapi:,.0f}/s")))  # fmt: skip
+        rows += questions_over_http(process, port, settings, tokens)
+        rows += reports(process, port, settings, fastapi)
+    finally:
+        process.terminate()
+        process.wait()
+    width = max(len(name) for name, _, _ in rows)
+    for name, goal, found in rows:
+        print(f"{name:<{width}}  {goal:<28}  {found}")
+
+
+def questions_over_http(process, port, settings, tokens):
+    head = {"Authorization": f"Bearer {tokens[0]}", "Content-Type": "application/json"}
+
+    def estimate(i):
+        body = {"questions": [{"question": COUNT.format(i % 60, i), "price": {"epsilon": "0.1"}}]}
+        return "POST", "/api/v1/datasets/people/estimates", head, json.dumps(body).encode()
+
+    send_all(port, [estimate(i) for i in range(100)])
+    estimates, _ = rate(process, port, [estimate(i) for i in range(1500)])
+    fresh_ones = [question("people", tokens[i % 400], COUNT.format(i % 60, i), "0.001")
+                  for i in range(1264)]  # fmt: skip
+    rate(process, port, fresh_ones[:64], lanes=32)
+    fresh, fresh_cost = rate(process, port, fresh_ones[64:], lanes=32)
+    repeats, repeat_cost = rate(process, port, fresh_ones[64:], lanes=32)
+    sqls = [COUNT.format(i % 60, 100_000 + i) for i in range(630)]
+    own_fresh, own_repeat = in_process(settings, sqls)
+    return [
+        ("estimates", "≥ 500 /s a core", f"{estimates:,.0f}/s"),
+        ("repeats", "≥ 300 /s a core", f"{repeats:,.0f}/s"),
+        ("fresh questions", "≥ 120 /s a core", f"{fresh:,.0f}/s"),
+        ("HTTP over a session, fresh", "≤ 0.5 ms CPU", (f"{1e3 * (fresh_cost - own_fresh):.2f} ms "
+         f"({1e3 * fresh_cost:.2f} over {1e3 * own_fresh:.2f})")),
+        ("HTTP over a session, repeat", "≤ 0.5 ms CPU", (f"{1e3 * (repeat_cost - own_repeat):.2f} "
+         f"ms ({1e3 * repeat_cost:.2f} over {1e3 * own_repeat:.2f})")),
+    ]  # fmt: skip
+
+
+def reports(process, port, settings, fastapi):
+    from sfumato.govern.office.office import Office
+    from sfumato.govern.office.surveys import add_survey
+    from sfumato.local.collect.survey import Survey
+    from sfumato.local.collect.survey_files import write_survey
+    from sfumato.local.wire.messages import encode
+
+    survey = Survey.of("bench", "Which?", [f"a{i}" for i in range(16)], epsilon=1)
+    file = Path(settings.folder) / "surveys" / "bench.yaml"
+    file.parent.mkdir(exist_ok=True)
+    write_survey(survey, file)
+    office = Office(settings.place)
+    add_survey(office, "bench", owner="", file="surveys/bench.yaml")
+    office.close()
+    sent = [encode(survey.protocol.perturb(["a3"]), survey.address) for _ in range(12_000)]
+    wanted = [("POST", "/api/v1/surveys/bench/reports", {}, body) for body in sent]
+    rate(process, port, wanted[:2000], lanes=64)
+    found, _ = rate(process, port, wanted[2000:], lanes=256)
+    return [("single reports, durable", "≥ 0.8 × FastAPI hello",
+             f"{found:,.0f}/s = {found / fastapi:.2f} ×")]  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
