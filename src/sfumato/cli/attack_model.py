@@ -85,7 +85,9 @@ def _read(request: ModelAttackCommand) -> tuple[NDArray[np.float64], NDArray[np.
             f"These columns hold no numbers: {', '.join(words) or 'none is left'}; code categories "
             "as columns of 0 and 1 first."
         )
-    cells = [np.ma.filled(np.ma.asarray(c, dtype=float), ends[0]) for c in columns.values()]
+    cells: list[Any] = [
+        np.ma.filled(np.ma.asarray(c, dtype=float), ends[0]) for c in columns.values()
+    ]
     table: NDArray[np.float64] = np.column_stack(cells)
     low, high = ends
     return (np.clip(np.nan_to_num(table, nan=low), low, high) - low) / (high - low), labels[1]
