@@ -26,6 +26,7 @@ ORDER = (
     "learn",
     "models",
     "trees",
+    "graphs",
     "service",
 )
 
