@@ -24,6 +24,7 @@ ORDER = (
     "places",
     "sets",
     "learn",
+    "models",
     "trees",
     "graphs",
     "service",
