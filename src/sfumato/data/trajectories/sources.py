@@ -1,4 +1,4 @@
-"""Bring traces in: a CSV file (also packed) or a Parquet file, a frame, or columns; rows are points.
+"""Bring traces in: a CSV file, also packed, or Parquet, a frame, or columns; every row is a point.
 
 Columns of the person, of x or longitude, of y or latitude and of the time are found by their usual
 names or named by `person`, `x`, `y` and `time`; with a column of the `trip`, or a `gap` of seconds
