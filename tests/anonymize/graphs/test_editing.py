@@ -224,3 +224,60 @@ def test_a_large_graph_takes_linear_memory():
     counts = np.bincount(degrees)
     assert counts[counts > 0].min() >= 5
     assert sys.getsizeof(editor._around) < 10_000_000
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sensitive_attributes_are_diverse_among_nodes_of_a_degree(seed):
+    graph = random_graph(seed + 900, most=12)
+    chance = np.random.default_rng(seed)
+    ills = {u: {"illness": str(chance.choice(["flu", "gout", "cold"]))} for u in range(len(graph))}
+    graph = read_graph(graph.edges.tolist(), nodes=ills)
+    k = min(3, len(graph))
+    promise = sf.KDegreeAnonymity(k) & sf.DistinctLDiversity(2, "illness")
+    release = sf.anonymize(graph, promise)
+    made = release.artefact.graph
+    by_degree = {}
+    for degree, value in zip(made.degrees.tolist(), made.attributes["illness"], strict=True):
+        by_degree.setdefault(degree, set()).add(value)
+    for values in by_degree.values():
+        assert values == {"*"} or (len(values) >= 2 and "*" not in values)
+    assert release.verify().holds
+    shown = Counter(value for value in made.attributes["illness"] if value != "*")
+    assert not shown - Counter(one["illness"] for one in ills.values())
+
+
+def test_what_diversity_of_nodes_needs():
+    graph = read_graph([(0, 1), (1, 2)], nodes={i: {"job": "x"} for i in range(3)})
+    with pytest.raises(ParameterError, match="Did you mean 'job'"):
+        sf.anonymize(graph, sf.KDegreeAnonymity(2) & sf.DistinctLDiversity(2, "jobs"))
+    with pytest.raises(ParameterError, match="who is found"):
+        sf.anonymize(graph, sf.DistinctLDiversity(2, "job"))
+    promise = sf.KDegreeAnonymity(2) & sf.DistinctLDiversity(2, "job")
+    with pytest.raises(ParameterError, match="show no attributes"):
+        sf.anonymize(graph, promise, algorithm="group")
+    # a file that shows what it should not
+    checked = sf.verify(graph, definition=sf.DistinctLDiversity(2, "job"), shape="graph")
+    assert not checked.holds
+
+
+def test_graphs_on_the_command_line(tmp_path):
+    from typer.testing import CliRunner
+
+    from sfumato.cli.commands import application
+
+    data = tmp_path / "friends.edges"
+    data.write_text(
+        "".join(f"{i} {(i * 7 + 1) % 40}\n" for i in range(40) if i != (i * 7 + 1) % 40)
+    )
+
+    def run(*words):
+        done = CliRunner().invoke(application(words), list(words), catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    out = str(tmp_path / "out")
+    run("anonymize", str(data), "--shape", "graph", "--k-degree", "4", "--edits", "add",
+        "--duplicates", "merge", "-o", out)  # fmt: skip
+    assert "holds" in run("verify", out, "--shape", "graph", "--k-degree", "4")
+    assert "attacks succeed" in run("attack", out, "--shape", "graph")
+    assert "--edits" in run("anonymize", "--shape", "graph", "--help")
