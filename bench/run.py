@@ -21,9 +21,12 @@ ORDER = (
     "ledger",
     "asking",
     "synthesis",
+    "places",
     "sets",
     "learn",
+    "models",
     "trees",
+    "graphs",
     "service",
 )
 

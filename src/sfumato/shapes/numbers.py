@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from markupsafe import Markup
 
 from sfumato.anonymize.definitions.classes import Classes
-from sfumato.errors import DataError, ParameterError
+from sfumato.dp.publish.numbers import NumberTable
+from sfumato.errors import DataError, ParameterError, SfumatoError
 from sfumato.released.view import View
 from sfumato.report.section import TemplateSection
 from sfumato.shape import Shape
@@ -56,6 +58,7 @@ class Numbers(Shape):
     name: ClassVar[str] = "numbers"
     unit: ClassVar[str] = "row"
     files: ClassVar[tuple[str, ...]] = ("release.csv",)
+    open_report: ClassVar[bool] = True
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Any:  # noqa: ARG002 - refused
         """Refuse: noisy numbers are made, not read."""
@@ -97,9 +100,27 @@ def _numbers(page: Page) -> dict[str, Any]:
     rows = getattr(artefact, "rows", ())
     return {
         "columns": getattr(artefact, "columns", ()),
-        "rows": rows[:SHOWN],
+        "rows": [[_shown(cell) for cell in row] for row in rows[:SHOWN]],
         "more": max(len(rows) - SHOWN, 0),
+        "picture": _picture(artefact),
     }
+
+
+def _shown(cell: Any) -> Any:
+    """Show six digits of a number; the file has them all."""
+    return f"{cell:,.6g}" if isinstance(cell, float) else cell
+
+
+def _picture(artefact: Any) -> Markup | None:
+    """Draw what was published once; answers have pictures of their own, where wanted."""
+    source: Any = getattr(artefact, "source", None)
+    if not isinstance(artefact, NumberTable) or not hasattr(source, "picture"):
+        return None
+    try:
+        drawn = source.picture()
+    except SfumatoError:  # some numbers cannot be drawn
+        return None
+    return Markup(drawn) if isinstance(drawn, str) and drawn.startswith("<svg") else None  # noqa: S704 - our own drawing, whose texts are escaped
 
 
 NUMBERS = Numbers()

@@ -74,6 +74,7 @@ class SyntheticData(Shape):
     name: ClassVar[str] = "synthetic"
     unit: ClassVar[str] = "synthetic unit"
     options: ClassVar[Mapping[str, Any]] = {"attack": Attacking}
+    open_report: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("release.csv", "release.parquet", "release.dat", "release.edges")  # fmt: skip  # noqa: E501
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Any:  # noqa: ARG002 - refused

@@ -149,3 +149,45 @@ def test_a_closed_session_learns_nothing():
     opened.close()
     with pytest.raises(ParameterError, match="closed"):
         opened.fit(additive(), target="ill")
+
+
+def test_a_network_is_trained_for_one_charge_and_given_again():
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    torch.manual_seed(3)
+    start = torch.nn.Linear(4, 2).state_dict()
+
+    def network(inputs):
+        assert inputs == 4  # age; f, m, missing
+        made = torch.nn.Linear(inputs, 2)
+        made.load_state_dict(start)
+        return made
+
+    price = {"epsilon": 2, "delta": 1e-5, "lot": 300, "steps": 30, "learning_rate": 1.0}
+    loss = torch.nn.CrossEntropyLoss()
+    with session() as opened:
+        release = opened.train(network, loss, target="ill", **price)
+        assert opened.remaining.epsilon == 8
+        again = opened.train(network, loss, target="ill", **price)
+        assert opened.remaining.epsilon == 8
+        assert torch.equal(release.data.weight, again.data.weight)
+        assert not torch.equal(release.data.weight, start["weight"])
+        assert release.promise == sf.ApproxDP(2, 1e-5)
+        assert release.verify().holds
+        old, young = torch.tensor([[1.0, 0, 0, 0.9]]), torch.tensor([[1.0, 0, 0, -0.9]])
+        assert release.data(old).argmax() == 1
+        assert release.data(young).argmax() == 0
+        number = {"target": "age", "columns": ["sex", "ill"], **price}
+        with pytest.raises(ParameterError, match="make 6 inputs"):
+            opened.train(torch.nn.Linear(4, 1), torch.nn.MSELoss(), **number)
+        assert opened.remaining.epsilon == 8
+        mean = opened.train(
+            lambda inputs: torch.nn.Sequential(torch.nn.Linear(inputs, 1), torch.nn.Flatten(0)),
+            torch.nn.MSELoss(), **number,
+        )  # fmt: skip
+        assert mean.data[0].weight.shape == (1, 6)
+    with (
+        session(unit=sf.Unit("who", rows=2)) as opened,
+        pytest.raises(ParameterError, match="one row"),
+    ):
+        opened.train(network, loss, target="ill", **price)

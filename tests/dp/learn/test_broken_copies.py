@@ -31,25 +31,23 @@ class Steps:
     """One step of private training on rows of a single number; every row is in every lot."""
 
     def __init__(self, *, noise=1.0, clip=True, declared=True):
-        self.noise, self.clip, self.declared = noise, clip, declared
-
-    def __call__(self, values):
+        self.noise, self.declared = noise, declared
         model = nn.Linear(1, 1, bias=False)
         nn.init.zeros_(model.weight)
+        self.plan = plan_training(epsilon=1, delta=1e-2, lot=2, steps=1, clip=1.0, rows=2, count=2)
+        self.clipper = Clipper(model, nn.MSELoss(), 1.0)
+        self.clipper.measure((torch.ones(1, 1),), torch.ones(1, 1))
+        if not clip:
+            self.clipper._factors = lambda parts: torch.ones(len(parts[0].a)).double()
+
+    def __call__(self, values):
         x = torch.tensor(values).view(-1, 1)
-        plan = plan_training(
-            epsilon=1, delta=1e-2, lot=2, steps=1, clip=1.0, rows=2, count=len(values)
-        )
-        clipper = Clipper(model, nn.MSELoss(), 1.0)
-        clipper.measure((x[:1],), x[:1])
-        if not self.clip:
-            clipper._factors = lambda parts: torch.ones(len(values)).double()
-        total = clipper.zero()
-        clipper.add(total, (x,), 50 * x)
-        total = total.steps()
-        training.add_noise(total, plan.multiplier * self.noise, clipper.sensitivity())
-        lot = plan.lot if self.declared else len(values)
-        return float(total["weight"]) / lot
+        total = self.clipper.zero()
+        self.clipper.add(total, (x,), 50 * x)
+        noisy = total.steps()
+        sensitivity = self.clipper.sensitivity()
+        training.add_noise(noisy, self.plan.multiplier * self.noise, sensitivity)
+        return float(noisy["weight"]) / (self.plan.lot if self.declared else len(values))
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from sfumato.dp.learn.features import Number
 CLAIM = sf.ApproxDP(1, 1e-2)
 OPTIONS = {"epsilon": 1, "delta": 1e-2, "bounds": (-1, 1)}
 FEW, MANY, FAR = [1.0] * 3, [1.0] * 4, [1.0] * 3 + [40.0]
-SHORT = {"rounds": 1, "clip": 0.1}
+SHORT = {"rounds": 1, "clip": 0.02}
 
 ESTIMATORS = {
     "additive": lambda: sf.dp.AdditiveClassifier(**SHORT, **OPTIONS),
@@ -77,12 +77,12 @@ def some(*names):
     return [name if name in names else pytest.param(name, marks=soak) for name in ESTIMATORS]
 
 
-@pytest.mark.parametrize("name", some("additive", "logistic", "naive Bayes"))
+@pytest.mark.parametrize("name", some("additive", "naive Bayes"))
 def test_the_estimator_itself_is_not_refuted(name, monkeypatch):
     assert not refuted(Released(name, monkeypatch), (FEW, MANY), 1000)
 
 
-@pytest.mark.parametrize("name", some("additive", "principal components"))
+@pytest.mark.parametrize("name", some("additive"))
 def test_half_the_noise_is_refuted(name, monkeypatch):
     true = Budget.variance
     released = Released(name, monkeypatch)
@@ -110,7 +110,13 @@ def test_residuals_that_are_not_clamped_are_refuted(name, room, kernel, monkeypa
     assert refuted(Released(name, monkeypatch), (FEW, MANY), 1000)
 
 
-@pytest.mark.parametrize("name", ["linear", "principal components"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "linear",
+        pytest.param("principal components", marks=pytest.mark.soak),
+    ],
+)
 def test_cells_that_are_not_clamped_are_refuted(name, monkeypatch):
     def unclamped(column, cells, bits):
         return np.rint(np.asarray(cells, dtype=float) * 2.0**bits).astype(np.int64)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,6 +167,7 @@ PRIVACY = {
     [
         AdditiveClassifier(bounds=(-10, 10), rounds=5),
         LogisticRegression(bounds=(-10, 10), rounds=5),
+        AdditiveRegressor(bounds=(-10, 10), target=(-10, 10), rounds=5),
         NaiveBayes(bounds=(-10, 10)),
         LinearRegression(bounds=(-10, 10), target=(-10, 10)),
         PCA(bounds=(-10, 10)),
@@ -181,6 +184,12 @@ def test_scikit_learn_finds_its_manners(model):
     ]
     assert failed == []
     assert sum(r["status"] == "passed" for r in results) >= 25
+
+
+def test_the_page_on_learning_names_every_check_that_does_not_apply():
+    page = Path(__file__).resolve().parents[3] / "docs/explanation/learning.md"
+    named = set(re.findall(r"`(check_\w+)`", page.read_text(encoding="utf-8")))
+    assert named == set(PRIVACY)
 
 
 def test_public_names():

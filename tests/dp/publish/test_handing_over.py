@@ -118,3 +118,56 @@ def test_a_person_keeps_at_most_her_rows():
     assert ("b", 1) in kept
     seen = {row[1] for _ in range(60) for row in _kept(rows, 2) if row[0] == "a"}
     assert seen == set(range(9))
+
+
+@pytest.mark.parametrize("name", ["clusters", "winners", "ordered", "map"])
+def test_a_report_shows_the_picture_and_may_be_given_away(tmp_path, name):
+    page = made()[name].release().report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "May be given away" in page
+    assert page.count("<svg") >= 1
+    assert "Loss: every measure" not in page
+
+
+def test_maps_and_words_are_bought_in_a_session_and_predicted_before():
+    example = sf.examples.visits(900, seed=2)
+    visits = sf.read(example.columns, schema=example.schema, name="visits")
+    with sf.Session(
+        visits, unit=sf.Unit("patient", groups=3, rows_per_group=2), budget=sf.ApproxDP(9, 1e-4)
+    ) as session:
+        box = {"latitude": (46.2, 47.1), "longitude": (10.4, 12.5)}
+        told = session.predict("spatial_histogram", "longitude", "latitude", bounds=box, rows=900, epsilon=2)  # fmt: skip  # noqa: E501
+        assert told.errors
+        first = session.spatial_histogram("longitude", "latitude", bounds=box, epsilon=2)
+        again = session.spatial_histogram("longitude", "latitude", bounds=box, epsilon=2)
+        assert np.array_equal(first.data.counts, again.data.counts)
+        assert "rarely named" in str(
+            session.predict("set_union", "department", rows=900, epsilon=2, delta=1e-6)
+        )
+        words = session.set_union("department", epsilon=2, delta=1e-6)
+        assert set(words.data.items) <= set(example.columns["department"])
+        assert words.promise.neighbours.unit == session.unit
+        pairs = session.top_k("department", 3, set_size=2, epsilon=2, delta=1e-6)
+        assert len(pairs.data.items) == 3
+        assert session.spent.epsilon == 6
+        with pytest.raises(ParameterError, match="no publication"):
+            session.predict("kmedians", rows=10, epsilon=1)
+        with pytest.raises(ParameterError, match="delta="):
+            session.set_union("department", epsilon=2)
+    with pytest.raises(ParameterError, match="closed"):
+        session.kmeans(["minutes"], 2, epsilon=1)
+
+
+def test_a_budget_in_rho_pays_for_what_is_published():
+    rng = np.random.default_rng(0)
+    with sf.Session(
+        {"x": rng.random(4000)}, unit="row", budget=sf.ZCDP(1), bounds={"x": (0, 1)}, name="x"
+    ) as session:
+        found = session.quantiles("x", cells=256, rho="0.25")
+        assert found.promise == sf.ZCDP(0.25)
+        assert abs(found.data.quantile(0.5) - 0.5) < 0.1
+        session.kmeans(["x"], 2, rho="0.25")
+        assert session.remaining.rho == 0.5
+        with pytest.raises(ParameterError, match="rho= alone"):
+            session.kmeans(["x"], 2, rho="0.25", epsilon=1)
+        with pytest.raises(BudgetExceeded):
+            session.kmeans(["x"], 3, rho="0.75")

@@ -14,7 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.dp.noise import insecure_seeded
-from sfumato.dp.publish.topk import itemsets, kernels
+from sfumato.dp.publish.topk import itemsets, kernels, union
 from sfumato.dp.publish.topk.baskets import baskets_of
 from sfumato.dp.publish.topk.peeling import peel
 from sfumato.dp.publish.topk.union import cutoff
@@ -347,3 +347,27 @@ def test_bms1_reaches_its_rows():
         named = sf.dp.set_union(baskets, epsilon=1, delta=1e-6)
     assert np.mean([len(best & set(items)) / 50 for items in found]) >= 0.95
     assert len(named) >= 355
+
+
+# -- words that nobody has listed, looked at from outside ---------------------------------------
+
+
+def named(records):
+    """What set union says of a word that some records have, and of one that they all have."""
+    found = sf.dp.set_union([["rare"] if r else ["common"] for r in records], epsilon=1, delta=0.1)
+    return "rare" in found.items, "common" in found.items
+
+
+RARE = [([0] * 4, [0] * 4 + [1]), ([1] * 6, [1] * 7)]
+
+
+def test_the_claim_of_set_union_is_not_refuted():
+    verdict = sf.audit.check(named, sf.ApproxDP(1, 0.1), pairs=RARE, samples=2000, seconds=15)
+    assert not verdict.refuted
+
+
+def test_set_union_without_its_threshold_is_refuted(monkeypatch):
+    monkeypatch.setattr(union, "cutoff", lambda *_: 0.3)  # whatever occurs is named
+    monkeypatch.setattr(union, "gaussian_sigma_up", lambda *_: 0.2)
+    verdict = sf.audit.check(named, sf.ApproxDP(1, 0.1), pairs=RARE, samples=2000, seconds=15)
+    assert verdict.refuted

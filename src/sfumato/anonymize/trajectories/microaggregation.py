@@ -19,7 +19,7 @@ ROUNDS = 60
 """Rounds of exchanges; it ends earlier where nothing gets better."""
 FEWEST_NEIGHBOURS, MOST_NEIGHBOURS, PAIRS = 20, 64, 100_000
 """How many neighbouring groups exchange members: more where there are few groups."""
-KICKS, FEW = 6, 1000
+KICKS, FEW = 4, 1000
 """Up to so many traces the search is repeated from so many disturbed solutions."""
 
 

@@ -53,6 +53,33 @@ class Learning(Publishing):
             self.desk, estimator, target, columns, folds=folds, score_epsilon=score_epsilon
         )
 
+    def train(
+        self,
+        network: Any,
+        loss: Any,
+        *,
+        target: str,
+        columns: Sequence[str] | None = None,
+        epsilon: Stated,
+        delta: Stated,
+        lot: int,
+        steps: int,
+        **options: Any,
+    ) -> Release:
+        """Train a torch module on the rows by DP-SGD, charged once for all steps.
+
+        `network` is a module, or a function from the number of inputs to one. Declared columns are
+        its inputs: categories one-hot (and one more for missing cells), numbers in [−1, 1]. `loss`
+        and `options` are as for `sf.dp.train`.
+        """
+        from sfumato.ask.session.networks import train_network  # noqa: PLC0415 - loaded when used
+
+        self._check_open()
+        return train_network(
+            self.desk, network, loss, target=target, columns=columns, epsilon=epsilon,
+            delta=delta, lot=lot, steps=steps, **options,
+        )  # fmt: skip
+
     def forecast(
         self,
         estimator: Any,

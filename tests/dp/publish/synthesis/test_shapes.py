@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.dp.publish.synthesis import sets
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.graphs import neighbours_of, smooth_degrees
 from sfumato.dp.publish.synthesis.ladder import count_triangles, ladder, noisy_triangles
-from sfumato.dp.publish.synthesis.sets import _GRID, _frequencies, _of_customers, _threshold
+from sfumato.dp.publish.synthesis.sets import (
+    _GRID,
+    _frequencies,
+    _of_customers,
+    _threshold,
+    read_sets_budget,
+)
 from sfumato.dp.publish.synthesis.trajectories import Box, code_trips, decode_trips
 from sfumato.errors import ParameterError
 
@@ -405,3 +412,49 @@ def test_data_of_other_shapes_are_refused():
 
     with pytest.raises(ParameterError, match="not of data of the shape 'trees'"):
         sf.dp.synthesize(Trees(), epsilon=1)
+
+
+# -- audits of the numbers that copies are made of -------------------------------------------------
+
+SQUARE_OF_FRIENDS = [(0, 1), (1, 2), (2, 3), (3, 0)]
+
+
+def graph_numbers(epsilon, scale=1):
+    """A function of a list of edges: what a synthetic graph is made of."""
+
+    def func(records):
+        made = sf.dp.synthesize_graph(list(records), vertices=4, epsilon=epsilon * scale)
+        return made.triangles, int(made.degrees.sum())
+
+    return func
+
+
+def test_the_numbers_of_a_graph_are_not_refuted_and_those_of_a_broken_copy_are():
+    pairs = [(SQUARE_OF_FRIENDS, [*SQUARE_OF_FRIENDS, (0, 2)])]
+    fair = sf.audit.check(graph_numbers(1), sf.PureDP(1), pairs=pairs, samples=1000, seconds=15)
+    assert not fair.refuted
+    broken = sf.audit.check(
+        graph_numbers(1, scale=12), sf.PureDP(1), pairs=pairs, samples=1000, seconds=15
+    )
+    assert broken.refuted
+
+
+def weights(factor):
+    """A function of a list of baskets: the noisy weight of bread, as sets are made of."""
+
+    def func(records):
+        budget = read_sets_budget(2, 1e-6, None, "transaction", unknown=False)
+        price = budget.amount * factor
+        found = sets._frequencies(list(records), ["bread"], budget, price, 1, 10)
+        return float(np.round(found.weights[0], 2))
+
+    return func
+
+
+def test_the_weights_of_items_are_not_refuted_and_those_of_a_broken_copy_are():
+    pairs = [([("bread",)] * 2, [("bread",)] * 3)]
+    claim = sf.ApproxDP(2, 1e-6)
+    fair = sf.audit.check(weights(1), claim, pairs=pairs, samples=1500, seconds=10)
+    assert not fair.refuted
+    broken = sf.audit.check(weights(60), claim, pairs=pairs, samples=1500, seconds=10)
+    assert broken.refuted

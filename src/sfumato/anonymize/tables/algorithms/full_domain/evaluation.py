@@ -107,6 +107,8 @@ class Evaluator:
                 for s, name in enumerate(table.sensitive_names)
             },
         )
+        if population is None and not table.sensitive_names:
+            return alone.representatives, alone  # distinct tuples of quasi-identifiers alone
         bottom = (0,) * self.problem.attributes
         groups, representatives = self._grouper.group(bottom, alone.representatives)
         return groups, self._merge(alone, groups, representatives)

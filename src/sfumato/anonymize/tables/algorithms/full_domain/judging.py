@@ -119,14 +119,27 @@ class Judge:
     ) -> Verdict:
         """Return the classes to suppress; `price` tells what suppressing some classes adds."""
         verdict = self._start(grouping.sizes)
-        sizes = grouping.sizes
-        over = _Over(sizes, bar, price)
+        if not self._plain and not self._sensitive and not self._together:
+            return verdict  # sizes tell all
+        over = _Over(grouping.sizes, bar, price)
         if over.limit(verdict.removed):
             verdict.finished = False
             return verdict
         self._judge_plain(grouping, verdict)
-        if not self._sensitive and not self._together:
-            return verdict
+        if self._sensitive or self._together:
+            self._judge_rounds(node, grouping, bar, over, verdict)
+        return verdict
+
+    def _judge_rounds(
+        self,
+        node: tuple[int, ...],
+        grouping: Grouping,
+        bar: Bar | None,
+        over: _Over,
+        verdict: Verdict,
+    ) -> None:
+        """Judge what depends on the rest of the release, until suppression changes nothing more."""
+        sizes = grouping.sizes
         watches = self._watch(grouping)
         known = sizes == 0  # what is gone from the release that this round compares with
         first = True
@@ -139,14 +152,14 @@ class Judge:
             if first:
                 self._close(verdict, sizes)
             if (verdict.fails == known).all():
-                return verdict
+                return
             if self.clock.late and bar is not None:
                 raise Stopped
             if over.limit(verdict.removed) or over.fails(verdict.fails):
                 verdict.finished = False
-                return verdict
+                return
             if not self._moves(watches):
-                return verdict
+                return
             known = verdict.fails.copy()
             first = False
 

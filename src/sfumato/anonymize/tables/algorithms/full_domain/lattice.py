@@ -116,7 +116,7 @@ class Lattice:
         self.open = np.ones(self.shape, dtype=np.bool_)
         self.best = _Incumbent()
         self.checked = 0
-        self._upto = suppression_prices(problem)
+        self._upto = suppression_prices(problem) if problem.suppression_limit else None
 
     def _prices(self) -> NDArray[np.float64]:
         """Return the price of each node before suppression, where it can be told at once."""

@@ -10,8 +10,8 @@ A relaxed cut may divide records of equal value: those of the leaf at the cut be
 sides, or those of the largest child with a remainder that is too small. One share of a
 tuple is then split; `cut` reports it.
 
-Kernels take plain arrays: tuples of arrays would multiply the compiler's time, and would be
-named in its caches, where a later version might not know them.
+The kernel takes records of arrays: what is cut (`Sets`), along which trees, by which rules, what
+was found (`Found`), and its scratch, one row per array, unpacked by name at its top.
 """
 
 from __future__ import annotations
@@ -47,6 +47,19 @@ class Rules(NamedTuple):
 Ints = NDArray[np.int64]
 
 
+class Found(NamedTuple):
+    """What is found per set and attribute: loss saved (−1 for no cut) and number of parts.
+
+    `divided` tells per set the share that is divided (−1 for none), how many of its records leave
+    it and the part they go to; `part`, where cuts are made, the part of each share.
+    """
+
+    gain: NDArray[np.float64]
+    parts: Ints
+    divided: Ints
+    part: Ints
+
+
 def cut(
     sets: Sets,
     tree: Tree,
@@ -62,31 +75,35 @@ def cut(
     it, and the part they go to. When cutting, `part[i]` is set to the part of share `i`.
     """
     n, width = len(sets.begin) - 1, len(tree.start)
-    gain, parts = np.full((n, width), -1.0), np.zeros((n, width), dtype=np.int64)
-    divided = np.full((n, 3), -1, dtype=np.int64)
-    if part is None:
-        part = np.empty(0, dtype=np.int64)
-    longest = int(np.diff(sets.begin).max(initial=1))
+    found = Found(
+        np.full((n, width), -1.0),
+        np.zeros((n, width), dtype=np.int64),
+        np.full((n, 3), -1, dtype=np.int64),
+        np.empty(0, dtype=np.int64) if part is None else part,
+    )
+    column = np.empty(int(np.diff(sets.begin).max(initial=1)), dtype=np.int64)
     scratch = np.zeros((5, rules.leaves), dtype=np.int64)
-    column = np.empty(longest, dtype=np.int64)
-    _cut(*sets, *tree, *rules[:4], along, wanted, gain, parts, part, divided, column, *scratch)
-    return gain, parts, divided
+    _cut(sets, tree, rules, along, wanted, found, column, scratch)
+    return found.gain, found.parts, found.divided
 
 
 @njit(cache=True)
 def _cut(  # noqa: C901, PLR0912 - two kinds of cut, gauged or made
-    tuple_: Ints, size: Ints, begin: Ints,
-    leaves: NDArray[np.int32], starts: Ints, heights: Ints, node: NDArray[np.int32],
-    price: NDArray[np.float64],
-    minimum: int, relaxed: bool, by_order: NDArray[np.bool_], step: NDArray[np.float64],
-    along: Ints, wanted: float, gain: NDArray[np.float64], parts: Ints, part: Ints, divided: Ints,
-    leaf: Ints, weight: Ints, lowest: Ints, above: Ints, number: Ints, seen: Ints,
+    sets: Sets, tree: Tree, rules: Rules, along: Ints, wanted: float, cuts: Found, leaf: Ints,
+    scratch: Ints,
 ) -> None:  # fmt: skip
-    """Do what `cut` says; `leaf` to `seen` are scratch, `weight` being zero before and after.
+    """Do what `cut` says. `leaf` holds the leaves of the set at hand, one per share.
 
-    Per leaf or child of the set at hand: its records, its lowest leaf, the level of its own
-    common ancestor, and its part; `seen` lists the children that occur.
+    Rows of the scratch, per leaf or child of the set at hand: `weight` its records (zero before and
+    after), `lowest` its lowest leaf, `above` the level of its own common ancestor, `number` its
+    part; `seen` lists the children that occur.
     """
+    tuple_, size, begin = sets
+    leaves, starts, heights, node, price = tree
+    minimum, relaxed, by_order, step, _ = rules
+    gain, parts, divided, part = cuts
+    weight, lowest, above = scratch[0], scratch[1], scratch[2]
+    number, seen = scratch[3], scratch[4]
     for p in range(len(begin) - 1):
         first, n = begin[p], begin[p + 1] - begin[p]
         for a in range(len(starts)):

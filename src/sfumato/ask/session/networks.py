@@ -1,0 +1,158 @@
+"""Networks that are trained in a session: one charge for all steps, and only then rows are read.
+
+Contract: as for every purchase (:mod:`sfumato.govern.spending`). Declared columns become inputs as
+linear models have them: categories one-hot, numbers from their bounds to [−1, 1]. The target
+becomes the number of its class, where its values are listed, or a number from its bounds to
+[−1, 1]; a label that is not listed counts as the first. The same training of the same module on
+the same data is given again for nothing.
+
+The account of training is about one example, so it is refused where a unit may have several rows.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from sfumato.ask.session.learn import Wanted, prepare_fit
+from sfumato.ask.session.publications import find_column
+from sfumato.dp.accounting.costs import Cost
+from sfumato.dp.guarantees import ApproxDP
+from sfumato.dp.learn.additive import AdditiveClassifier, AdditiveRegressor
+from sfumato.dp.learn.estimator import read_labels
+from sfumato.dp.learn.features import Number
+from sfumato.dp.learn.linear_features import LinearLayout
+from sfumato.dp.learn.sgd.plan import TrainingPlan
+from sfumato.dp.learn.sgd.reading import check_independent
+from sfumato.dp.learn.sgd.training import Training, train
+from sfumato.dp.mechanisms import parameters
+from sfumato.dp.rounding import stated_up
+from sfumato.errors import ParameterError
+from sfumato.govern.spending import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from sfumato.ask.session.desk import Desk
+    from sfumato.dp.rounding import Stated
+    from sfumato.govern.ledger.snapshots import Snapshot
+    from sfumato.release import Release
+
+_NUMBER_BITS = 12
+
+
+def train_network(
+    desk: Desk,
+    network: Any,
+    loss: Callable[..., Any],
+    *,
+    target: str,
+    columns: Sequence[str] | None,
+    epsilon: Stated,
+    delta: Stated,
+    **options: Any,
+) -> Release:
+    """Charge for a training and make it, or give it again."""
+    if parameters.rows_per_unit(desk.spending.neighbours) != 1:
+        raise ParameterError(
+            "Training hides one row, and here a person may have several; open the session with a "
+            "unit of one row, or fit an estimator such as sf.dp.AdditiveClassifier instead."
+        )
+    wanted = _prepare(desk, target, columns, epsilon, delta)
+    layout = LinearLayout(wanted.columns)
+    module = network if isinstance(network, torch.nn.Module) else network(layout.size - 1)
+    _check_inputs(module, layout.size - 1)
+    budget, failure = parameters.budget(epsilon), parameters.failure(delta)
+    promise = ApproxDP(stated_up(budget), stated_up(failure), neighbours=desk.spending.neighbours)
+
+    def plan(now: Snapshot) -> Plan[Wanted]:
+        desk.spending.amount(now, promise.epsilon)
+        return Plan(Cost.of(promise), promise, details={"network": type(module).__name__})
+
+    def work(_: Any) -> dict[str, Any]:
+        data = _encode(wanted, layout, *wanted.rows(desk))
+        done = train(module, data, loss, epsilon=epsilon, delta=delta, **options)
+        return {"plan": asdict(done.plan), "state": _dump(module)}
+
+    asked = {
+        "loss": repr(loss),
+        "first": _digest(module),
+        **{k: repr(v) for k, v in options.items()},
+    }
+    what = f"train {module} {json.dumps(asked, sort_keys=True)}: {wanted.text}"
+    with desk.lock:
+        kept = desk.spending.spend(plan, work, what=what)
+    _load(module, kept["state"])
+    done = Training(module, TrainingPlan(**kept["plan"]), kept["plan"]["steps"], None)
+    return done.release(f"{type(module).__name__} of {desk.opened.dataset}", predicts=target)
+
+
+def _check_inputs(module: Any, inputs: int) -> None:
+    """Refuse a module that does not take the inputs, or mixes examples, before it is paid for."""
+    try:
+        check_independent(module, (torch.zeros(2, inputs),))
+    except RuntimeError:
+        fits = False
+    else:
+        fits = True
+    if not fits:
+        raise ParameterError(
+            f"The columns make {inputs} inputs (categories one-hot, with one more for missing "
+            "cells, then numbers), which this network does not take; give a function from the "
+            "number of inputs to a network."
+        )
+
+
+def _prepare(
+    desk: Desk, target: str, columns: Sequence[str] | None, epsilon: Stated, delta: Stated
+) -> Wanted:
+    """Find declarations as an estimator would: of classes where they are listed, else a number."""
+    facts = desk.opened.facts[desk.opened.table]
+    listed = find_column(desk, target).name in dict(facts.domains)
+    kind = AdditiveClassifier if listed else AdditiveRegressor
+    return prepare_fit(desk, kind(epsilon=epsilon, delta=delta), target, columns)
+
+
+def _encode(
+    wanted: Wanted, layout: LinearLayout, cells: dict[str, NDArray[Any]], target: NDArray[Any]
+) -> tuple[Any, Any]:
+    """Turn rows into inputs and targets, each row by itself."""
+    codes, steps = layout.read([cells[column.name] for column in wanted.columns])
+    inputs = np.zeros((len(target), layout.size - 1), dtype=np.float32)
+    np.put_along_axis(inputs, codes.astype(np.int64), 1.0, axis=1)
+    inputs[:, layout.first :] = steps * 2.0**-_NUMBER_BITS
+    options = wanted.estimator.get_params()
+    if "classes" in options:
+        _, places = read_labels(target, options["classes"], len(target))
+        return inputs, np.maximum(places, 0)
+    low, high = options["target"]
+    wanted_steps = Number("target", low, high).steps(target, _NUMBER_BITS)
+    return inputs, (wanted_steps * 2.0**-_NUMBER_BITS).astype(np.float32)
+
+
+def _dump(module: Any) -> str:
+    file = io.BytesIO()
+    np.savez_compressed(file, **{n: v.cpu().numpy() for n, v in module.state_dict().items()})
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def _load(module: Any, text: str) -> None:
+    with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as held:
+        module.load_state_dict({n: torch.from_numpy(held[n].copy()) for n in held.files})
+
+
+def _digest(module: Any) -> str:
+    """Tell apart modules that begin with other numbers."""
+    found = hashlib.sha256()
+    for name, value in module.state_dict().items():
+        found.update(name.encode() + value.cpu().numpy().tobytes())
+    return found.hexdigest()[:16]
