@@ -24,7 +24,9 @@ ORDER = (
     "places",
     "sets",
     "learn",
+    "models",
     "trees",
+    "graphs",
     "service",
 )
 

@@ -67,6 +67,9 @@ def application(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_root)
     first = arguments[0] if arguments else ""
+    if list(arguments[:2]) == ["attack", "model"]:  # a folder of that name is written ./model
+        app.add_typer(import_module("sfumato.cli.attack").models)
+        return app
     shape = _shape_in(arguments)
     for name in (first,) if first in COMMANDS else COMMANDS:
         module = import_module(f"sfumato.cli.{name}")

@@ -1,6 +1,7 @@
 """Places of people: cloaked requests, mix zones, and geo-indistinguishable reports.
 
     cloak, Cloaker               boxes that k users share: for everybody at once, and for a stream
+    measure_dial, draw_dial      what waiting buys: delay, area, success and speed by k
     verify_cloaks, …_stream      the same, checked by code that shares nothing with them
     PlanarLaplace, remap         a place with exact noise on an integer grid; the best guess from it
     OptimalMechanism             the least loss that geo-indistinguishability allows, for a prior
@@ -24,8 +25,10 @@ _HOME = {
     "PlanarLaplace": "sfumato.dp.places.planar_laplace",
     "TraceReporter": "sfumato.govern.traces",
     "cloak": "sfumato.anonymize.places.snapshot",
+    "draw_dial": "sfumato.report.trajectories.dial",
     "draw_zones": "sfumato.report.trajectories.zones",
     "keep_valid": "sfumato.anonymize.places.mix_zones",
+    "measure_dial": "sfumato.anonymize.places.dial",
     "mix": "sfumato.anonymize.places.mix_zones",
     "remap": "sfumato.dp.places.remap",
     "verify_cloaks": "sfumato.audit.verification.cloaks",

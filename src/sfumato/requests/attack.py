@@ -57,3 +57,30 @@ class AttackCommand(Request):
     strict: Annotated[bool, option("--strict", help="Exit code 1 when an attack succeeds.")] = False
     shape: ShapeName = "table"
     quiet: Quiet = False
+
+
+class ModelAttackCommand(Request):
+    """`sfumato attack model`: rows to learn from, and what is compared."""
+
+    data: Annotated[
+        Path, argument(help="CSV or Parquet file of numbers with a column of two classes.")
+    ]
+    target: Annotated[str, argument(metavar="TARGET", help="Column that holds the two classes.")]
+    bounds: Annotated[
+        str,
+        option(
+            "--bounds",
+            help="Public range of all columns, as LOW,HIGH; cells are clamped to it.",
+            metavar="LOW,HIGH",
+        ),
+    ] = "0,1"
+    epsilons: Annotated[
+        str, option("--epsilon", "-e", help="Values of ε to compare, separated by commas.")
+    ] = "0.1,1,10"
+    delta: Annotated[float, option("--delta", help="δ of the private models.")] = 1e-5
+    poison: Annotated[
+        int | None,
+        option("--poison", help="How many poison rows; a twentieth of the rows if not said."),
+    ] = None
+    seed: Annotated[int, option("--seed", help="Which rows are learnt from and which test.")] = 0
+    quiet: Quiet = False

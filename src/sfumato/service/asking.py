@@ -44,6 +44,10 @@ _CHARGE = text(
 )
 
 
+_READ = {"question", "bounds", "keys", "blocks"}
+_MOST_READ = 5000
+
+
 def purpose_of(house: House, caller: Caller, dataset: str, wanted: str | None) -> str | None:
     """Choose the purpose of a question among those granted; the only one when none is stated."""
     granted = purposes_granted(house.office, caller.id, dataset)
@@ -57,8 +61,19 @@ def purpose_of(house: House, caller: Caller, dataset: str, wanted: str | None) -
     return chosen or None
 
 
-def submit(desk: Desk, asked: QuestionRequest) -> Submission:
-    """Read a question."""
+def submit(house: House, desk: Desk, asked: QuestionRequest) -> Submission:
+    """Read a question; what was read at this desk before is kept for a while."""
+    key = (id(desk), asked.model_dump_json(include=_READ))
+    found = house.read.get(key)
+    if found is None or found[0] is not desk:
+        found = (desk, _read(desk, asked))
+        if len(house.read) >= _MOST_READ:
+            house.read.clear()
+        house.read[key] = found
+    return found[1]
+
+
+def _read(desk: Desk, asked: QuestionRequest) -> Submission:
     return read_submission(
         desk.opened, asked.question, **{"bounds": {}, "keys": {}, **asked.facts()},
         answerable=desk.answerable,
@@ -66,10 +81,10 @@ def submit(desk: Desk, asked: QuestionRequest) -> Submission:
 
 
 def price_question(
-    desk: Desk, asked: QuestionRequest, confidence: float
+    house: House, desk: Desk, asked: QuestionRequest, confidence: float
 ) -> tuple[Estimate, dict[str, Any]]:
     """Tell what a question would cost, and how it was priced; nothing is spent."""
-    one = submit(desk, asked)
+    one = submit(house, desk, asked)
     now = desk.now()
     price = find_price(desk, now, one, asked.price.given(), spending=False)
     prepared = desk.prepare(one, now, **price)
@@ -163,7 +178,7 @@ def _work(house: House, caller: Caller, running: Running, asked: QuestionRequest
     try:
         purpose = purpose_of(house, caller, running.found.listed.name, asked.purpose)
         desk = house.desk(running.found, caller.pseudonym, purpose, pricing=False)
-        one = submit(desk, asked)
+        one = submit(house, desk, asked)
         price = asked.price.given()
         key = f"{desk.opened.dataset}\0{running.found.listed.version}\0{one.text(purpose, **price)}"
         taken = questions.take_question(

@@ -97,9 +97,10 @@ class Door:
             response: Response = await self.handlers[id(route)](call)
         except Exception as error:  # noqa: BLE001 - every error has its one shape
             response = self._explain(error, route, scope, headers, caller)
-        for name, value in _GUARDS:
-            if name not in {key for key, _ in response.raw_headers}:
-                response.raw_headers.append((name, value))
+        if not hasattr(response, "guarded"):
+            stated = {key for key, _ in response.raw_headers}
+            response.raw_headers.extend(one for one in _GUARDS if one[0] not in stated)
+            response.guarded = True  # type: ignore[attr-defined]  # a kept page is sent again
         await response(scope, receive, send)
 
     # -- steps ------------------------------------------------------------------------------

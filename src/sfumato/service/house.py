@@ -88,6 +88,7 @@ class House:
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sfumato")
         self.pages: dict[str, Any] = {}
         self.running: dict[str, Any] = {}
+        self.read: dict[tuple[int, str], Any] = {}
         self.streams: dict[str, int] = {}
         self._open: dict[str, Open] = {}
         self._desks: dict[tuple[Any, ...], Desk] = {}

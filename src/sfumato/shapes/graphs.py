@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic import BaseModel, Field
+
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -19,12 +21,34 @@ if TYPE_CHECKING:
     from sfumato.released.graphs import GraphView
 
 
+class GraphOptions(BaseModel):
+    """What `sfumato anonymize --shape graph` can be told beside the promise."""
+
+    edits: str | None = Field(None, description="What may be done to edges: both, add or remove.")
+    keep: list[str] | None = Field(
+        None, description="An attribute of nodes to release; may be repeated."
+    )
+    seed: int | None = Field(
+        None, description="Repeat the new numbers of nodes; not for what you publish."
+    )
+
+
+class GraphReading(BaseModel):
+    """How a file of edges is read, where something in it would be refused."""
+
+    loops: str | None = Field(None, description="'drop': leave out edges from a node to itself.")
+    duplicates: str | None = Field(None, description="'merge': count an edge once.")
+    direction: str | None = Field(None, description="'ignore': make an edge of each arc.")
+
+
 class GraphShape(Shape):
     """An undirected graph, one node per person."""
 
     name: ClassVar[str] = "graph"
     unit: ClassVar[str] = "node"
     files: ClassVar[tuple[str, ...]] = ("release.edges", "release.graphml", "groups.json")
+
+    options: ClassVar[Mapping[str, Any]] = {"anonymize": GraphOptions, "read": GraphReading}
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Graph:  # noqa: ARG002 - a graph has no schema
         """Bring edges in."""

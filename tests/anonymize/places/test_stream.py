@@ -160,3 +160,19 @@ def test_bad_settings_get_a_sentence():
             sf.places.Cloaker(**{"bounds": BOUNDS, **options})
     with pytest.raises(sf.errors.DataError, match="backwards"):
         sf.places.Cloaker(bounds=BOUNDS).process(user=[1, 2], time=[5, 3], x=[1, 1], y=[1, 1])
+
+
+def test_the_dial_shows_what_waiting_buys():
+    options = {"bounds": BOUNDS, "reach": 800, "wait": 60}
+    found = sf.places.measure_dial(traffic(1500), ks=(2, 4), rates=(2000.0,), **options)
+    assert [(s.k, s.mode) for s in found[:3]] == [(2, "deadline"), (2, "marginal"), (2, "eager")]
+    for k in (2, 4):
+        deadline, marginal, eager = (s for s in found if s.k == k)
+        assert eager.mean_delay < marginal.mean_delay < deadline.mean_delay
+        assert eager.relative_area > deadline.relative_area
+    assert found[0].success >= found[3].success  # more company is harder to find
+    picture = sf.places.draw_dial(found)
+    assert picture.count("<circle") == 6
+    assert "k = 4" in picture
+    with pytest.raises(sf.errors.ParameterError):
+        sf.places.measure_dial(traffic(10), ks=(), **options)

@@ -177,3 +177,13 @@ def test_the_cabs_of_san_francisco_reach_the_goal(san_francisco):
     facts = release.provenance.record.facts
     assert facts["mean width of a box (m)"] + facts["mean height of a box (m)"] < 6600
     assert release.verify().holds
+
+
+def test_steps_that_nobody_could_make_are_counted():
+    rows = [(p, 0.0, 0.0, 0) for p in "abc"] + [(p, 90_000.0, 0.0, 60) for p in "abc"]
+    columns = dict(
+        zip(("person", "x", "y", "time"), map(list, zip(*rows, strict=True)), strict=True)
+    )
+    data = sf.read(columns, shape="trajectories", gap=600)
+    release = sf.anonymize(data, sf.KAnonymity(3), places=2)
+    assert release.provenance.record.facts["steps nobody could make"] == 3

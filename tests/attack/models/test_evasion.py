@@ -157,6 +157,16 @@ def test_forests_are_evaded_through_their_thresholds(kind):
     assert found.mean < blind.mean  # who sees the trees needs less
 
 
+def test_rows_that_are_misread_already_stay_as_they_are(tmp_path):
+    model = RandomForestClassifier(5, random_state=0).fit(X, Y)
+    wrong = 1 - model.predict(X[:4])
+    found = sf.attack.models.evade(model, X[:4], wrong, reference=X, tries=3)
+    assert (found.changed == X[:4]).all()
+    assert found.mean == 0
+    picture = sf.attack.models.draw_evasion({"<forest>": found}, tmp_path / "steps.svg")
+    assert "&lt;forest&gt;" in picture.read_text("utf-8")
+
+
 def test_a_black_box_needs_rows_to_start_from():
     model = GradientBoostingClassifier(n_estimators=5).fit(X, Y)
     with pytest.raises(ParameterError, match="reference="):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pytest
@@ -45,6 +46,39 @@ def test_list_cells_and_columns(tmp_path):
         assert contents(sf.read(frame, shape="sets")) == EXPECTED
     pl.DataFrame({"what": SETS}).write_parquet(tmp_path / "x.parquet")
     assert contents(sf.read(tmp_path / "x.parquet", shape="sets")) == EXPECTED
+
+
+def test_tables_of_a_duckdb_file(tmp_path):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE lists (who INTEGER, what VARCHAR[])")
+        connection.executemany("INSERT INTO lists VALUES (?, ?)", [*enumerate(SETS), (9, [])])
+        connection.execute("CREATE TABLE long AS SELECT who, unnest(what) AS what FROM lists")
+    data = sf.read(f"{path}::lists", shape="sets")
+    assert len(data) == 4  # an empty one is a set, too
+    assert contents(data)[1:] == EXPECTED
+    assert contents(sf.read(f"{path}::long", shape="sets")) == EXPECTED
+    assert contents(sf.read(f"{path}::long", shape="sets", person="who")) == EXPECTED
+    with pytest.raises(ParameterError, match="no column 'item'"):
+        sf.read(f"{path}::long", shape="sets", items="item")
+    with pytest.raises(DataError, match="cannot be read"):
+        sf.read(f"{path}::short", shape="sets")
+
+
+def test_arrays_and_long_tables_of_postgres(postgres_url):
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE baskets (who int, what text[])")
+        for who, members in [*enumerate(SETS), (9, [])]:
+            connection.execute("INSERT INTO baskets VALUES (%s, %s)", (who, members))
+        connection.execute("CREATE TABLE long AS SELECT who, unnest(what) AS what FROM baskets")
+    address = f"{postgres_url}{'&' if '?' in postgres_url else '?'}table="
+    assert contents(sf.read(f"{address}baskets", shape="sets"))[1:] == EXPECTED
+    assert contents(sf.read(f"{address}long", shape="sets", person="who")) == EXPECTED
+    with pytest.raises(DataError, match="check the address"):
+        sf.read(f"{address}nothing", shape="sets")
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("DROP TABLE baskets, long")
 
 
 def test_a_release_comes_back_in_kind():

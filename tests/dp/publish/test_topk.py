@@ -367,7 +367,7 @@ def test_the_claim_of_set_union_is_not_refuted():
 
 
 def test_set_union_without_its_threshold_is_refuted(monkeypatch):
-    monkeypatch.setattr(union, "cutoff", lambda *_: -1.0)  # whatever occurs is named
+    monkeypatch.setattr(union, "cutoff", lambda *_: 0.3)  # whatever occurs is named
     monkeypatch.setattr(union, "gaussian_sigma_up", lambda *_: 0.2)
     verdict = sf.audit.check(named, sf.ApproxDP(1, 0.1), pairs=RARE, samples=2000, seconds=15)
     assert verdict.refuted

@@ -44,8 +44,9 @@ if TYPE_CHECKING:
     from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.definitions.definition import Definition
 
-CLASSED = frozenset({"table", "trees"})
-"""Shapes with classes in which values are counted; of trees it is vertices that look alike."""
+CLASSED = frozenset({"table", "trees", "graph"})
+"""Shapes with classes in which values are counted: of trees, vertices that look alike; of graphs,
+nodes that somebody who knows part of the structure cannot tell apart."""
 
 SAFE_SIDE = 1 - 1e-12
 """Factor on the right side of a strict inequality: c = 1.1 is not exactly 11/10 in binary,

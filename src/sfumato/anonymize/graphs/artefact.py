@@ -18,6 +18,7 @@ from sfumato.data.graphs.edge_files import write_edge_file
 from sfumato.data.graphs.graph import Graph, ordered_edges
 from sfumato.data.graphs.graphml import write_graphml
 from sfumato.data.graphs.group_files import NodeGroups, write_group_file
+from sfumato.data.hierarchies.hierarchy import ROOT
 from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.errors import DataError
 
@@ -108,12 +109,17 @@ def apply(data: Graph, decision: Decision) -> GraphArtefact | GroupArtefact:
     shuffle(order, RandomWords(plan.seed))
     if isinstance(plan, GroupPlan):
         return GroupArtefact(_count_edges(data, order[plan.group_of], len(order)))
-    kept = {
-        name: tuple(np.array(data.attributes[name], dtype=object)[np.argsort(order)])
-        for name in plan.keep
-    }
+    back = np.argsort(order)
+    kept = {name: tuple(_shown(data, plan, name)[back]) for name in plan.keep}
     graph = Graph(len(data), ordered_edges(order[plan.edges]), None, kept, data.name, data.kind)
     return GraphArtefact(graph, tuple(name for name in data.attributes if name not in plan.keep))
+
+
+def _shown(data: Graph, plan: EditPlan, name: str) -> Any:
+    """Return an attribute as it is shown, a star where it is withheld."""
+    values = np.array(data.attributes[name], dtype=object)
+    hidden = plan.withheld.get(name)
+    return values if hidden is None else np.where(hidden, ROOT, values)
 
 
 def _count_edges(graph: Graph, group_of: Any, groups: int) -> NodeGroups:

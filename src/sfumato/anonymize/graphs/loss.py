@@ -4,6 +4,9 @@
 * degrees: how far the distributions of degrees are apart (total variation);
 * clustering: the change in the share of open triads that are closed;
 * distances: the relative change of the mean distance from a few nodes to those they reach;
+* communities: the change in modularity of the communities of the graph as it came, which are found
+  by label propagation (Raghavan, Albert and Kumara 2007);
+* connection: the change in the share of nodes in the largest connected part;
 * spectrum: the relative change of the largest eigenvalue of the adjacency matrix.
 
 For groups of nodes: how uncertain the places of the edges are, Σ e·(1 − e/possible) / Σ e
@@ -47,6 +50,8 @@ def measure(
         "degrees": _degrees(data, after),
         "clustering": abs(_clustering(first) - _clustering(second)),
         "distances": _relative(_distance(first, few), _distance(second, few)),
+        "communities": _communities(data, first, second),
+        "connection": abs(_largest_part(first) - _largest_part(second)),
         "spectrum": _relative(_eigenvalue(first), _eigenvalue(second)),
     }
 
@@ -79,6 +84,46 @@ def _distance(matrix: Any, few: NDArray[np.int64]) -> float:
     steps = dijkstra(matrix, unweighted=True, indices=few)
     reached = steps[np.isfinite(steps) & (steps > 0)]
     return float(reached.mean()) if len(reached) else 0.0
+
+
+def _communities(data: Graph, first: Any, second: Any) -> float:
+    """Return how much less (or more) the communities of the first graph hold together."""
+    member = _label_nodes(data)
+    return min(abs(_modularity(first, member) - _modularity(second, member)), 1.0)
+
+
+def _label_nodes(graph: Graph, rounds: int = 10) -> NDArray[np.int64]:
+    """Let every node take the label that most of its neighbours have, the smallest of several."""
+    label = np.arange(len(graph))
+    tail = np.repeat(np.arange(len(graph)), graph.degrees)
+    n = len(graph)
+    for _ in range(rounds):
+        pairs, counts = np.unique(tail * n + label[graph.neighbours], return_counts=True)
+        order = np.lexsort((pairs, -counts, pairs // n))
+        nodes, first = np.unique(pairs[order] // n, return_index=True)
+        before = label.copy()
+        label[nodes] = pairs[order][first] % n
+        if (label == before).all():
+            break
+    return label
+
+
+def _modularity(matrix: Any, member: NDArray[np.int64]) -> float:
+    """Return the share of edges within communities beyond what degrees alone would give."""
+    cells = matrix.tocoo()
+    total = float(cells.data.sum())
+    if not total:
+        return 0.0
+    within = float(cells.data[member[cells.row] == member[cells.col]].sum()) / total
+    degrees = np.bincount(member, weights=np.asarray(matrix.sum(axis=1)).ravel())
+    return within - float(((degrees / total) ** 2).sum())
+
+
+def _largest_part(matrix: Any) -> float:
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - loaded when used
+
+    _, parts = connected_components(matrix, directed=False)
+    return float(np.bincount(parts).max()) / len(parts)
 
 
 def _eigenvalue(matrix: Any, rounds: int = 60) -> float:

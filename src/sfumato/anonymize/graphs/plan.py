@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from sfumato.data.graphs.graph import Graph
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 class EditPlan:
     """Edges after editing, in the numbers of the original graph, which stays in the house.
 
-    `keep` names the attributes of nodes to release; `seed` repeats the new numbers of nodes.
+    `keep` names the attributes of nodes to release, `withheld` tells of which nodes they are not;
+    `seed` repeats the new numbers of nodes.
     """
 
     graph: Graph
@@ -26,6 +29,7 @@ class EditPlan:
     removed: int
     keep: tuple[str, ...] = ()
     seed: int | None = None
+    withheld: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

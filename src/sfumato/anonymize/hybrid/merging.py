@@ -102,7 +102,9 @@ class Merging:
             if not self._improve(worst):
                 settled.add(head)
             elif progress is not None:
-                progress(len(self.steps))
+                merged = len(self.steps) - 1
+                done = merged / (merged + len(self.clusters) - 1)
+                progress(done, self.set_loss, f"{len(self.clusters):,} clusters left")
 
     def _improve(self, worst: int) -> bool:
         """Merge a cluster with the first of its best partners that helps within the bound."""

@@ -158,13 +158,12 @@ def recode_locally(
     data: Sets, promise: Definition, *, seed: int | None = None, progress: Any = None
 ) -> Decision:
     """Show each item as finely as its company in the set allows (`descent`)."""
-    del progress
 
     def step(sets: Sets, wanted: Definition, words: RandomWords) -> NDArray[np.int32]:
         del words
         need = _needed(wanted, "local")
         search = Descent(sets, need.k, need.m)
-        search.run()
+        search.run(progress)
         return search.shown
 
     return _decide("local", data, promise, step, seed=seed)
@@ -182,14 +181,13 @@ def recode_globally(
 
     Without `deletion` no item is deleted (`cut`).
     """
-    del progress
 
     def step(sets: Sets, wanted: Definition, words: RandomWords) -> NDArray[np.int32]:
         del words
         need = _needed(wanted, "global")
         if deletion:
             search = Descent(sets, need.k, need.m, staying=False)
-            search.run()
+            search.run(progress)
             return search.shown
         cut = CutSearch(sets, need.k, need.m)
         cut.run()
@@ -262,7 +260,6 @@ def merge_items(
     data: Sets, promise: Definition, *, seed: int | None = None, progress: Any = None
 ) -> Decision:
     """Merge items into groups of their own, with no hierarchy; alike in all sets (`merging`)."""
-    del progress
     allowed = (KmAnonymity, ItemConstraints)
     if not all(isinstance(part, allowed) for part in promise.parts):
         raise ParameterError(
@@ -270,7 +267,7 @@ def merge_items(
             f"{promise}; use 'best'."
         )
     search = Merging(data, promise)
-    search.run()
+    search.run(progress)
     grouped = _mixed(regroup(data, search.tree()), RandomWords(seed))
     recoding = SetRecoding(grouped, merged_nodes(search, grouped), seed=seed)
     starts, _ = recoding.released

@@ -11,7 +11,7 @@ Sets that hold a group are one number with a bit per set, so supports are counts
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class Merging:
         codes = self.data.tree.codes
         return {codes[item]: n for n, group in enumerate(groups) for item in group if item in codes}
 
-    def run(self) -> None:
+    def run(self, progress: Any = None) -> None:
         """Merge until every part of the promise that is about known items holds.
 
         A merge never breaks k^m-anonymity, but it may bring items together that never were: so
@@ -79,7 +79,7 @@ class Merging:
             before = len(self.members)
             for part in self.promise.parts:
                 if isinstance(part, KmAnonymity):
-                    self._protect_all(part.k, part.m)
+                    self._protect_all(part.k, part.m, progress)
                 elif isinstance(part, ItemConstraints):
                     for wanted in part.itemsets:
                         self._protect(wanted, part.k)
@@ -127,7 +127,8 @@ class Merging:
 
     # -- all itemsets of up to m items ------------------------------------------------------
 
-    def _protect_all(self, k: int, m: int) -> None:
+    def _protect_all(self, k: int, m: int, progress: Any) -> None:
+        most = 1
         while True:
             starts, items = recode(
                 self.data.starts, self.data.items, self.group_of, self.data.tree.items
@@ -135,6 +136,9 @@ class Merging:
             rare, guilt = blame(starts, items, self.data.tree.items, k, m, False)
             if not rare:
                 return
+            most = max(most, int(rare))
+            if progress is not None:
+                progress(1 - rare / most, float("inf"), f"{rare:,} itemsets too rare")
             guilty = np.flatnonzero(guilt)
             score = guilt[guilty] / np.array([self.weight[int(g)] for g in guilty])
             first = guilty[np.argsort(-score, kind="stable")]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.anonymize.trajectories.plan import BoxPlan
     from sfumato.data.trajectories.trajectories import Trajectories
 
+FASTEST = 70.0
+"""Metres per second that nobody exceeds on the ground: 250 km/h."""
 RESAMPLED = "positions between points are interpolated"
 
 
@@ -134,7 +136,18 @@ def _facts(plan: BoxPlan) -> dict[str, object]:
         "mean width of a box (m)": round(float(sides[:, 0].mean()), 1),
         "mean height of a box (m)": round(float(sides[:, 1].mean()), 1),
         "mean span of time (s)": round(float(np.diff(plan.spans, axis=1).mean()), 1),
+        "steps nobody could make": _impossible(plan),
     }
+
+
+def _impossible(plan: BoxPlan) -> int:
+    """Count steps from box to box that are too far for the time there is, wherever in the boxes."""
+    low, high = plan.boxes[:, [0, 2]], plan.boxes[:, [1, 3]]
+    gap = np.maximum(np.maximum(low[1:] - high[:-1], low[:-1] - high[1:]), 0.0)
+    time = plan.spans[1:, 1] - plan.spans[:-1, 0]
+    trace = np.repeat(np.arange(len(plan.starts) - 1), np.diff(plan.starts))
+    far = np.hypot(gap[:, 0], gap[:, 1]) > FASTEST * np.maximum(time, 0.0)
+    return int((far & (trace[1:] == trace[:-1])).sum())
 
 
 def choose(data: Trajectories, promise: Definition, **options: Any) -> Decision:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.attack.attack import Knowledge, NamedAttack
-from sfumato.attack.graphs import collusion, edges, structure
+from sfumato.attack.graphs import collusion, edges, inference, planting, propagation, structure
 
 if TYPE_CHECKING:
     from sfumato.attack.attack import Attack
@@ -21,6 +21,9 @@ def graph_attacks(_view: GraphView, _knowledge: Knowledge) -> tuple[Attack, ...]
         *(_by_surroundings(depth) for depth in DEPTHS),
         NamedAttack(collusion.NAME, _collude, _no_nodes),
         NamedAttack(edges.NAME, _disclose),
+        NamedAttack(propagation.NAME, _propagate, _no_nodes),
+        NamedAttack(planting.NAME, _plant, _not_published, twice=False),
+        NamedAttack(inference.NAME, _infer, _not_published, twice=False),
     )
 
 
@@ -37,6 +40,27 @@ def _collude(view: Any, knowledge: Knowledge) -> Outcome:
 
 def _no_nodes(view: Any, _knowledge: Knowledge) -> str | None:
     return "no single node is shown" if view.graph is None else None
+
+
+def _propagate(view: Any, knowledge: Knowledge) -> Outcome:
+    return propagation.seed_propagation(view, overlap=knowledge.further.get("overlap", 0.8))
+
+
+def _plant(_view: Any, knowledge: Knowledge) -> Outcome:
+    further = knowledge.further
+    return planting.planted_subgraph(
+        knowledge.original, further["publish"], accounts=further.get("accounts", 7)
+    )
+
+
+def _infer(_view: Any, knowledge: Knowledge) -> Outcome:
+    return inference.edge_inference(knowledge.original, knowledge.further["publish"])
+
+
+def _not_published(_view: Any, knowledge: Knowledge) -> str | None:
+    if "publish" not in knowledge.further:
+        return "it needs publish=, the way in which the graph is published"
+    return "it needs the original graph" if knowledge.original is None else None
 
 
 def _disclose(view: Any, knowledge: Knowledge) -> Outcome:

@@ -16,6 +16,7 @@ _HOME = {
     "Poison": "poisoning",
     "PrivacyTable": "privacy_table",
     "compare_privacy": "privacy_table",
+    "draw_evasion": "pictures",
     "evade": "evasion",
     "flip_labels": "poisoning",
     "judge_detector": "intrusion",

@@ -187,7 +187,7 @@ def walk(forest, ways, origins, starts, owns, wanted, draws):  # type: ignore[no
                     best = size
                     found[i] = row
                     there[i] = True
-        for t in range(ways.tries if there[i] else 0):
+        for t in range(ways.tries if there[i] and best > 0 else 0):
             row = found[i].copy()
             cells = np.flatnonzero(row != origin)
             free = ways.free.copy()

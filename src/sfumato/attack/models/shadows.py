@@ -54,8 +54,8 @@ def shadow_membership(
     all of them together. Returns the threshold on the loss, LiRA offline and LiRA online.
     """
     table, places, classes = _read(rows, labels)
-    if models < 8 or not 1 <= targets <= models // 2:
-        raise ParameterError("At least 8 models, and at most half of them as targets.")
+    if models < 8 or not 1 <= targets <= models:
+        raise ParameterError("At least 8 models, of which any number are targets.")
     generator = np.random.Generator(np.random.PCG64(seed))  # an attack; nothing is released
     inside = generator.random((models, len(table))) < 0.5
     shares: NDArray[Any]

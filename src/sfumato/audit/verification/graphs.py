@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from sfumato.anonymize.definitions.structure import StructuralDefinition
 from sfumato.audit.verification.checks import Bottleneck, Row
 from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.value_formulas import FORMULAS, NAMES, worst_of
 from sfumato.audit.verification.verify import Verification
+from sfumato.data.hierarchies.hierarchy import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,9 +42,28 @@ def _check(part: Definition, view: GraphView) -> Row:
         row = _smallest(view, part.knowledge)
         kept = row.found is not None and row.found >= part.k
         return Row(row.measure, "", row.found, row.bottleneck, str(part), holds=kept)
+    if type(part) in FORMULAS:
+        return _check_values(part, view)
     holds = part.judge(view.groups(part))
     broken = float((~holds).sum())
     return Row("groups that break it", "", broken, None, str(part), holds=not broken)
+
+
+def _check_values(part: Any, view: GraphView) -> Row:
+    """Count the values of an attribute among nodes of a degree; withheld ones tell nothing."""
+    name = NAMES[type(part)]
+    values = None if view.graph is None else view.graph.attributes.get(part.attribute)
+    if values is None:
+        return Row(name, part.attribute, None, None, str(part), holds=True)
+    counted: dict[int, Counter[str]] = {}
+    for degree, value in zip(_answers(view, "degree"), values, strict=True):
+        if value != ROOT:
+            counted.setdefault(degree, Counter())[value] += 1
+    if not counted:
+        return Row(name, part.attribute, None, None, str(part), holds=True)
+    worst, figure, holds = worst_of(part, counted)
+    shown = Bottleneck({"degree": str(worst)}, sum(counted[worst].values()))
+    return Row(name, part.attribute, figure, shown, str(part), holds=holds)
 
 
 def _smallest(view: GraphView, query: str | Callable[..., Any]) -> Row:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
-from sfumato.anonymize.definitions.branches import KmnAnonymity, VertexDiversity
-from sfumato.anonymize.definitions.diversity import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-)
+from sfumato.anonymize.definitions.branches import KmnAnonymity
 from sfumato.audit.verification.checks import Bottleneck, Row
 from sfumato.audit.verification.findings import Finding
 from sfumato.audit.verification.tree_facts import rarest_fact
+from sfumato.audit.verification.value_formulas import FORMULAS, NAMES, worst_of
 from sfumato.audit.verification.verify import Verification
 from sfumato.data.hierarchies.hierarchy import ROOT
 from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable
-
     from sfumato.anonymize.definitions.definition import Definition
     from sfumato.promise import StatedPromise
     from sfumato.released.trees import TreesView
-
-SLACK = 1e-9
-"""What the last bit of a sum of logarithms may add before it is too little."""
 
 
 def verify_trees(view: TreesView, stated: StatedPromise) -> Verification:
@@ -63,9 +51,8 @@ def _check(part: Definition, view: TreesView) -> Row:
         return Row("k", "", row.found, row.bottleneck, str(part), holds=kept)
     if isinstance(part, KmnAnonymity):
         return _check_known(part, view)
-    formula = FORMULAS.get(type(part))
-    if formula is not None:
-        return _check_vertices(part, view, formula)
+    if type(part) in FORMULAS:
+        return _check_vertices(part, view)
     classes = view.groups(part)
     broken = int((~part.judge(classes)).sum())
     return Row("groups that break it", "", float(broken), None, str(part), holds=not broken)
@@ -86,58 +73,16 @@ def _check_known(part: KmnAnonymity, view: TreesView) -> Row:
 # -- vertices that look alike: one formula per definition ------------------------------------
 
 
-def _distinct(part: Any, counts: Counter[str]) -> tuple[float, bool]:
-    return float(len(counts)), len(counts) >= part.l
-
-
-def _entropy(part: Any, counts: Counter[str]) -> tuple[float, bool]:
-    n = sum(counts.values())
-    bits = math.log(n) - sum(r * math.log(r) for r in counts.values()) / n
-    return math.exp(bits), bits >= math.log(part.l) - SLACK
-
-
-def _recursive(part: Any, counts: Counter[str]) -> tuple[float, bool]:
-    ranked = sorted(counts.values(), reverse=True)
-    tail = sum(ranked[part.l - 1 :])
-    ratio = ranked[0] / tail if tail else math.inf
-    return ratio, Fraction(ranked[0]) < Fraction(repr(float(part.c))) * tail
-
-
-def _most_frequent(part: Any, counts: Counter[str]) -> tuple[float, bool]:
-    top, n = max(counts.values()), sum(counts.values())
-    return n / top, top * part.l <= n
-
-
-FORMULAS: dict[type, Callable[[Any, Counter[str]], tuple[float, bool]]] = {
-    DistinctLDiversity: _distinct,
-    EntropyLDiversity: _entropy,
-    RecursiveLDiversity: _recursive,
-    VertexDiversity: _most_frequent,
-}
-NAMES: dict[type, str] = {
-    DistinctLDiversity: "distinct l",
-    EntropyLDiversity: "entropy l",
-    RecursiveLDiversity: "recursive c",
-    VertexDiversity: "l at every vertex",
-}
-
-
-def _check_vertices(
-    part: Any, view: TreesView, formula: Callable[[Any, Counter[str]], tuple[float, bool]]
-) -> Row:
+def _check_vertices(part: Any, view: TreesView) -> Row:
     """Judge every set of vertices that look alike; the worst of those that break it is shown."""
     counted = view.values_by_orbit(part.attribute)
     name = NAMES[type(part)]
     if not counted:
         return Row(name, part.attribute, None, None, str(part), holds=True)
-    figures = {orbit: formula(part, counts) for orbit, counts in counted.items()}
-    holds = all(kept for _, kept in figures.values())
-    downwards = type(part) is not RecursiveLDiversity
-    among = {o: f for o, (f, kept) in figures.items() if holds or not kept}
-    worst = (min if downwards else max)(among, key=among.__getitem__)
+    worst, figure, holds = worst_of(part, counted)
     tree = int(view.trees.record[view.orbits.index(worst)])
     shown = Bottleneck(view.describe_tree(tree), sum(counted[worst].values()))
-    return Row(name, part.attribute, among[worst], shown, str(part), holds=holds)
+    return Row(name, part.attribute, figure, shown, str(part), holds=holds)
 
 
 # -- beside the promise ---------------------------------------------------------------------

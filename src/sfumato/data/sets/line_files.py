@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 LINE_ENDINGS = (".dat", ".txt", ".basket")
@@ -22,22 +22,26 @@ def is_line_file(path: Path) -> bool:
     return stem.suffix.lower() in LINE_ENDINGS
 
 
-def read_lines(path: Path, *, commas: bool = False, encoding: str = "utf-8") -> list[list[str]]:
-    """Return the items of every line; a line of nothing is an empty set."""
+def read_lines(path: Path, *, commas: bool = False, encoding: str = "utf-8") -> Iterator[list[str]]:
+    """Give the items of every line, one line at a time; a line of nothing is an empty set."""
+    known = "utf-8-sig" if encoding == "utf-8" else encoding
     try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        text = raw.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+        with (
+            path.open("rb") as raw,
+            gzip.open(raw) if path.suffix == ".gz" else raw as content,
+            io.TextIOWrapper(content, encoding=known, newline="" if commas else None) as text,
+        ):
+            if commas:
+                for row in csv.reader(text):
+                    yield [cell for cell in row if cell]
+            else:
+                for line in text:
+                    yield line.split()
     except (OSError, EOFError) as error:
         why = getattr(error, "strerror", None) or "it is not a whole file"
         raise DataError(f"{path} cannot be read ({why}).") from None
     except (UnicodeDecodeError, LookupError):
         raise DataError(f"{path} is not text in {encoding}; name its encoding.") from None
-    if not text:
-        return []
-    if not commas:
-        return [line.split() for line in text.removesuffix("\n").split("\n")]
-    try:
-        return [[cell for cell in row if cell] for row in csv.reader(io.StringIO(text))]
     except csv.Error:
         raise DataError(f"{path} cannot be read as CSV with one set per line.") from None
 

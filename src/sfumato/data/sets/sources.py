@@ -9,6 +9,7 @@ items;
 * the same with one row per set, `items` naming a list column, or, with a `separator`, a cell such
   as `beer|wine`;
 * a CSV file with one set per line and as many cells as items: `form="lines"`;
+* a table of a database, `postgresql://…?table=baskets` or `shop.duckdb::baskets`, in both forms;
 * any Python sequence of collections.
 
 An item that is there twice counts once. Without a `hierarchy` one is made from co-occurrence.
@@ -16,14 +17,16 @@ An item that is there twice counts once. Without a `hierarchy` one is made from 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.engines.duckdb import quoted, quoted_text
+from sfumato.data.engines.duckdb import quoted, quoted_text, translated
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.sets.databases import is_database, stream_sets
 from sfumato.data.sets.item_groups import group_by_occurrence, group_in_order
 from sfumato.data.sets.item_tree import ItemTree, tree_of_hierarchy
 from sfumato.data.sets.line_files import is_line_file, read_lines
@@ -34,13 +37,14 @@ from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import DataError, HierarchyError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     RawSets = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]
     """Starts, item codes with repetitions, and the text of each code."""
 
+BATCH = 50_000
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".pq")
 
 
@@ -66,6 +70,8 @@ def read_sets(
 
 def read_raw(source: Any, **options: Any) -> tuple[RawSets, str]:
     """Return sets as they stand, repetitions included, and the kind they came in."""
+    if is_database(source):
+        return encode(stream_sets(source, **_columns(options))), "lines"
     if isinstance(source, str | Path):
         path = Path(source)
         if not path.is_file():
@@ -87,6 +93,13 @@ def read_raw(source: Any, **options: Any) -> tuple[RawSets, str]:
     return _read_table(source, **options)
 
 
+def _columns(options: Mapping[str, Any]) -> dict[str, Any]:
+    strangers = sorted(set(options) - {"person", "items"})
+    if strangers:
+        raise ParameterError(f"A table of a database needs no {listed(strangers)}.")
+    return dict(options)
+
+
 def _no_more(options: Mapping[str, Any]) -> None:
     if options:
         raise ParameterError(f"One set per line needs no {listed(sorted(options))}.")
@@ -103,13 +116,15 @@ def _is_collection(source: Any) -> bool:
     return True
 
 
-def encode(sets: Sequence[Sequence[str]]) -> RawSets:
-    """Give the items of sets numbers in the order in which they come."""
+def encode(sets: Iterable[Sequence[str]]) -> RawSets:
+    """Give the items of sets numbers in the order in which they come; hold numbers alone."""
     index: dict[str, int] = {}
-    codes = [index.setdefault(item, len(index)) for members in sets for item in members]
-    sizes = np.fromiter((len(members) for members in sets), np.int64, len(sets))
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return starts, np.array(codes, dtype=np.int64), tuple(index)
+    codes, ends = array("i"), array("q", [0])
+    for members in sets:
+        codes.extend(index.setdefault(item, len(index)) for item in members)
+        ends.append(len(codes))
+    starts = np.frombuffer(ends, dtype=np.int64).copy()
+    return starts, np.frombuffer(codes, dtype=np.int32).astype(np.int64), tuple(index)
 
 
 # -- tables ----------------------------------------------------------------------------
@@ -131,19 +146,33 @@ def _read_table(
     kept = table.materialize()
     cell = _items_of(table, items, separator)
     key = ROW if person is None else table.text(person)
-    rows = kept.run(
-        f"WITH cells AS (SELECT dense_rank() OVER (ORDER BY {key}) AS set, {cell} AS item "
-        f"FROM {kept.scan}) SELECT set, item FROM cells ORDER BY set, item"
-    )
     total = int(kept.run(f"SELECT count(DISTINCT {key}) FROM {kept.scan}")[0][0])
-    sets: list[list[str]] = [[] for _ in range(total)]
-    for number, item in rows:
-        if item:
-            sets[number - 1].append(item)
+    with translated(table.source):
+        found = encode(_stream(kept, key, cell, total))
     kept.run(f"DROP TABLE {kept.scan}")
-    if person is None:
-        sets += [[] for _ in range(table.rows - total)]
-    return encode(sets), table.kind
+    return found, table.kind
+
+
+def _stream(table: Table, key: str, cell: str, total: int) -> Iterator[list[str]]:
+    """Give the sets in the order of their keys, those of no item last; the engine sorts."""
+    rows = table.engine.connection.execute(
+        f"WITH cells AS (SELECT dense_rank() OVER (ORDER BY {key}) AS set, {cell} AS item "
+        f"FROM {table.scan}) SELECT set, item FROM cells ORDER BY set"
+    )
+    given, number = 0, None
+    members: list[str] = []
+    while batch := rows.fetchmany(BATCH):
+        for of, item in batch:
+            if of != number and number is not None:
+                yield members
+                given, members = given + 1, []
+            number = of
+            if item:
+                members.append(item)
+    if number is not None:
+        yield members
+        given += 1
+    yield from ([] for _ in range(total - given))
 
 
 def _choose_columns(

@@ -34,9 +34,11 @@ from sfumato.errors import GovernanceError, MissingExtra, ParameterError
 from sfumato.govern.ledger import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection, Engine
+
+    from sfumato.govern.ledger.statements import Statement
 
 PATIENCE = 60.0
 """How many seconds a writer waits for others."""
@@ -100,6 +102,14 @@ class Store:
         """Run a transaction that sees one state of the ledger."""
         with self._transaction(writing=False) as connection:
             yield connection
+
+    def peek(self, statement: Statement, **values: object) -> list[Sequence[Any]]:
+        """Read by one statement, which sees one state by itself; SQLite needs no transaction."""
+        if self.is_postgres:
+            with self.reading() as connection:
+                return statement.run(connection, **values)
+        with self.lock, self._translated():
+            return statement.run(self._open(), **values)
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""

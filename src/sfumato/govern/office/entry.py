@@ -81,8 +81,7 @@ def enter_by_token(office: Office, secret: str) -> Entrant | None:
 
 
 def _entered(office: Office, statement: Statement, via: str, secret: str) -> Entrant | None:
-    with office.quick.reading() as connection:
-        rows = statement.run(connection, digest=digest(secret))
+    rows = office.quick.peek(statement, digest=digest(secret))
     if not rows:
         return None
     id_, name, role, pseudonym, ends, used, scopes = rows[0]

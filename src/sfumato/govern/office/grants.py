@@ -42,8 +42,7 @@ def revoke(office: Office, id_: str, dataset: str) -> bool:
 
 def purposes_granted(office: Office, person: str, dataset: str) -> tuple[str, ...]:
     """List the purposes for which somebody may ask; '' is that of a dataset which names none."""
-    with office.quick.reading() as connection:
-        rows = _PURPOSES.run(connection, person=person, dataset=dataset)
+    rows = office.quick.peek(_PURPOSES, person=person, dataset=dataset)
     return tuple(str(row[0]) for row in rows)
 
 

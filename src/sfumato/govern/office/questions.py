@@ -157,8 +157,7 @@ def beat(office: Office, worker: str) -> None:
 
 def find_question(office: Office, id_: str) -> dict[str, Any] | None:
     """Read a question as its analyst may see it: what is not shown yet is under way."""
-    with office.quick.reading() as connection:
-        rows = _FIND.run(connection, id=id_)
+    rows = office.quick.peek(_FIND, id=id_)
     if not rows:
         return None
     found = dict(zip(_COLUMNS, rows[0], strict=True))

@@ -35,7 +35,7 @@ def _priced(call: Call, found: Any, asked: Any, confidence: float) -> dict[str, 
     try:
         purpose = asking.purpose_of(call.house, call.caller, found.listed.name, asked.purpose)
         desk = call.house.desk(found, call.caller.pseudonym, purpose, pricing=True)
-        estimate, price = asking.price_question(desk, asked, confidence)
+        estimate, price = asking.price_question(call.house, desk, asked, confidence)
     except SfumatoError as error:
         problem = problem_of(error)
         return {"problem": {"code": problem.code, "detail": problem.detail, **problem.further}}

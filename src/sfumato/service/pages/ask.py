@@ -98,7 +98,7 @@ async def submit(call: Call) -> Response:
         def price() -> Any:
             purpose = asking.purpose_of(call.house, call.caller, name, wanted.purpose)
             desk = call.house.desk(found, call.caller.pseudonym, purpose, pricing=True)
-            return asking.price_question(desk, wanted, 0.95)
+            return asking.price_question(call.house, desk, wanted, 0.95)
 
         estimate, paid = await call.house.thread(price)
     except (SfumatoError, Problem) as error:

@@ -1,0 +1,135 @@
+"""Graphs from edge lists, GraphML, networkx, sparse matrices and pairs; what is refused."""
+
+from __future__ import annotations
+
+import gzip
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import sfumato as sf
+from sfumato.data.graphs.edge_files import write_edge_file
+from sfumato.data.graphs.graphml import write_graphml
+from sfumato.data.graphs.sources import read_graph
+from sfumato.errors import DataError, ParameterError
+
+EDGES = [(0, 1), (1, 2), (0, 2), (2, 3)]
+
+
+def same(graph, edges=EDGES, n=4):
+    assert len(graph) == n
+    assert {tuple(edge) for edge in graph.edges.tolist()} == set(edges)
+
+
+def test_every_source(tmp_path):
+    same(read_graph(EDGES))
+    path = tmp_path / "g.edges"
+    path.write_text("# a comment\n0 1\n1\t2\n0,2\n2 3\n")
+    same(read_graph(path))
+    (tmp_path / "g.edges.gz").write_bytes(gzip.compress(path.read_bytes()))
+    same(read_graph(tmp_path / "g.edges.gz"))
+    same(read_graph(nx.Graph(EDGES)))
+    matrix = np.zeros((4, 4))
+    for u, v in EDGES:
+        matrix[u, v] = matrix[v, u] = 1
+    same(read_graph(csr_array(matrix)))
+    graph = read_graph(EDGES, nodes={"0": {"job": "nurse"}})
+    write_graphml(tmp_path / "g.graphml", graph)
+    again = read_graph(tmp_path / "g.graphml")
+    same(again)
+    assert again.attributes["job"] == ("nurse", "", "", "")
+
+
+def test_nodes_without_edges_are_not_lost(tmp_path):
+    graph = read_graph(EDGES, nodes=range(6))
+    assert len(graph) == 6
+    write_edge_file(tmp_path / "g.edges", graph)
+    same(read_graph(tmp_path / "g.edges"), n=6)
+    lonely = nx.Graph(EDGES)
+    lonely.add_node(9)
+    assert len(read_graph(lonely)) == 5
+
+
+def test_names_are_in_natural_order():
+    graph = read_graph([("10", "9"), ("9", "anna")])
+    assert graph.labels == ("9", "10", "anna")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0 0\n0 1\n", "to themselves"),
+        ("0 1\n1 0\n", "more than once"),
+        ("0 1 2\n", "two"),
+        ("secret\n", "two"),
+        ("", "at least 2"),
+        ("# nodes 2\n0 5\n", "has others"),
+    ],
+)
+def test_bad_files(tmp_path, text, words):
+    path = tmp_path / "g.edges"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_graph(path)
+    assert words in str(caught.value)
+    assert "secret" not in str(caught.value).replace(str(tmp_path), "")
+
+
+def test_what_may_be_said_about_edges(tmp_path):
+    path = tmp_path / "g.edges"
+    path.write_text("0 0\n0 1\n1 0\n1 2\n")
+    graph = read_graph(path, loops="drop", duplicates="merge")
+    same(graph, [(0, 1), (1, 2)], 3)
+    directed = nx.DiGraph([(0, 1), (1, 0), (1, 2)])
+    with pytest.raises(DataError, match="directed"):
+        read_graph(directed)
+    same(read_graph(directed, direction="ignore"), [(0, 1), (1, 2)], 3)
+    with pytest.raises(ParameterError, match="can be 'drop'"):
+        read_graph(path, loops="keep")
+
+
+def test_other_bad_input(tmp_path):
+    with pytest.raises(DataError, match="not a pair"):
+        read_graph([(0, 1, 2)])
+    with pytest.raises(DataError, match="square"):
+        read_graph(csr_array(np.ones((2, 3))))
+    with pytest.raises(ParameterError, match="not from int"):
+        read_graph(5)
+    with pytest.raises(DataError, match="not a file"):
+        read_graph(tmp_path / "none.edges")
+    bad = tmp_path / "g.graphml"
+    bad.write_text("<graphml><graph>")
+    with pytest.raises(DataError, match="not well-formed"):
+        read_graph(bad)
+    bad.write_text('<!DOCTYPE x [<!ENTITY a "b">]><graphml/>')
+    with pytest.raises(DataError, match="entities"):
+        read_graph(bad)
+
+
+def test_a_graph_of_two_nodes(tmp_path):
+    for edges in ([], [(0, 1)]):
+        graph = read_graph(edges, nodes=range(2))
+        for algorithm in ("edit", "group"):
+            release = sf.anonymize(graph, sf.KDegreeAnonymity(2), algorithm=algorithm)
+            release.save(tmp_path / f"{algorithm}{len(edges)}")
+            assert sf.verify(tmp_path / f"{algorithm}{len(edges)}").holds
+
+
+def test_releases_come_back_in_kind():
+    made = sf.anonymize(sf.read(nx.Graph(EDGES), shape="graph"), sf.KDegreeAnonymity(2)).data
+    assert isinstance(made, nx.Graph)
+    matrix = nx.to_scipy_sparse_array(nx.Graph(EDGES))
+    made = sf.anonymize(sf.read(matrix, shape="graph"), sf.KDegreeAnonymity(2)).data
+    assert made.shape == (4, 4)
+
+
+def test_attributes_are_released_only_where_asked():
+    people = {i: {"job": "nurse" if i % 2 else "clerk"} for i in range(4)}
+    graph = read_graph(EDGES, nodes=people)
+    plain = sf.anonymize(graph, sf.KDegreeAnonymity(2))
+    assert not plain.artefact.graph.attributes
+    kept = sf.anonymize(graph, sf.KDegreeAnonymity(2), keep=["job"])
+    assert sorted(kept.artefact.graph.attributes["job"]) == ["clerk", "clerk", "nurse", "nurse"]
+    assert any("job" in finding.text for finding in kept.verify().findings)
