@@ -27,6 +27,8 @@ SPENDING = frozenset({"ask", "histogram", "kmeans", "topk", "synthesize", "train
 def main() -> None:
     """Run the command line and end the process with its exit code."""
     gc.set_threshold(500_000, 20, 100)  # imports make many objects, and nearly all of them stay
+    # pydantic would look through every installed package for plugins, which then see each request
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from sfumato.cli.display.streams import prepare_streams  # noqa: PLC0415 - not needed by others
 
     prepare_streams()

@@ -76,6 +76,8 @@ def _released(table: Any, request: AnonymizeCommand) -> Release:
 
 def _measure_utility(release: Release, table: Any, queries: bool, target: str | None) -> None:
     """Print what the release is worth to an analyst, where asked."""
+    if not queries and target is None:
+        return
     from sfumato.anonymize.loss import utility  # noqa: PLC0415 - rarely needed
 
     if queries:
@@ -123,11 +125,12 @@ def pseudonym_key_bytes(path: Path | None, folder: Path) -> bytes | None:
 
 
 def _perturbed(table: Any, wanted: Perturbation, seed: int | None) -> Any:
-    if wanted == Perturbation():
+    if not wanted.model_fields_set:
         return table
     from sfumato.anonymize.tables.perturb.operations import perturb  # noqa: PLC0415 - rarely needed
 
-    return perturb(table, *wanted.operations(), seed=seed)
+    operations = wanted.operations()
+    return perturb(table, *operations, seed=seed) if operations else table
 
 
 def _swept(release: Release, request: AnonymizeCommand) -> dict[str, Any]:

@@ -20,8 +20,6 @@ from sfumato.anonymize.tables.apply.recode import labelled_shares
 from sfumato.anonymize.tables.apply.rows import RowSettings, release_rows, released_columns
 from sfumato.anonymize.tables.artefact import TableArtefact
 from sfumato.anonymize.tables.decision import TableDecision
-from sfumato.anonymize.tables.people.release import PeopleSource, prepare_people, settle_people
-from sfumato.anonymize.tables.people.search import find_people_recoding, reach_everybody
 from sfumato.anonymize.tables.people.unit import person_column, repeats
 from sfumato.anonymize.tables.pose import pose
 from sfumato.data.tables.permutation import RandomWords
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sfumato.anonymize.tables.algorithms.progress import Progress
+    from sfumato.anonymize.tables.people.release import PeopleSource
     from sfumato.anonymize.tables.problem import Problem
     from sfumato.anonymize.tables.recoding import Recoding
     from sfumato.data.schema import Schema
@@ -78,6 +77,8 @@ def decide(
     if prepared.source is None:
         recoding = searching(prepared.problem)
     else:
+        from sfumato.anonymize.tables.people.search import find_people_recoding  # noqa: PLC0415 - rarely needed
+
         people = prepared.source.people
         recoding = find_people_recoding(people, prepared.problem, searching, algorithm)
     asked = {
@@ -103,9 +104,13 @@ def settle_decision(
     `fixed` says that its levels must stay as they are.
     """
     if prepared.source is not None:
+        from sfumato.anonymize.tables.people.release import settle_people  # noqa: PLC0415 - rarely needed
+
         return settle_people(prepared.source, recoding, settings, asked, fixed=fixed)
     problem = prepared.problem
     if problem.definition.needs_population:
+        from sfumato.anonymize.tables.people.search import reach_everybody  # noqa: PLC0415 - rarely needed
+
         recoding = reach_everybody(problem, recoding, RandomWords(settings.seed), fixed=fixed)
     recheck(problem, recoding)
     shares = labelled_shares(problem.table, problem.hierarchies, recoding)
@@ -225,6 +230,8 @@ def prepare(
     _check_promise(promise, schema)
     unit = person_column(table)
     if unit is not None and repeats(table, unit):
+        from sfumato.anonymize.tables.people.release import prepare_people  # noqa: PLC0415 - rarely needed
+
         source = prepare_people(table, promise, settings, unit, population, objective, suppression)
         return Prepared(table, source.problem, None, source)
     rows = release_rows(table, promise, settings)

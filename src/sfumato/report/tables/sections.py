@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from sfumato.anonymize.loss.measures import raw_values
-from sfumato.anonymize.tables.people.release import original_people
 from sfumato.anonymize.tables.recoding import FullDomain
 from sfumato.audit.risk import reidentification_risk
 from sfumato.data.wording import some
@@ -90,6 +89,8 @@ def _sizes_before(page: Page) -> NDArray[np.int64]:
     decision = page.release.decision
     if decision.people is None:
         return original_sizes(decision.problem)
+    from sfumato.anonymize.tables.people.release import original_people  # noqa: PLC0415 - rarely needed
+
     return original_people(decision.people)
 
 
