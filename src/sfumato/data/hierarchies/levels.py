@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Rule(BaseModel):
     """A hierarchy still to be bound to values; its fields are its options in YAML and code."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     name: ClassVar[str]
 
     def over(

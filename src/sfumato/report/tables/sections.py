@@ -24,10 +24,8 @@ from sfumato.report.svg import Series, histogram
 from sfumato.report.tables.attribute_changes import attribute_changes
 from sfumato.report.tables.class_sizes import original_sizes, size_bins
 from sfumato.report.tables.lattice_view import lattice_view
-from sfumato.report.tables.local_reasons import LocalClasses, class_examples, local_reasons
 from sfumato.report.tables.reasons import steps_down
 from sfumato.report.tables.risk_change import risk_chart, risk_rows
-from sfumato.report.tables.trade_off import trade_off
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,6 +111,12 @@ def _attributes(page: Page) -> dict[str, Any]:
     if isinstance(recoding, FullDomain):
         steps = {step.attribute: step for step in steps_down(problem, recoding)}
         return found | {"steps": steps, "local": {}, "examples": ()}
+    from sfumato.report.tables.local_reasons import (  # noqa: PLC0415 - for classes alone
+        LocalClasses,
+        class_examples,
+        local_reasons,
+    )
+
     classes = LocalClasses(problem, recoding)
     reasons = {reason.attribute: reason for reason in local_reasons(classes)}
     return found | {"steps": {}, "local": reasons, "examples": class_examples(classes)}
@@ -120,7 +124,11 @@ def _attributes(page: Page) -> dict[str, Any]:
 
 def _trade_off(page: Page) -> dict[str, Any] | None:
     sweep = page.options.get("sweep")
-    return None if sweep is None else {"trade_off": trade_off(sweep, page.release)}
+    if sweep is None:
+        return None
+    from sfumato.report.tables.trade_off import trade_off  # noqa: PLC0415 - rarely wanted
+
+    return {"trade_off": trade_off(sweep, page.release)}
 
 
 def _lattice(page: Page) -> dict[str, Any] | None:

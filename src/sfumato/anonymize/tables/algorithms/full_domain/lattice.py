@@ -43,7 +43,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
-from sfumato.anonymize.tables.algorithms.full_domain import beam
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
 from sfumato.anonymize.tables.algorithms.full_domain.prices import (
@@ -89,6 +88,8 @@ def search(
     one on request; `width`, how many nodes that search keeps per step, is such a request too.
     """
     if heuristic or width is not None or math.prod(problem.heights.tolist()) > LARGEST_LATTICE:
+        from sfumato.anonymize.tables.algorithms.full_domain import beam  # noqa: PLC0415 - rarely needed
+
         chosen = beam.WIDTH if width is None else width
         return beam.beam_search(problem, progress=progress, time_limit=time_limit, width=chosen)
     lattice = Lattice(problem)
