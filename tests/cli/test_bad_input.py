@@ -52,7 +52,7 @@ FILES = {
     "ragged row": (b"age,zip,disease\n20,13053,flu\n20,13053\n", "line 3"),
     "long row": (b"age,zip,disease\n20,13053,flu,extra,more\n", "columns"),
     "wrong encoding": ("age,zip,disease\n20,13053,grippe é\n".encode("latin-1"), "encoding"),
-    "duplicate column": (b"age,zip,disease,age\n20,13053,flu,1\n", "more than one column"),
+    "duplicate column": (b"age,zip,disease,age\n20,13053,flu,1\n", "have the same name"),
     "nameless column": (b"age,,disease\n20,13053,flu\n", "has no name"),
     "missing column": (b"age,disease\n20,flu\n", "zip"),
     "open quote": (b'age,zip,disease\n20,"13053,flu\n20,13053,flu\n', "data.csv"),

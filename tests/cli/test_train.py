@@ -43,6 +43,11 @@ def test_a_model_is_learnt_saved_and_drawn(say):
     assert len(model.classes_) == 8
     assert model.predict({"minutes": [10], "cost": [20]}).shape == (1,)
     assert sf.verify("model").holds
+    with sf.Ledger("visits.csv.ledger.sqlite", create=False) as ledger:
+        number = next(e.number for e in ledger.entries() if e.kind == "released")
+    say("certificate", number, "-L", "visits.csv.ledger.sqlite")
+    certified, _ = say("verify", "model/model.json", "--certificate", "certificate.json")
+    assert "holds" in certified
     assert Path("model.svg").read_text(encoding="utf-8").startswith("<svg")
     assert say(*asked)[0] == out  # the same again, for nothing
     say("train", "visits.csv", "department", "-e", "5", "--delta", "1e-6", code=1)

@@ -29,6 +29,7 @@ _HOME = {
     "de_finetti": "releases.de_finetti",
     "differencing": "queries.differencing",
     "edge_disclosure": "graphs.edges",
+    "edge_inference": "graphs.inference",
     "homogeneity": "releases.homogeneity",
     "item_inference": "releases.known_items",
     "known_absences": "releases.known_items",

@@ -54,8 +54,7 @@ def train(request: TrainCommand) -> None:
             return
         if request.cross_validate is not None:
             _validate(session, estimator, request.cross_validate, asked)
-        release = session.fit(estimator, **asked)
-    _hand_over(release, wanted)
+        _hand_over(session.fit(estimator, **asked), wanted, session)
 
 
 def _estimator(request: TrainCommand) -> Any:
@@ -93,10 +92,9 @@ def _validate(session: Session, estimator: Any, folds: int, asked: dict[str, Any
     out.print(str(session.cross_validate(estimator, folds=folds, **asked)), markup=False)
 
 
-def _hand_over(release: Release, published: Published) -> None:
-    """Say what was learnt, save the release and draw it where wanted."""
-    from sfumato.cli.display.publication import save  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.display.terminal import note, out  # noqa: PLC0415 - the same
+def _hand_over(release: Release, published: Published, session: Session) -> None:
+    """Say what was learnt, save and record the release, and draw it where wanted."""
+    from sfumato.cli.display.terminal import note, out  # noqa: PLC0415 - help stays quick
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - the same
 
     told = release.artefact.manifest()
@@ -108,7 +106,12 @@ def _hand_over(release: Release, published: Published) -> None:
     out.print(f"{release.promise}", markup=False)
     if told.get("left_out"):
         note(f"left out, because nothing is declared of them: {', '.join(told['left_out'])}")
-    save(release, published)
+    if published.output is not None:
+        path = release.save(
+            published.output, replace=published.force, ledger=session.ledger, by=session.analyst,
+            purpose=session.purpose,
+        )  # fmt: skip
+        note(f"{path} was written, and recorded in the ledger")
     if published.picture is not None:
         write_text_atomically(published.picture, release.data.picture())
         note(f"{published.picture} was written")

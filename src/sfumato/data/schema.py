@@ -109,7 +109,12 @@ class Attribute(BaseModel):
 
 
 class Schema(BaseModel):
-    """The attributes of a data set, its privacy unit and its purposes."""
+    """The attributes of a data set, its privacy unit and its purposes.
+
+    >>> import sfumato as sf
+    >>> sf.Schema(quasi=["age"], sensitive=["disease"]).quasi_names
+    ('age',)
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 

@@ -136,7 +136,12 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class PureDP(Guarantee):
-    """ε-differential privacy."""
+    """ε-differential privacy.
+
+    >>> import sfumato as sf
+    >>> (sf.PureDP(0.1) + sf.PureDP(0.2)).epsilon
+    0.3
+    """
 
     epsilon: float
 
@@ -160,7 +165,12 @@ class PureDP(Guarantee):
 
 @dataclass(frozen=True)
 class ApproxDP(Guarantee):
-    """(ε, δ)-differential privacy; δ = 1 promises nothing and can only arise by calculation."""
+    """(ε, δ)-differential privacy; δ = 1 promises nothing and can only arise by calculation.
+
+    >>> import sfumato as sf
+    >>> sf.ApproxDP(1, 1e-6).delta
+    1e-06
+    """
 
     epsilon: float
     delta: float
@@ -200,7 +210,12 @@ class ApproxDP(Guarantee):
 
 @dataclass(frozen=True)
 class ZCDP(Guarantee):
-    """ρ-zero-concentrated differential privacy."""
+    """ρ-zero-concentrated differential privacy.
+
+    >>> import sfumato as sf
+    >>> sf.ZCDP(0.5).to(sf.ApproxDP, delta=1e-6).epsilon < 6
+    True
+    """
 
     rho: float
 
@@ -225,7 +240,12 @@ class ZCDP(Guarantee):
 
 @dataclass(frozen=True)
 class RDP(Guarantee):
-    """Rényi differential privacy: a bound ε for each order α, from a mapping {α: ε}."""
+    """Rényi differential privacy: a bound ε for each order α, from a mapping {α: ε}.
+
+    >>> import sfumato as sf
+    >>> sf.RDP({2: 0.5, 4: 1}).at(3)
+    1.0
+    """
 
     curve: tuple[tuple[float, float], ...]
 
@@ -267,7 +287,12 @@ class RDP(Guarantee):
 
 @dataclass(frozen=True)
 class GDP(Guarantee):
-    """μ-Gaussian differential privacy."""
+    """μ-Gaussian differential privacy.
+
+    >>> import sfumato as sf
+    >>> sf.GDP(1) >= sf.GDP(2)
+    True
+    """
 
     mu: float
 
@@ -291,7 +316,12 @@ class GDP(Guarantee):
 
 @dataclass(frozen=True)
 class LocalDP(Guarantee):
-    """ε-local differential privacy: the promise of one person's own, perturbed report."""
+    """ε-local differential privacy: the promise of one person's own, perturbed report.
+
+    >>> import sfumato as sf
+    >>> sf.LocalDP(1).epsilon
+    1.0
+    """
 
     epsilon: float
     neighbours: Neighbours = field(default=Neighbours("bounded", Person()), kw_only=True)

@@ -105,8 +105,13 @@ class AmendRequest(Request):
     """Changes of what an owner may change, each with a reason."""
 
     reason: Annotated[str, option(help="Why; everybody reads it.", min_length=1, max_length=1000)]
-    owner: OwnerRules | None = None
-    shares: Shares | None = None
+    owner: Annotated[
+        OwnerRules | None, option(help="Bounds, keys, limits and policies from now on.")
+    ] = None
+    shares: Annotated[
+        Shares | None,
+        option(help="Limits of analysts and purposes, and how the budget is dealt out."),
+    ] = None
     purposes: Annotated[list[ShortText] | None, option(help="The purposes from now on.")] = None
     told: Annotated[
         dict[str, str | float] | None,

@@ -11,10 +11,12 @@ import pytest
 import sfumato as sf
 from sfumato.attack.graphs.collusion import colluding_neighbours
 from sfumato.attack.graphs.edges import edge_disclosure
+from sfumato.attack.graphs.inference import edge_inference
 from sfumato.attack.graphs.planting import planted_subgraph
 from sfumato.attack.graphs.propagation import propagate, seed_propagation
 from sfumato.attack.graphs.structure import structural_knowledge
 from sfumato.data.graphs.sources import read_graph
+from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.errors import ParameterError
 from sfumato.released.structure import structural_classes
 
@@ -107,6 +109,33 @@ def test_planted_accounts_find_themselves_unless_nodes_are_grouped():
     assert tried.outcome("planted subgraph").exposed > 0
     with pytest.raises(ParameterError, match="accounts"):
         planted_subgraph(graph, as_it_is, accounts=1)
+
+
+def test_removed_edges_are_guessed_from_common_friends():
+    # two groups of friends, in which everybody knows everybody; the publisher takes four edges out
+    clubs = [pair for club in (range(8), range(8, 16)) for pair in combinations(club, 2)]
+    graph = read_graph(clubs, nodes=range(16))
+
+    def fewer(graph, seed):
+        order = np.arange(len(graph))
+        shuffle(order, RandomWords(seed))
+        return read_graph(np.sort(order[graph.edges[4:]], axis=1).tolist(), nodes=range(16))
+
+    found = edge_inference(graph, fewer)
+    assert (found.people, found.exposed) == (4, 4)
+    assert found.posterior == 1.0
+
+    def added(graph, seed):
+        return sf.anonymize(graph, sf.KDegreeAnonymity(3), edits="add", seed=seed)
+
+    assert edge_inference(social(80), added).people == 0
+
+    def edited(graph, seed):
+        return sf.anonymize(graph, sf.KDegreeAnonymity(4), edits="remove", seed=seed)
+
+    few = social(80)
+    removed = len(sf.anonymize(few, sf.KDegreeAnonymity(4), edits="remove").decision.content.edges)
+    assert edge_inference(few, edited).people == len(few.edges) - removed
 
 
 def test_seeds_propagate():

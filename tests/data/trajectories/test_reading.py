@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -120,3 +123,28 @@ def test_a_frame_gives_places_back():
     np.testing.assert_allclose(frame.restore(plane[:, 1], 1), y)
     # a degree of longitude at 37.5° north: 88.3 km
     assert abs(frame.scale[0] - 88_316) < 50
+
+
+def test_packed_files_are_read(tmp_path):
+    file = tmp_path / "points.txt.gz"
+    with gzip.open(file, "wt") as packed:
+        packed.write("lat,lng,datetime,uid\n39.9,116.3,2008-10-23 05:53:05,001\n")
+    data = read(file)
+    assert (len(data), data.name, data.clock) == (1, "points", True)
+    (tmp_path / "bad.gz").write_text("no gzip")
+    with pytest.raises(sf.errors.DataError, match="cannot be unpacked"):
+        read(tmp_path / "bad.gz")
+
+
+@pytest.mark.real_data
+def test_the_sample_of_geolife_is_read_and_anonymised():
+    file = Path(__file__).resolve().parents[4] / "shared/data/trajectories/geolife_sample.txt.gz"
+    if not file.exists():
+        pytest.skip(f"{file} is absent")
+    trips = read(file, gap=1200)
+    assert trips.people >= 2
+    assert len(trips) > 50
+    release = sf.anonymize(trips, sf.KAnonymity(2))
+    assert release.verify().holds
+    unique = sf.attack.unicity(read(file), points=2)
+    assert unique.points[1] > 0.5

@@ -43,6 +43,10 @@ class KAnonymity(Definition):
 
     `on` restricts the promise to some of the quasi-identifiers, so that several key
     combinations can each have a k of their own.
+
+    >>> import sfumato as sf
+    >>> str(sf.KAnonymity(5))
+    '5-anonymity'
     """
 
     k: int

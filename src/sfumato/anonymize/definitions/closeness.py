@@ -58,7 +58,12 @@ def _read(text: str) -> Definition:
 
 @dataclass(frozen=True)
 class TCloseness(SensitiveDefinition):
-    """In every class the sensitive attribute is spread almost as in the whole table."""
+    """In every class the sensitive attribute is spread almost as in the whole table.
+
+    >>> import sfumato as sf
+    >>> str(sf.TCloseness(0.2, "pay", distance="ordered"))
+    '0.2-closeness of pay (ordered distance)'
+    """
 
     t: float
     attribute: str

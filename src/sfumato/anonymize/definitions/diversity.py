@@ -98,7 +98,12 @@ _OPTION = Option(
 
 @dataclass(frozen=True)
 class DistinctLDiversity(SensitiveDefinition):
-    """Every class holds at least l different values of the sensitive attribute."""
+    """Every class holds at least l different values of the sensitive attribute.
+
+    >>> import sfumato as sf
+    >>> str(sf.KAnonymity(5) & sf.DistinctLDiversity(2, "disease"))
+    '5-anonymity and distinct 2-diversity of disease'
+    """
 
     l: int  # noqa: E741 - the letter of the definition
     attribute: str
@@ -145,6 +150,10 @@ class EntropyLDiversity(SensitiveDefinition):
     """The entropy of the sensitive attribute in every class is at least log l.
 
     l may be any number of at least 1, since log l is all that counts.
+
+    >>> import sfumato as sf
+    >>> str(sf.EntropyLDiversity(2.5, "disease"))
+    'entropy 2.5-diversity of disease'
     """
 
     l: float  # noqa: E741 - the letter of the definition
@@ -195,6 +204,10 @@ class RecursiveLDiversity(SensitiveDefinition):
     """The most frequent value of a class is not too frequent, the rarer ones not too rare.
 
     Strictly r₁ < c·(r_l + … + r_m). A class with fewer than l values never holds.
+
+    >>> import sfumato as sf
+    >>> str(sf.RecursiveLDiversity(3, 2, "disease"))
+    'recursive (3, 2)-diversity of disease'
     """
 
     c: float

@@ -107,6 +107,10 @@ class KmAnonymity(ItemsetDefinition):
 
     `attribute` names the attribute of sets in a table of hybrid records; joined with k-anonymity
     there, the two together are (k, k^m)-anonymity: k sets within the group of like rows.
+
+    >>> import sfumato as sf
+    >>> str(sf.KmAnonymity(5, m=2))
+    '5^2-anonymity'
     """
 
     k: int

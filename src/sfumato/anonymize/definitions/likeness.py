@@ -51,6 +51,10 @@ class BetaLikeness(SensitiveDefinition):
     """No class raises the share of any sensitive value by more than the factor 1 + β.
 
     `enhanced=False` gives the basic form, without the extra bound for frequent values.
+
+    >>> import sfumato as sf
+    >>> str(sf.BetaLikeness(1.5, "disease"))
+    'enhanced 1.5-likeness of disease'
     """
 
     beta: float
@@ -99,7 +103,12 @@ class BetaLikeness(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class DeltaDisclosure(SensitiveDefinition):
-    """No class changes the share of any sensitive value by a factor of e^δ or more."""
+    """No class changes the share of any sensitive value by a factor of e^δ or more.
+
+    >>> import sfumato as sf
+    >>> str(sf.DeltaDisclosure(0.7, "disease"))
+    '0.7-disclosure privacy of disease'
+    """
 
     delta: float
     attribute: str

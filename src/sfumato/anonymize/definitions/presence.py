@@ -63,7 +63,12 @@ def _read_presence(text: str) -> Definition:
 
 @dataclass(frozen=True)
 class KMap(Definition):
-    """Every released record fits at least k people of the population."""
+    """Every released record fits at least k people of the population.
+
+    >>> import sfumato as sf
+    >>> str(sf.KMap(4))
+    '4-map'
+    """
 
     k: int
     monotone: ClassVar[bool] = True
@@ -101,7 +106,12 @@ class KMap(Definition):
 
 @dataclass(frozen=True)
 class DeltaPresence(Definition):
-    """Whoever fits a class is in the table with a probability between low and high."""
+    """Whoever fits a class is in the table with a probability between low and high.
+
+    >>> import sfumato as sf
+    >>> str(sf.DeltaPresence(0.1, 0.9))
+    '(0.1, 0.9)-presence'
+    """
 
     low: float
     high: float

@@ -65,7 +65,12 @@ def _read_degree(text: str) -> Definition:
 
 @dataclass(frozen=True)
 class KDegreeAnonymity(StructuralDefinition):
-    """Every number of neighbours that a node has is shared by at least k nodes."""
+    """Every number of neighbours that a node has is shared by at least k nodes.
+
+    >>> import sfumato as sf
+    >>> str(sf.KDegreeAnonymity(5))
+    '5-degree anonymity'
+    """
 
     k: int
     option: ClassVar[Option | None] = Option(
@@ -102,6 +107,10 @@ class NodeKAnonymity(StructuralDefinition):
 
     `query` is "degree", "neighbour-degrees" (the degrees of the neighbours, in any order) or a
     function of a graph and a node, `graph.around(node)` being its neighbours.
+
+    >>> import sfumato as sf
+    >>> str(sf.NodeKAnonymity(5, query="neighbour-degrees"))
+    'node 5-anonymity for the degrees of the neighbours'
     """
 
     k: int

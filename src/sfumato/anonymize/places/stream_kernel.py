@@ -143,6 +143,14 @@ def cell_of(rules: Rules, x: float, y: float) -> Any:
 
 
 @njit(cache=True)
+def cells_around(rules: Rules, x: float, y: float, reach: float) -> Any:
+    """Return the first and last column and row of cells that a reach around a place touches."""
+    low = cell_of(rules, x - reach, y - reach)
+    high = cell_of(rules, x + reach, y + reach)
+    return low % rules.wide, high % rules.wide, low // rules.wide, high // rules.wide
+
+
+@njit(cache=True)
 def hang(state: State, cell: int, i: int) -> None:
     """Let a request wait in a cell."""
     state.before[i] = -1 - cell
@@ -197,10 +205,7 @@ def gather(q: Requests, state: State, rules: Rules, m: int, near: Ints, away: Fl
     """Collect waiting requests of others that are compatible with m, the nearest first."""
     count = 0
     reach = q.reach[m]
-    c0 = min(max(int((q.x[m] - reach - rules.low_x) / rules.step), 0), rules.wide - 1)
-    c1 = min(max(int((q.x[m] + reach - rules.low_x) / rules.step), 0), rules.wide - 1)
-    r0 = min(max(int((q.y[m] - reach - rules.low_y) / rules.step), 0), rules.high - 1)
-    r1 = min(max(int((q.y[m] + reach - rules.low_y) / rules.step), 0), rules.high - 1)
+    c0, c1, r0, r1 = cells_around(rules, q.x[m], q.y[m], reach)
     for row in range(r0, r1 + 1):
         for column in range(c0, c1 + 1):
             j = state.head[row * rules.wide + column]

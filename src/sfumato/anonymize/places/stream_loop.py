@@ -27,6 +27,7 @@ from sfumato.anonymize.places.stream_kernel import (
     State,
     area_of,
     cell_of,
+    cells_around,
     compatible,
     enough,
     find_box,
@@ -82,10 +83,7 @@ def _has_others(  # noqa: C901 - one loop, compiled
     users = 0
     seen = np.empty(LARGEST, np.int64)
     reach = q.reach[j]
-    c0 = min(max(int((q.x[j] - reach - rules.low_x) / rules.step), 0), rules.wide - 1)
-    c1 = min(max(int((q.x[j] + reach - rules.low_x) / rules.step), 0), rules.wide - 1)
-    r0 = min(max(int((q.y[j] - reach - rules.low_y) / rules.step), 0), rules.high - 1)
-    r1 = min(max(int((q.y[j] + reach - rules.low_y) / rules.step), 0), rules.high - 1)
+    c0, c1, r0, r1 = cells_around(rules, q.x[j], q.y[j], reach)
     for row in range(r0, r1 + 1):
         for column in range(c0, c1 + 1):
             i = state.head[row * rules.wide + column]

@@ -56,6 +56,11 @@ class Policy:
 
     `levels` maps each quasi-identifier to its level; the quasi-identifiers of `schema` carry
     their hierarchies bound. `suppression` is the share of records that may be left out.
+
+    >>> import sfumato as sf
+    >>> people = sf.read({"age": [30, 30, 41, 41]}, schema=sf.Schema(quasi=["age"]))
+    >>> sf.Policy.of(sf.anonymize(people, sf.KAnonymity(2))).levels
+    {'age': 0}
     """
 
     promise: Definition

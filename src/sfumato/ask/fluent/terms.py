@@ -157,7 +157,11 @@ def term(value: object) -> Term:
 
 
 def col(name: str) -> Term:
-    """Name a column; ``"table.column"`` after a join."""
+    """Name a column; ``"table.column"`` after a join.
+
+    >>> import sfumato as sf
+    >>> adults = sf.col("age") >= 18
+    """
     if not isinstance(name, str):
         raise ParameterError(f"A column is named by a text, and {name!r} was given.")
     return Term(lambda names: names.column(name))

@@ -81,8 +81,7 @@ def fit_model(
 
     with desk.lock:
         text = desk.spending.spend(lambda now: price_fit(desk, wanted, now), work, what=wanted.text)
-    name = f"{type(wanted.estimator).__name__} of {desk.opened.dataset}"
-    return Model.load(text).release(name)
+    return Model.load(text).release(desk.opened.dataset)
 
 
 def price_fit(desk: Desk, wanted: Wanted, now: Snapshot) -> Plan[Wanted]:

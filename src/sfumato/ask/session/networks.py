@@ -93,7 +93,7 @@ def train_network(
         kept = desk.spending.spend(plan, work, what=what)
     _load(module, kept["state"])
     done = Training(module, TrainingPlan(**kept["plan"]), kept["plan"]["steps"], None)
-    return done.release(f"{type(module).__name__} of {desk.opened.dataset}", predicts=target)
+    return done.release(desk.opened.dataset, predicts=target)
 
 
 def _check_inputs(module: Any, inputs: int) -> None:

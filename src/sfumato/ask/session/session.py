@@ -50,6 +50,13 @@ class Session(Learning):
     ``desk`` takes the steps of each question; nothing of it needs to be called. On data of another
     shape (a graph, trees, sets) it is a :class:`~sfumato.ask.shaped.session.ShapedSession`, which
     answers statistics such as ``sf.dp.queries.Triangles()``.
+
+    >>> import sfumato as sf
+    >>> people = {"age": [30, 41, 52]}
+    >>> with sf.Session(people, name="people", unit="row", budget=sf.PureDP(1)) as session:
+    ...     answer = session.sql("SELECT COUNT(*) AS n FROM people", epsilon=0.5)
+    >>> answer.guarantee.epsilon
+    0.5
     """
 
     def __new__(cls, source: Any = None, **options: Any) -> Any:

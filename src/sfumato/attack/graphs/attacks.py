@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.attack.attack import Knowledge, NamedAttack
-from sfumato.attack.graphs import collusion, edges, planting, propagation, structure
+from sfumato.attack.graphs import collusion, edges, inference, planting, propagation, structure
 
 if TYPE_CHECKING:
     from sfumato.attack.attack import Attack
@@ -23,6 +23,7 @@ def graph_attacks(_view: GraphView, _knowledge: Knowledge) -> tuple[Attack, ...]
         NamedAttack(edges.NAME, _disclose),
         NamedAttack(propagation.NAME, _propagate, _no_nodes),
         NamedAttack(planting.NAME, _plant, _not_published, twice=False),
+        NamedAttack(inference.NAME, _infer, _not_published, twice=False),
     )
 
 
@@ -50,6 +51,10 @@ def _plant(_view: Any, knowledge: Knowledge) -> Outcome:
     return planting.planted_subgraph(
         knowledge.original, further["publish"], accounts=further.get("accounts", 7)
     )
+
+
+def _infer(_view: Any, knowledge: Knowledge) -> Outcome:
+    return inference.edge_inference(knowledge.original, knowledge.further["publish"])
 
 
 def _not_published(_view: Any, knowledge: Knowledge) -> str | None:

@@ -109,7 +109,7 @@ def poison(
 
     >>> X = np.array([[0.1], [0.2], [0.8], [0.9]] * 10); y = np.array([0, 0, 1, 1] * 10)
     >>> found = poison(X, y, points=8, validation=(X, y))
-    >>> found.after > found.before
+    >>> found.after >= found.before
     True
     """
     base, signs, classes = _training(rows, labels)

@@ -134,6 +134,11 @@ def verify(
     serve. `shape` is that of the data, where `release.json` does not say. `called` is what messages
     call the release. For tables, `population` is a table of everybody who could be in the data (for
     k-map, δ-presence and the journalist's risk), `delimiter` and `encoding` are as for `sf.read`.
+
+    >>> import sfumato as sf
+    >>> rows = {"age": ["30", "30", "41", "41"]}
+    >>> sf.verify(rows, sf.Schema(quasi=["age"]), sf.KAnonymity(2)).holds
+    True
     """
     manifest = read_manifest(source)
     form = find_shape(shape or manifest.shape or "table")

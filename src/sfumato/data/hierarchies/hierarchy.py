@@ -60,6 +60,10 @@ class Hierarchy:
     which split by order may release any contiguous range of leaves.
     `spans[h][node]`, where given, is the number of values of the whole domain that the
     node stands for (a masked digit stands for ten), used to estimate query answers.
+
+    >>> import sfumato as sf
+    >>> sf.Hierarchy.tree({"ill": ["flu", "cold"], "well": None}).rows()[0]
+    ('flu', 'ill', '*')
     """
 
     labels: tuple[tuple[str, ...], ...]

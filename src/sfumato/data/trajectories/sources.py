@@ -1,4 +1,4 @@
-"""Bring traces in: a CSV or Parquet file, a frame, or columns, with a row per point.
+"""Bring traces in: a CSV file, also packed, or Parquet, a frame, or columns; every row is a point.
 
 Columns of the person, of x or longitude, of y or latitude and of the time are found by their usual
 names or named by `person`, `x`, `y` and `time`; with a column of the `trip`, or a `gap` of seconds
@@ -9,6 +9,10 @@ error that names the row; what lies outside the public `bounds` is left out and 
 
 from __future__ import annotations
 
+import gzip
+import shutil
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +32,7 @@ from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -65,17 +69,36 @@ def read_trajectories(
     """Return the traces of a source; `unit` is "trip" or "person"."""
     if isinstance(source, Trajectories):
         return source
-    table = read_table(source, name=name, **options)
     named = {"person": person, "x": x, "y": y, "time": time, "trip": trip}
-    columns = {what: _column(table, what, given) for what, given in named.items()}
-    chosen = _unit(unit, columns["trip"], gap)
-    raw = _fetch(table, columns, with_trip=chosen == TRIP and gap is None)
+    with _unpacked(source) as readable:
+        table = read_table(readable, name=name, **options)
+        columns = {what: _column(table, what, given) for what, given in named.items()}
+        chosen = _unit(unit, columns["trip"], gap)
+        raw = _fetch(table, columns, with_trip=chosen == TRIP and gap is None)
     if degrees is None:
         degrees = bool({str(columns["x"]).lower(), str(columns["y"]).lower()} & DEGREES)
     _check(raw, degrees)
     frame = _frame(raw, degrees, read_bounds(bounds))
-    title = name or (Path(source).stem if isinstance(source, str | Path) else "trajectories")
+    title = name or (
+        Path(source).name.split(".")[0] if isinstance(source, str | Path) else "trajectories"
+    )
     return _assemble(raw, frame, chosen, gap, (title, table.kind))
+
+
+@contextmanager
+def _unpacked(source: Any) -> Iterator[Any]:
+    """Give a packed file (`.csv.gz`, `.txt.gz`) unpacked in a private folder; else as it is."""
+    if not isinstance(source, str | Path) or Path(source).suffix.lower() != ".gz":
+        yield source
+        return
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+        target = Path(folder) / f"{Path(source).name.split('.')[0]}.csv"
+        try:
+            with gzip.open(source, "rb") as packed, target.open("wb") as file:
+                shutil.copyfileobj(packed, file)
+        except (OSError, EOFError):
+            raise DataError(f"{source} cannot be unpacked; give the path of a gzip file.") from None
+        yield target
 
 
 # -- columns ---------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 A class that does not hold is left out while the suppression limit allows it, and otherwise united
 with the class that this makes dearer by the least. Every round leaves fewer classes, so it ends: in
-a release that holds, or in one class that does not, and then nothing is released.
+a release that holds, or in one class that does not even where it shows nothing, and then nothing is
+released.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def settle_classes(judge: ExactJudge, placement: Placement) -> Placement:
             placement = _reach(judge, placement, records, int(outside[0]))
         elif len(placement.classes) > 1:
             placement = _unite_failing(judge, placement, records, fails)
+        elif not _is_everything(judge, placement.classes):
+            placement = _show_nothing(judge, placement)
         else:
             break
     if fails.any() or not len(placement.classes):
@@ -49,6 +52,19 @@ def settle_classes(judge: ExactJudge, placement: Placement) -> Placement:
             "even one class of everybody does not keep it. Ask for less, or allow more suppression."
         )
     return placement
+
+
+def _is_everything(judge: ExactJudge, classes: Generalized) -> bool:
+    """Tell whether nothing is shown of a single class."""
+    top = [h.height - 1 for h in judge.problem.hierarchies]
+    return bool((classes.level == top).all())
+
+
+def _show_nothing(judge: ExactJudge, placement: Placement) -> Placement:
+    """Let the last class stand for anybody: more people of a population fit it then."""
+    classes = _copy(placement.classes)
+    classes.level[:] = [h.height - 1 for h in judge.problem.hierarchies]
+    return replace(placement, classes=classes)
 
 
 def unite_alike(judge: ExactJudge, placement: Placement) -> Placement:

@@ -7,7 +7,8 @@ other records follow, and may only add people to a class, never take any away:
 2. Records that the class of the person's primary record covers go there: her rows stay together.
 3. Records of a tuple that has primary records of others go to one of its classes, at random with
    the probabilities with which those were dealt.
-4. What is left goes to the class that becomes dearest by the least when it is widened to cover it.
+4. Where more records were left out than may be, the largest holdings among them are taken back.
+5. What is left goes to the class that becomes dearest by the least when it is widened to cover it.
 
 Which of the people of one tuple go to which of its classes is decided by cryptographic randomness,
 never by their other cells.
@@ -78,6 +79,7 @@ def place(
     )
     _follow(problem, holdings, class_, own[holdings.person], classes)
     _join_others(holdings, class_, held, recoding, words)
+    _take_back(holdings, class_, problem.suppression_limit)
     _widen(problem, holdings, class_, classes)
     return Placement(class_, classes)
 
@@ -131,6 +133,19 @@ def _join_others(
     total = ends[end - 1] - before
     lot = (words.take(len(loose)) % np.maximum(total, 1).astype(np.uint64)).astype(np.int64)
     class_[loose] = classes[np.searchsorted(ends, before + lot, side="right")]
+
+
+def _take_back(holdings: Holdings, class_: NDArray[np.int64], limit: int) -> None:
+    """Find a place for the largest holdings that were left out, where too many records were.
+
+    Algorithms count one record per person; somebody who is left out may have many.
+    """
+    out = np.flatnonzero(class_ == SUPPRESSED)
+    out = out[np.argsort(-holdings.count[out], kind="stable")]
+    left = int(holdings.count[out].sum()) - np.cumsum(holdings.count[out])
+    excess = int(holdings.count[out].sum()) > limit
+    needed = int(np.argmax(left <= limit)) + 1 if excess else 0
+    class_[out[:needed]] = UNPLACED
 
 
 def _widen(
