@@ -431,10 +431,10 @@ def graph_numbers(epsilon, scale=1):
 
 def test_the_numbers_of_a_graph_are_not_refuted_and_those_of_a_broken_copy_are():
     pairs = [(SQUARE_OF_FRIENDS, [*SQUARE_OF_FRIENDS, (0, 2)])]
-    fair = sf.audit.check(graph_numbers(1), sf.PureDP(1), pairs=pairs, samples=1000, seconds=15)
+    fair = sf.audit.check(graph_numbers(1), sf.PureDP(1), pairs=pairs, samples=1000, seconds=90)
     assert not fair.refuted
     broken = sf.audit.check(
-        graph_numbers(1, scale=12), sf.PureDP(1), pairs=pairs, samples=1000, seconds=15
+        graph_numbers(1, scale=12), sf.PureDP(1), pairs=pairs, samples=1000, seconds=90
     )
     assert broken.refuted
 
@@ -454,9 +454,9 @@ def weights(factor):
 def test_the_weights_of_items_are_not_refuted_and_those_of_a_broken_copy_are():
     pairs = [([("bread",)] * 2, [("bread",)] * 3)]
     claim = sf.ApproxDP(2, 1e-6)
-    fair = sf.audit.check(weights(1), claim, pairs=pairs, samples=1500, seconds=10)
+    fair = sf.audit.check(weights(1), claim, pairs=pairs, samples=1500, seconds=90)
     assert not fair.refuted
-    broken = sf.audit.check(weights(60), claim, pairs=pairs, samples=1500, seconds=10)
+    broken = sf.audit.check(weights(60), claim, pairs=pairs, samples=1500, seconds=90)
     assert broken.refuted
 
 
