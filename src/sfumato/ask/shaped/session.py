@@ -109,7 +109,7 @@ class ShapedSession:
         self.analyst = analyst
         self.spending = Spending(
             self.ledger, self.dataset, analyst=analyst, purpose=self.purpose, unit=self.unit,
-            fingerprint=key_fingerprint(salt, fingerprint(source)),
+            fingerprint=key_fingerprint(salt, _answers_of(source, people)),
         )  # fmt: skip
 
     def _register(
@@ -248,6 +248,14 @@ def _held(source: Any, people: Sequence[Any] | None) -> Any:
         _, codes = np.unique(np.array([str(name) for name in people]), return_inverse=True)
         owners = codes.reshape(-1).astype(np.int64)
     return OwnedSets(source.lists(), owners)
+
+
+def _answers_of(source: Any, people: Sequence[Any] | None) -> str:
+    """Return a digest that changes with all that answers depend on: the data, and whose they are."""
+    if people is None:
+        return fingerprint(source)
+    names = json.dumps([str(name) for name in people])
+    return hashlib.sha256(f"{fingerprint(source)} {names}".encode()).hexdigest()
 
 
 def fingerprint(source: Any) -> str:
