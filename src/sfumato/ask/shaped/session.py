@@ -251,7 +251,7 @@ def _held(source: Any, people: Sequence[Any] | None) -> Any:
 
 
 def _answers_of(source: Any, people: Sequence[Any] | None) -> str:
-    """Return a digest that changes with all that answers depend on: the data, and whose they are."""
+    """Return a digest that changes with what answers depend on: the data, and whose they are."""
     if people is None:
         return fingerprint(source)
     names = json.dumps([str(name) for name in people])
