@@ -105,14 +105,16 @@ def stream(day):
         cloaker = sf.places.Cloaker(bounds=limits, k=3, memory=memory, mode="deadline")
         found = cloaker.process(**requests, k=same)
         linked = sessions(requests, found, 600.0)
-        attacked = sf.attack.intersection(sessions_of(linked, found.together), k=3)
+        attacked = sf.attack.intersection(
+            sessions_of(requests["user"], found.together, linked), k=3
+        )
         print(f"    k=3, memory={memory}: success {found.success:.3f}; {attacked}")
 
 
 def sessions(requests, found, session):
     """Name the session of every request as the cloaker counts them: by user and pseudonym."""
     events = [(t, 1, i) for i, t in enumerate(requests["time"].tolist())]
-    events += [(found.moment[i], 2, i) for i in np.flatnonzero(found.released).tolist()]
+    events += [(found.moment[i], 0, i) for i in np.flatnonzero(found.released).tolist()]
     since, number, fresh, names = {}, {}, {}, [None] * len(requests["time"])
     for moment, kind, i in sorted(events):
         user = int(requests["user"][i])

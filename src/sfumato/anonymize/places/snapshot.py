@@ -142,8 +142,11 @@ def _reciprocal(
     points: Points, k: NDArray[np.int64], least: NDArray[np.float64], method: str
 ) -> Cloaks:
     """Divide in the order of people, so that the order in which they are given plays no part."""
-    order = np.argsort(points.people, kind="stable")
-    places, k_of, area_of = points.places[order], k[order], least[order]
+    places, k_of, area_of = points.places, k, least
+    order = None
+    if not bool(np.all(points.people[1:] > points.people[:-1])):
+        order = np.argsort(points.people, kind="stable")
+        places, k_of, area_of = places[order], k[order], least[order]
     best: tuple[float, str, Any, Any] | None = None
     for name in RECIPROCAL if method == "best" else (method,):
         group = _DIVIDE[name](places, k_of)
@@ -152,6 +155,8 @@ def _reciprocal(
         if best is None or mean < best[0]:
             best = mean, name, group, boxes
     assert best is not None
+    if order is None:
+        return Cloaks(points, best[3], k, best[1], best[2])
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
     return Cloaks(points, best[3][back], k, best[1], best[2][back])

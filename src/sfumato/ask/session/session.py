@@ -41,15 +41,16 @@ if TYPE_CHECKING:
     from sfumato.govern.standing import Standing
 
 
-_OTHER_SHAPES = ("graph", "trees", "sets")
+_OTHER_SHAPES = ("graph", "trees", "sets", "trajectories")
 
 
 class Session(Learning):
     """Questions of one analyst about one dataset, under a budget that the ledger keeps.
 
     ``desk`` takes the steps of each question; nothing of it needs to be called. On data of another
-    shape (a graph, trees, sets) it is a :class:`~sfumato.ask.shaped.session.ShapedSession`, which
-    answers statistics such as ``sf.dp.queries.Triangles()``.
+    shape (a graph, trees, sets, traces) it is a
+    :class:`~sfumato.ask.shaped.session.ShapedSession`, which answers statistics such as
+    ``sf.dp.queries.Triangles()`` and makes synthetic copies.
 
     >>> import sfumato as sf
     >>> people = {"age": [30, 41, 52]}

@@ -17,19 +17,24 @@ from sfumato.dp.publish.synthesis.stored_copies import dump_copy, load_copy
 from sfumato.govern.spending import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.dp.publish.synthesis.any_shape import CopyPlan
     from sfumato.govern.ledger.snapshots import Snapshot
     from sfumato.govern.spending import Purchase, Spending
     from sfumato.release import Release
 
 
-def buy_copy(spending: Spending, data: Any, **options: Any) -> Release:
+def buy_copy(
+    spending: Spending, data: Any, *, private: Mapping[str, Any] | None = None, **options: Any
+) -> Release:
     """Charge for a copy of data that are no table and make it, or give it again.
 
-    ``options`` are those of `sf.dp.synthesize` for the shape, the price among them.
+    ``options`` are those of `sf.dp.synthesize` for the shape, the price among them; the ledger
+    keeps them. ``private`` are options that tell of the data, such as whose each set is.
     """
     near = spending.neighbours
-    ready = prepare_copy(data, neighbours=near, **options)
+    ready = prepare_copy(data, neighbours=near, **(private or {}), **options)
     promised = replace(ready.guarantee, neighbours=near)
 
     def plan(now: Snapshot) -> Plan[CopyPlan]:  # noqa: ARG001 - the price is stated

@@ -21,7 +21,7 @@ from sfumato.ask.session.owner_rules import limits_for
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.neighbours import unit_of
+from sfumato.dp.neighbours import Customer, unit_of
 from sfumato.dp.publish.statistics.nested import OwnedSets
 from sfumato.dp.publish.statistics.statistic import Measured, Statistic
 from sfumato.dp.rounding import stated_up
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from sfumato.govern.ledger.snapshots import Snapshot
     from sfumato.govern.limits import Limits
     from sfumato.govern.policies import Policy
+    from sfumato.release import Release
 
-USUAL_UNIT = {"graph": "edge", "trees": "tree", "sets": "transaction"}
+USUAL_UNIT = {"graph": "edge", "trees": "tree", "sets": "transaction", "trajectories": "trip"}
 SHAPES = tuple(USUAL_UNIT)
 
 
@@ -94,6 +95,7 @@ class ShapedSession:
         self.unit = unit_of(USUAL_UNIT[self.shape] if unit is None else unit)
         self.dataset = name or source.name
         self._data = _held(source, people)
+        self._source, self._people = source, people
         self._owned = not isinstance(ledger, Ledger)
         self.ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
         try:
@@ -107,7 +109,7 @@ class ShapedSession:
         self.analyst = analyst
         self.spending = Spending(
             self.ledger, self.dataset, analyst=analyst, purpose=self.purpose, unit=self.unit,
-            fingerprint=key_fingerprint(salt, fingerprint(source)),
+            fingerprint=key_fingerprint(salt, _answers_of(source, people)),
         )  # fmt: skip
 
     def _register(
@@ -191,6 +193,26 @@ class ShapedSession:
         self._check(question)
         return question.forecast(self.unit, parameters.budget(epsilon), guess)
 
+    def synthesize(
+        self,
+        *,
+        epsilon: Stated | None = None,
+        delta: Stated | None = None,
+        rho: Stated | None = None,
+        **options: Any,
+    ) -> Release:
+        """Make a synthetic copy of the data that may be given away, charged to the ledger.
+
+        It hides the unit of the session. Options are those of `sf.dp.synthesize` for the shape.
+        """
+        from sfumato.ask.session.shaped_copies import buy_copy  # noqa: PLC0415 - loaded when used
+
+        customers = isinstance(self.unit, Customer) and self._people is not None
+        private = {"customers": list(self._people or ())} if customers else {}
+        price = {"epsilon": epsilon, "delta": delta, "rho": rho}
+        stated = {name: value for name, value in price.items() if value is not None}
+        return buy_copy(self.spending, self._source, private=private, **stated, **options)
+
     def _check(self, question: Statistic) -> None:
         if not isinstance(question, Statistic):
             raise ParameterError(
@@ -228,11 +250,21 @@ def _held(source: Any, people: Sequence[Any] | None) -> Any:
     return OwnedSets(source.lists(), owners)
 
 
+def _answers_of(source: Any, people: Sequence[Any] | None) -> str:
+    """Return a digest that changes with what answers depend on: the data, and whose they are."""
+    if people is None:
+        return fingerprint(source)
+    names = json.dumps([str(name) for name in people])
+    return hashlib.sha256(f"{fingerprint(source)} {names}".encode()).hexdigest()
+
+
 def fingerprint(source: Any) -> str:
     """Return a digest that changes with the data."""
     digest = hashlib.sha256(source.shape.encode())
     if source.shape == "graph":
         parts: list[Any] = [np.array(source.nodes), source.edges, json.dumps(source.labels)]
+    elif source.shape == "trajectories":
+        parts = [source.starts, source.places, source.times, source.person]
     elif source.shape == "trees":
         parts = [source.type_of, source.parent, source.record,
                  json.dumps({k: list(v) for k, v in source.values.items()})]  # fmt: skip

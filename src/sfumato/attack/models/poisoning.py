@@ -107,9 +107,9 @@ def poison(
     "logistic", "squared_hinge" (a linear support vector machine), "ridge", or "clipped", which
     stands for learners that bound what a row can do, private ones above all.
 
-    >>> X = np.array([[0.1], [0.2], [0.8], [0.9]] * 10); y = np.array([0, 0, 1, 1] * 10)
+    >>> X = np.array([[0.1], [0.4], [0.6], [0.9]] * 10); y = np.array([0, 0, 1, 1] * 10)
     >>> found = poison(X, y, points=8, validation=(X, y))
-    >>> found.after >= found.before
+    >>> found.after > found.before
     True
     """
     base, signs, classes = _training(rows, labels)

@@ -9,6 +9,7 @@ and plain functions.
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,16 +37,16 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoringTarget(Target):
+class ScoringTarget(Target, ABC):
     """A classifier with a differentiable score per class: the largest one decides."""
 
+    @abstractmethod
     def scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a score for every row and class."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gradients(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the gradient of every score at every row: rows × classes × columns."""
-        raise NotImplementedError
 
     def decide(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the class of the largest score."""

@@ -28,4 +28,4 @@ def _by_points(points: int) -> NamedAttack:
     def attack(view: Any, knowledge: Knowledge) -> Outcome:
         return traces.known_points(view, knowledge, points=points)
 
-    return NamedAttack(f"{points} {traces.POINTS_NAME}", attack, traces.no_truth)
+    return NamedAttack(traces.points_name(points), attack, traces.no_truth)

@@ -83,14 +83,18 @@ def intersection(sessions: Iterable[Sequence[Iterable[Any]]], *, k: int) -> Gues
     return _guess("intersection of successive boxes", np.array(chance), k)
 
 
-def sessions_of(user: Any, together: Any) -> list[list[set[Any]]]:
-    """Return the users of every box of each user who left in several, from a stream's result."""
+def sessions_of(user: Any, together: Any, session: Any = None) -> list[list[set[Any]]]:
+    """Return the users of every box of each user who left in several, from a stream's result.
+
+    `session` names what the attacker can link, one name per request; all of a user's if None.
+    """
     members: dict[int, set[Any]] = defaultdict(set)
     boxes: dict[Any, list[int]] = defaultdict(list)
-    for who, box in zip(user, together, strict=True):
+    linked = user if session is None else session
+    for who, name, box in zip(user, linked, together, strict=True):
         if box >= 0:
             members[int(box)].add(who)
-            boxes[who].append(int(box))
+            boxes[name].append(int(box))
     return [[members[box] for box in several] for several in boxes.values() if len(several) > 1]
 
 

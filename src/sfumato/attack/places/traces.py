@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.attack.finding import NEARLY, Outcome
+from sfumato.data.wording import some
 from sfumato.shape import read
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ SPEED = 10.0
 """Metres that a second of distance in time counts for: about 36 km/h."""
 CELL = 500.0
 DAY, MORNING, EVENING = 86_400.0, 28_800.0, 72_000.0
-POINTS_NAME, ORDER_NAME, HOME_NAME = "points known", "order of places", "home and work"
+ORDER_NAME, HOME_NAME = "order of places", "home and work"
 
 
 def known_points(view: TracesView, knowledge: Knowledge, *, points: int = 4) -> Outcome:
@@ -52,8 +53,13 @@ def known_points(view: TracesView, knowledge: Knowledge, *, points: int = 4) -> 
         away = kernel.misfits(view.starts, view.boxes, view.spans, first, known, SPEED)
         return np.asarray(away <= away.min() + 1.0)
 
-    knows = f"{points} places of a person, with their moments"
-    return _outcome(f"{points} {POINTS_NAME}", knows, view, truth, fit, knowledge)
+    knows = f"{some(points, 'place')} of a person, with the moment"
+    return _outcome(points_name(points), knows, view, truth, fit, knowledge)
+
+
+def points_name(points: int) -> str:
+    """Return what the attack with so many points is called."""
+    return f"{some(points, 'point')} known"
 
 
 def known_order(view: TracesView, knowledge: Knowledge, *, points: int = 4) -> Outcome:

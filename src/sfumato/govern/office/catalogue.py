@@ -75,10 +75,10 @@ class Listed:
 
 def check_name(name: str) -> None:
     """Refuse a name that cannot stand in a question, an address and a folder."""
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or name.casefold() == "new":
         raise ParameterError(
             "The name of a dataset is 1 to 63 letters, digits and underscores, and begins with a "
-            "letter, such as patients_2026."
+            "letter, such as patients_2026; 'new' is taken."
         )
 
 

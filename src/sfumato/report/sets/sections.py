@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.anonymize.sets.disassociation import Disassociated
 from sfumato.anonymize.sets.recoding import SetRecoding
 from sfumato.attack.releases.known_item_kernels import BUDGET, fewest_candidates
 from sfumato.released.sets import see_sets
@@ -32,7 +33,8 @@ MEANT = {
     "NCP": "share of all items that a label may stand for",
     "utility loss": "share of all itemsets that a label may stand for",
     "deleted": "items that were deleted",
-    "cut off": "items that lost all their links",
+    "cut off": "items of which only their presence in a cluster is told",
+    "links cut": "pairs of items of one set that are no longer in one row",
     "count error": "mean relative error of the count of a frequent item",
     "pair error": "mean relative error of the count of a frequent pair",
     "pairs lost": "frequent pairs that no released set shows",
@@ -154,8 +156,39 @@ def _found(view: Any, m: int, k: int) -> float:
     return float(seen.weights[left < k].sum() / seen.weights.sum())
 
 
+def _chunks(page: Page) -> dict[str, Any] | None:
+    """Gather where items are after disassociation: with others of their set, alone, or as terms."""
+    decided = page.release.decision.content
+    if not isinstance(decided, Disassociated):
+        return None
+    chunked = page.release.artefact.chunked  # type: ignore[attr-defined]  # of a disassociation
+    shared = [len(chunk.clusters) > 1 for chunk in chunked.chunks]
+    counts = {"linked": 0, "across": 0, "alone": 0}
+    for chunk, several in zip(chunked.chunks, shared, strict=True):
+        linked = sum(len(row) for row in chunk.rows if len(row) > 1)
+        counts["across" if several else "linked"] += linked
+        counts["alone"] += sum(len(row) == 1 for row in chunk.rows)
+    counts["terms"] = int((decided.chunk_of < 0).sum())
+    total = max(sum(counts.values()), 1)
+    texts = tuple(figures.percent(count / total) for count in counts.values())
+    told = "; ".join(f"{name}: {text}" for name, text in zip(counts, texts, strict=True))
+    shares = tuple(100 * count / total for count in counts.values())
+    return {
+        "chart": histogram(
+            list(counts), [Series("items", "after", shares, texts)],
+            label=f"Items in per cent by what is left of their links. {told}.",
+        ),
+        "clusters": len(chunked.clusters),
+        "chunks": len(chunked.chunks),
+        "shared": sum(shared),
+        "losses": [(name, MEANT.get(name, ""), value) for name, value in page.release.loss.items()],
+    }  # fmt: skip
+
+
 def _facts(page: Page) -> list[Fact]:
     recoding = page.release.decision.content
+    if isinstance(recoding, Disassociated):
+        return [Fact("items in chunks", figures.percent(recoding.kept), "none is changed")]
     if not isinstance(recoding, SetRecoding):
         return []
     kept = float((recoding.nodes >= 0).mean()) if len(recoding.nodes) else 1.0
@@ -171,6 +204,7 @@ def _facts(page: Page) -> list[Fact]:
 
 SECTIONS = (
     TemplateSection("items", "What items became", "sets/items.html", _items, _facts),
+    TemplateSection("chunks", "What was cut", "sets/chunks.html", _chunks),
     TemplateSection("sizes", "Sizes of sets", "sets/sizes.html", _sizes),
     TemplateSection("risk", "Who is found", "sets/risk.html", _risk),
 )

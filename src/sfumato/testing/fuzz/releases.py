@@ -153,7 +153,7 @@ def _could_be_one_class(case: Case) -> bool:
     """Tell whether everybody as one class holds; local recoding shows what all have in common."""
     patients = case.patients
     shown = [("*",) * len(QUASI)]
-    if case.algorithm not in {"optimal", "topdown"}:
+    if case.algorithm != "optimal":
         shown.append(common_labels(patients.columns))
     for labels in shown:
         judge = Judge(one_class(patients.columns, patients.people, labels), patients.population)

@@ -431,10 +431,10 @@ def graph_numbers(epsilon, scale=1):
 
 def test_the_numbers_of_a_graph_are_not_refuted_and_those_of_a_broken_copy_are():
     pairs = [(SQUARE_OF_FRIENDS, [*SQUARE_OF_FRIENDS, (0, 2)])]
-    fair = sf.audit.check(graph_numbers(1), sf.PureDP(1), pairs=pairs, samples=1000, seconds=15)
+    fair = sf.audit.check(graph_numbers(1), sf.PureDP(1), pairs=pairs, samples=1000, seconds=90)
     assert not fair.refuted
     broken = sf.audit.check(
-        graph_numbers(1, scale=12), sf.PureDP(1), pairs=pairs, samples=1000, seconds=15
+        graph_numbers(1, scale=12), sf.PureDP(1), pairs=pairs, samples=1000, seconds=90
     )
     assert broken.refuted
 
@@ -454,7 +454,32 @@ def weights(factor):
 def test_the_weights_of_items_are_not_refuted_and_those_of_a_broken_copy_are():
     pairs = [([("bread",)] * 2, [("bread",)] * 3)]
     claim = sf.ApproxDP(2, 1e-6)
-    fair = sf.audit.check(weights(1), claim, pairs=pairs, samples=1500, seconds=10)
+    fair = sf.audit.check(weights(1), claim, pairs=pairs, samples=1500, seconds=90)
     assert not fair.refuted
-    broken = sf.audit.check(weights(60), claim, pairs=pairs, samples=1500, seconds=10)
+    broken = sf.audit.check(weights(60), claim, pairs=pairs, samples=1500, seconds=90)
     assert broken.refuted
+
+
+@pytest.mark.parametrize("shape", PRICES)
+def test_a_session_on_any_shape_makes_copies(read_shapes, shape):
+    with sf.Session(read_shapes[shape], name=shape, budget=sf.ApproxDP(3, 1e-5)) as session:
+        first = session.synthesize(**PRICES[shape])
+        assert session.remaining.epsilon == 1
+        again = session.synthesize(**PRICES[shape])
+        assert session.remaining.epsilon == 1
+        assert len(again.artefact) == len(first.artefact)
+        with pytest.raises(sf.BudgetExceeded):
+            session.synthesize(**{**PRICES[shape], "epsilon": 1.5})
+
+
+def test_customers_are_protected_in_a_session_and_not_named_in_the_ledger(read_shapes):
+    data = read_shapes["sets"]
+    people = [f"customer-{k % 300}" for k in range(len(data))]
+    unit = sf.dp.Customer(transactions=2)
+    with sf.Session(
+        data, name="shop", unit=unit, people=people, budget=sf.ApproxDP(9, 1e-5)
+    ) as session:
+        made = session.synthesize(epsilon=8, delta=1e-6)
+        assert made.promise.neighbours.unit == unit
+        assert abs(made.estimated - 600) < 60  # 300 customers, two baskets of each
+        assert all("customer-7" not in str(entry) for entry in session.ledger.entries())

@@ -150,9 +150,8 @@ def predict_graph(rows: int, *, vertices: int, epsilon: Stated) -> Forecast:
     """Tell how much noise `synthesize_graph` will meet for about so many edges.
 
     The noise of triangles grows with the most neighbours that two vertices have in common, which is
-    not public; so it is told per common neighbour. Useful was measured on four graphs: where the
-    noise of a degree is above four mean degrees, the degrees of the copy are no better than equal
-    ones.
+    not public; so it is told per common neighbour. What counts as useful is a rule of thumb: noise
+    of a degree of at most four mean degrees.
     """
     spent = float(parameters.budget(epsilon))
     edges = parameters.count(rows, "rows, the edges,") or 1

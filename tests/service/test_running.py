@@ -1,0 +1,100 @@
+"""Running it: ready at once, a copy that can be put back, an older table that is made anew."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+from sqlalchemy import text
+
+from sfumato.govern.ledger.ledger import Ledger
+from sfumato.govern.office.office import Office
+from sfumato.service.settings import Settings
+from sfumato.service.startup import prepare
+
+from .live import serving
+from .load import question, send_all
+from .setup_site import make_site
+
+ROOT = Path(__file__).parents[2]
+
+
+def ask(port, token, sql):
+    [(status, body)] = send_all(port, [question("people", token, sql, "0.1")], lanes=1)
+    return status, body
+
+
+def test_a_copy_made_while_it_runs_can_be_put_back(tmp_path):
+    settings, [token] = make_site(tmp_path / "site")
+    copy = tmp_path / "copy"
+    with serving(settings.folder) as live:
+        assert ask(live.port, token, "SELECT COUNT(*) FROM people WHERE age > 20")[0] == 200
+        copy.mkdir()
+        with (
+            sqlite3.connect(settings.place) as here,
+            sqlite3.connect(copy / "ledger.sqlite") as there,
+        ):
+            here.backup(there)
+        for name in ("keys", "data"):
+            shutil.copytree(settings.path / name, copy / name)
+        assert ask(live.port, token, "SELECT COUNT(*) FROM people WHERE age > 30")[0] == 200
+        keys = urllib.request.urlopen(f"{live.address}/.well-known/sfumato-keys.json").read()
+    with serving(copy) as again:
+        status, body = ask(again.port, token, "SELECT COUNT(*) FROM people WHERE age > 20")
+        assert status == 200
+        assert b'"stored": true' in body  # what was answered before the copy is known
+        assert (
+            urllib.request.urlopen(f"{again.address}/.well-known/sfumato-keys.json").read() == keys
+        )
+    with Ledger(copy / "ledger.sqlite") as ledger:
+        assert ledger.verify()
+        assert sum(entry.kind == "charged" for entry in ledger.entries()) == 1
+
+
+def test_an_upgrade_makes_the_tables_that_are_new(tmp_path):
+    settings, _ = make_site(tmp_path / "site")
+    office = Office(settings.place)
+    office.change(text("DROP TABLE sfumato_office_surveys"))
+    office.close()
+    again = Office(settings.place)
+    assert again.rows(text("SELECT * FROM sfumato_office_surveys")) == []
+    assert len(again.rows(text("SELECT * FROM sfumato_office_people"))) == 1
+    again.close()
+
+
+def test_every_start_without_an_owner_prints_another_link(tmp_path):
+    settings = Settings(folder=str(tmp_path / "site"))
+    first, second = prepare(settings), prepare(settings)
+    assert first
+    assert second
+    assert first != second
+    assert stat.S_IMODE(settings.path.stat().st_mode) == 0o700
+    assert stat.S_IMODE(Path(settings.place).stat().st_mode) == 0o600
+
+
+def test_the_service_adds_little_to_what_is_imported():
+    code = (
+        "import time, sfumato.ask.session.session, sfumato.govern.ledger.ledger, "
+        "sfumato.requests.ask; t = time.process_time(); import sfumato.service.door; "
+        "print(time.process_time() - t)"
+    )
+    best = min(
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                             check=True).stdout)
+        for _ in range(2)
+    )  # fmt: skip
+    assert best < 0.5
+
+
+def test_what_is_deployed_has_no_privileges():
+    unit = (ROOT / "deploy" / "sfumato.service").read_text(encoding="utf-8")
+    assert "DynamicUser=yes" in unit
+    assert "ProtectSystem=strict" in unit
+    container = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8")
+    assert "USER sfumato" in container
+    assert "--read-only" in container
