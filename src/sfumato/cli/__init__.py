@@ -39,6 +39,7 @@ def main() -> None:
         code = gone.code if isinstance(gone.code, int) else code
     except OSError:
         code = code or UNWRITTEN
+    gc.freeze()  # the process ends: nobody needs its objects searched for cycles once more
     sys.exit(code)
 
 
