@@ -39,7 +39,6 @@ def main() -> None:
         code = gone.code if isinstance(gone.code, int) else code
     except OSError:
         code = code or UNWRITTEN
-    gc.freeze()  # the process ends: nobody needs its objects searched for cycles once more
     sys.exit(code)
 
 
