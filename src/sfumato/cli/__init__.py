@@ -32,7 +32,7 @@ def main() -> None:
     from sfumato.cli.display.streams import prepare_streams  # noqa: PLC0415 - not needed by others
 
     prepare_streams()
-    code = run(sys.argv[1:])
+    code = run(sys.argv[1:], alone=True)
     try:
         sys.stdout.flush()
     except SystemExit as gone:
@@ -42,15 +42,17 @@ def main() -> None:
     sys.exit(code)
 
 
-def run(arguments: list[str]) -> int:
-    """Run the command line; return the exit code."""
+def run(arguments: list[str], *, alone: bool = False) -> int:
+    """Run the command line, which may be `alone` in its process; return the exit code."""
     from sfumato.cli.commands import application  # noqa: PLC0415 - not needed by `import sfumato`
     from sfumato.cli.display.streams import READER_GONE  # noqa: PLC0415 - the same
     from sfumato.cli.display.terminal import complain  # noqa: PLC0415 - the same
     from sfumato.errors import SfumatoError  # noqa: PLC0415 - the same
 
     try:
-        application(arguments)(args=arguments, prog_name="sfumato")
+        app = application(arguments)
+        _keep(alone)
+        app(args=arguments, prog_name="sfumato")
     except SystemExit as end:
         if end.code == STOPPED:
             complain(f"Stopped; {_left_behind(arguments)}")
@@ -74,6 +76,15 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the text of a stranger's error may hold a cell
         return _unforeseen(error, arguments)
     return 0
+
+
+def _keep(alone: bool) -> None:
+    """Search what is loaded by now no more for cycles, where it stays to the end of the process.
+
+    DuckDB must not be loaded yet: it complains at the end of what it finds kept.
+    """
+    if alone:
+        gc.freeze()
 
 
 def _unforeseen(error: Exception, arguments: list[str]) -> int:

@@ -166,3 +166,15 @@ def test_the_tree_of_a_moment_ends_before_the_first_entry_that_is_later(tmp_path
     for place, time in enumerate(times):
         assert tree.leaves(datetime.fromisoformat(time)) == whole[:place]
     assert tree.leaves(datetime.fromisoformat(times[-1]) + timedelta(seconds=1)) == whole
+
+
+def test_a_signature_is_written_in_one_way(certified):
+    """The last letter has bits that no byte uses; another letter there is another certificate."""
+    certificate, file, _, _ = certified
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    signature = certificate["signatures"][0]["sig"].rstrip("=")
+    broken = copy.deepcopy(certificate)
+    other = letters[letters.index(signature[-1]) + 1]
+    broken["signatures"][0]["sig"] = signature[:-1] + other + "=="
+    with pytest.raises(PromiseBroken):
+        check_certificate(broken, file=file)
