@@ -1,4 +1,4 @@
-"""A folder filled out of sight, beside the place where it will be put.
+"""A folder or file filled out of sight, beside the place where it will be put; and locks.
 
 Whoever fills it holds a lock on it for as long as the process lives, however it ends. So a
 folder without a lock was left behind by a process that was killed, and the next one that
@@ -38,6 +38,44 @@ def staged(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+
+
+def put_once(path: Path, content: bytes) -> None:
+    """Put a file in place whole, for its owner alone; one that is there already stays.
+
+    Of several who try at once one succeeds, and nobody reads a part of it, unless the file system
+    has no links; so whoever reads it looks whether it is whole.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        with suppress(FileExistsError):
+            try:
+                os.link(name, path)
+            except PermissionError:  # a file system without links: made, then filled
+                flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+                with os.fdopen(os.open(path, flags, 0o600), "wb") as out:
+                    out.write(content)
+    finally:
+        Path(name).unlink()
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until nobody else changes a folder, and exclude others until the block ends."""
+    if sys.platform == "win32":  # pragma: no cover - nothing is locked there, as above
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int | None]:

@@ -41,6 +41,18 @@ def test_pure_mechanisms_have_their_epsilon(delta):
     assert pair_of(RandomizedResponse(truth=0.5)).epsilon() == pytest.approx(math.log(3))
 
 
+@pytest.mark.parametrize("epsilon", [0.3, 1, 2.5])
+def test_a_pair_satisfies_what_its_mechanism_promises_and_no_less(epsilon):
+    """Rounding of the listed law is no breach, and a truly smaller ε is one."""
+    for mechanism in (
+        Laplace(sensitivity=1, epsilon=epsilon),
+        Geometric(sensitivity=1, epsilon=epsilon),
+        RandomizedResponse(epsilon=epsilon),
+    ):
+        assert pair_of(mechanism).satisfies(sf.PureDP(epsilon))
+        assert not pair_of(mechanism).satisfies(sf.PureDP(epsilon - 1e-9))
+
+
 def test_the_pair_of_laplace_noise_is_that_of_the_continuous_law():
     pair = pair_of(Laplace(sensitivity=1, epsilon=1.5))
     for alarm in (0.01, 0.1, 0.3, 0.6, 0.9):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from itertools import product
 
 import pytest
@@ -269,6 +270,24 @@ def test_ratios_are_read_exactly_and_huge_totals_are_planned():
     assert found.best.shares[1].error == pytest.approx(2.5)
     huge = plan(sf.ApproxDP(1e300, 1e-6), [Count()])
     assert huge.best.guarantee.implies(huge.total)
+
+
+@pytest.mark.soak
+def test_one_sampled_gaussian_is_calibrated_by_loss_distributions_soon():
+    pytest.importorskip("dp_accounting")
+    limit = sf.ApproxDP(1, 1e-5)
+    began = time.process_time()
+    found = calibrate(Step.gaussian(1, rate=0.01), guarantee=limit, accountant="pld")
+    assert time.process_time() - began < 40
+    assert 0.998 < found.guarantee.epsilon <= 1
+    assert found.guarantee.implies(limit)
+
+    def delta(epsilon):  # of the worse direction, in closed form: 0.99·P + 0.01·Q against P
+        above = math.log1p((math.exp(epsilon) - 1) / 0.01)
+        return 0.01 * gaussian_delta_up(1 / found.scale, above)
+
+    assert delta(found.guarantee.epsilon) <= 1e-5
+    assert delta(found.guarantee.epsilon - 1e-3) > 1e-5  # and hardly more noise than is needed
 
 
 def test_laplace_steps_are_calibrated_to_a_pure_guarantee():

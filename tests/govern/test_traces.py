@@ -70,3 +70,18 @@ def test_bad_input_gets_a_sentence():
     for wrong in ({"reports": 0}, {"window": 0}, {"predictive": True}, {"epsilon": 0}):
         with pytest.raises(sf.errors.ParameterError):
             sf.places.TraceReporter(**{"epsilon": 1, "window": 60, "reports": 2, **wrong})
+
+
+def test_two_people_who_report_at_one_moment_are_not_given_each_other(tmp_path):
+    session = sf.Session(
+        {"x": [1]}, name="two", unit="row", budget=sf.PureDP(50), ledger=tmp_path / "l.sqlite"
+    )
+    first, second = (
+        sf.places.TraceReporter(
+            epsilon="0.05", window=600, reports=1, spending=session.spending, radius=100
+        ).report(0, place, place)
+        for place in (0.0, 50_000.0)
+    )
+    assert abs(first.x) < 5_000 < abs(second.x)
+    told = str(list(session.ledger.entries()))
+    assert "at most 100 m apart" in told

@@ -18,12 +18,14 @@ if what it may cost at most still fits the window, so the sum over any window, a
 exponent by adaptive composition, is at most ε.
 
 With `spending` each step is charged to a dataset's ledger before the place is looked at, as the
-loss for places `radius` metres apart.
+loss for places `radius` metres apart; the entry says that it holds for these alone. A reporter
+keeps its window in memory: one made anew after a restart begins another, and costs add up.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
@@ -100,6 +102,7 @@ class TraceReporter:
         self._last: Any = None
         self._now = -math.inf
         self._steps = 0
+        self._trace = secrets.token_hex(16)  # reports of two traces are never the same purchase
 
     def spent(self, time: float) -> Fraction:
         """Return the ε per metre spent in the window that ends at `time`."""
@@ -156,10 +159,13 @@ class TraceReporter:
         spending = self.spending
         promise = GeoIndistinguishability(cost, self.mechanism.step or 1)
         level = promise.level(self.radius)
-        details = {"mechanism": "planar Laplace", "kind": kind, "radius": str(self.radius)}
+        details = {
+            "mechanism": "planar Laplace", "kind": kind, "radius": str(self.radius),
+            "holds_for": f"places at most {self.radius} m apart",
+        }  # fmt: skip
 
         def plan(_: Any) -> Plan[None]:
             return Plan(Cost(level), PureDP(level, neighbours=spending.neighbours), details)
 
-        what = f"{kind} {self._steps} of a trace at {float(time)!r}, ε = {cost} per metre"
+        what = f"{kind} {self._steps} of trace {self._trace} at {float(time)!r}, ε = {cost} a metre"
         return spending.spend(plan, lambda _: work(), what=what)

@@ -10,7 +10,7 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from starlette.responses import Response
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.service.route import Route
 
 JSON, HTML = "application/json", "text/html; charset=utf-8"
+_WRITTEN = "%/?#[]@!$&'()*+,;=:~"
 
 
 @dataclass
@@ -44,6 +45,12 @@ class Call:
     def header(self, name: str) -> str:
         """Give a header; an empty text without one."""
         return self.headers.get(name.encode(), b"").decode("latin-1")
+
+    @property
+    def address(self) -> str:
+        """The address of whoever asks, to count by; it is kept nowhere as it is."""
+        client = self.scope.get("client")
+        return str(client[0]) if client else "?"
 
     @property
     def query(self) -> dict[str, str]:
@@ -123,7 +130,8 @@ def reply(content: Any, status: int = 200, **headers: str) -> Response:
 
 def go(place: str, status: int = 303) -> Response:
     """Send a browser to another page of ours."""
-    return Response(b"", status, {"Location": local(place), "Cache-Control": "no-store"})
+    written = quote(local(place), safe=_WRITTEN)  # a header is ASCII
+    return Response(b"", status, {"Location": written, "Cache-Control": "no-store"})
 
 
 def local(place: str) -> str:

@@ -16,7 +16,7 @@ import hmac
 import logging
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.responses import Response
 
@@ -121,11 +121,11 @@ class Door:
         if given is not None:
             kind, _, secret = given.decode("latin-1").partition(" ")
             secret = secret.strip()
-            if kind.lower() == "bearer" and hmac.compare_digest(
-                secret.encode(), self.house.operator.encode()
-            ):
+            if kind.lower() != "bearer" or not secret:
+                raise not_known()
+            if hmac.compare_digest(secret.encode(), self.house.operator.encode()):
                 return Caller(operator=True)
-            found = enter_by_token(self.house.office, secret) if kind.lower() == "bearer" else None
+            found = enter_by_token(self.house.office, secret)
             if found is None:
                 raise not_known()
         else:
@@ -184,7 +184,7 @@ class Door:
         if (route is not None and route.is_api) or not shown:
             return Response(problem.body(), problem.status, problem.headers, problems.TYPE)
         if problem.status == 401 and scope["method"] in SAFE:
-            return go(f"/login?next={scope['path']}")
+            return go(f"/login?next={quote(scope['path'])}")
         from sfumato.service.pages.frame import error_page  # noqa: PLC0415 - where it is shown
 
         body = error_page(self.house, caller, problem)

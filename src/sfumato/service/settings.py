@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sfumato.errors import ParameterError
+from sfumato.staging import put_once
 
 VARIABLE = "SFUMATO_SERVE"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -28,6 +29,8 @@ RATE, BURST = 200.0, 400
 
 STREAMS = 4
 """Event streams that one account may keep open."""
+
+_SECRET = 32
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,15 @@ class Settings:
 
 def secret_at(path: Path) -> bytes:
     """Read a secret of 32 bytes from a file; it is made if there is none."""
+    if not path.exists():
+        put_once(path, secrets.token_bytes(_SECRET).hex().encode())
     try:
-        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        return bytes.fromhex(path.read_text(encoding="ascii").strip())
-    with os.fdopen(file, "w", encoding="ascii") as out:
-        made = secrets.token_bytes(32)
-        out.write(made.hex())
-    return made
+        found = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except ValueError:
+        found = b""
+    if len(found) != _SECRET:
+        raise ParameterError(
+            f"{path} holds no secret of {_SECRET} bytes; restore it from a copy, or remove it to "
+            "have another made."
+        )
+    return found

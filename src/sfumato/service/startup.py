@@ -1,21 +1,23 @@
 """Starting a server: folder, ledger, key, a first owner's link, an example; then the workers.
 
 Contract: what is there already is left as it is. As long as there is no owner, every start prints
-a fresh one-time link; whoever opens it first becomes the owner.
+a fresh one-time link; whoever opens it first becomes the owner. One such link is open at a time,
+and none when there is an owner, unless the operator asks for another. Keys and secrets are made
+here, before there are workers that could find them half written.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import MissingExtra
+from sfumato.govern.certificates.keys import key_at
 from sfumato.govern.office.catalogue import find_dataset
-from sfumato.govern.office.entry import make_link
+from sfumato.govern.office.entry import OWNERS, end_links, make_link
 from sfumato.govern.office.office import Office
 from sfumato.govern.office.people import list_people
-from sfumato.service.settings import Settings
+from sfumato.service.settings import Settings, secret_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,15 +30,19 @@ HOURS = 24.0
 def prepare(settings: Settings, *, example: bool = False, new_owner: bool = False) -> str | None:
     """Make what is missing; give the secret of a one-time link for an owner, if one is needed."""
     settings.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    keys = settings.path / "keys"
+    key_at(keys / "signing.pem")
+    for name in ("secret", "operator"):
+        secret_at(keys / name)
     office = Office(settings.place)
     try:
         if example and find_dataset(office, "patients") is None:
             _register_example(settings)
+        end_links(office, "welcome", OWNERS)
         is_owned = any(person.role == "owner" for person in list_people(office))
         if is_owned and not new_owner:
             return None
-        about = json.dumps({"role": "owner", "name": "owner"})
-        return make_link(office, "welcome", about, hours=HOURS)
+        return make_link(office, "welcome", OWNERS, hours=HOURS)
     finally:
         office.close()
 

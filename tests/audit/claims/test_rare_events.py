@@ -52,6 +52,15 @@ def test_uniform_noise_is_refuted_at_its_ends():
     assert verdict.epsilon_lower_bound > 2
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_few_samples_of_uniform_noise_are_enough(seed):
+    """One output in two thousand tells; 200,000 runs see it a hundred times."""
+    rng = np.random.default_rng(seed)
+    verdict = check(lambda d, n: len(d) + rng.integers(-1000, 1001, n), samples=200_000)
+    assert verdict.refuted
+    assert verdict.epsilon_lower_bound > 2
+
+
 @pytest.mark.parametrize("delta", [1e-3, 1e-5])
 def test_a_gaussian_whose_noise_is_a_fifth_too_small(delta):
     right = gaussian_sigma_up(1, delta, 1)
@@ -64,9 +73,15 @@ def test_a_gaussian_whose_noise_is_a_fifth_too_small(delta):
 
 
 def test_a_sparse_vector_that_also_releases_values_over_five_answers():
-    broken = Specimens(5).sparse_vector(3, 1.0)
-    verdict = check(broken, inputs="answers", size=5, arithmetic="real")
-    assert verdict.refuted
+    """Few samples, and none of four draws may miss it or show hardly more than was claimed."""
+    options = {"inputs": "answers", "size": 5, "arithmetic": "real", "samples": 200_000}
+    shown = []
+    for seed in (1, 2, 3, 4):
+        broken = Specimens(seed).sparse_vector(3, 1.0)
+        verdict = sf.audit.check(broken, PURE, batched=True, seed=seed, **options)
+        assert verdict.refuted
+        shown.append(verdict.epsilon_lower_bound)
+    assert np.mean(shown) > 1.25
 
 
 # -- records ---------------------------------------------------------------------------------

@@ -178,10 +178,12 @@ def test_one_row_each_is_a_person_each(found):
 
 def test_json_is_no_csv_and_quotes_nothing(tmp_path):
     file = tmp_path / "people.json"
-    file.write_text('[{"name": "Ann Secret", "ill": "hiv"}, {"name": "Bob Secret", "ill": "hiv"}]')
+    one = '{"name": "Ann Secret", "ill": "hiv", "age": "40"}'
+    file.write_text(f"[{one}, {one}, {one}]")
     with pytest.raises(DataError, match="looks like JSON") as caught:
         sf.inspect(file)
     assert "Secret" not in str(caught.value)
+    assert "hiv" not in str(caught.value)
     file = tmp_path / "headless.csv"
     file.write_text("Ann Secret,hiv,hiv\n")
     with pytest.raises(DataError, match="columns 2 and 3") as caught:

@@ -127,7 +127,7 @@ def test_two_places_of_one_cell_have_one_distribution():
 
 def test_degrees_are_reported_as_degrees():
     lon, lat = sf.places.PlanarLaplace(epsilon="0.1").release_degrees(
-        [-122.41] * 500, [37.78] * 500
+        [-122.41] * 500, [37.78] * 500, origin=(-122.4, 37.8)
     )
     assert np.abs(lon + 122.41).mean() * 88_000 == pytest.approx(12.7, rel=0.5)
     assert np.abs(lat - 37.78).max() < 0.01

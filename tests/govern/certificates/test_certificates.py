@@ -143,3 +143,15 @@ def test_a_leaf_is_no_node():
     """A node's bytes are no entry's hash: the prefixes differ (second pre-images, RFC 9162)."""
     leaves = [merkle.leaf_of(f"{i:064x}") for i in range(2)]
     assert merkle.root(leaves) != merkle.leaf_of((leaves[0] + leaves[1]).hex())
+
+
+def test_a_signature_is_written_in_one_way(certified):
+    """The last letter has bits that no byte uses; another letter there is another certificate."""
+    certificate, file, _, _ = certified
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    signature = certificate["signatures"][0]["sig"].rstrip("=")
+    broken = copy.deepcopy(certificate)
+    other = letters[letters.index(signature[-1]) + 1]
+    broken["signatures"][0]["sig"] = signature[:-1] + other + "=="
+    with pytest.raises(PromiseBroken):
+        check_certificate(broken, file=file)

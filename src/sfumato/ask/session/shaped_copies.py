@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.publish.synthesis.any_shape import prepare_copy
 from sfumato.dp.publish.synthesis.stored_copies import dump_copy, load_copy
+from sfumato.errors import ParameterError
 from sfumato.govern.spending import Plan
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def buy_copy(
     ``options`` are those of `sf.dp.synthesize` for the shape, the price among them; the ledger
     keeps them. ``private`` are options that tell of the data, such as whose each set is.
     """
+    for fixed in ("people", "customers", "neighbours"):
+        if fixed in options:
+            raise ParameterError(f"{fixed} is the owner's to say, when the session is opened.")
     near = spending.neighbours
     ready = prepare_copy(data, neighbours=near, **(private or {}), **options)
     promised = replace(ready.guarantee, neighbours=near)

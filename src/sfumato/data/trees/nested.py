@@ -107,6 +107,12 @@ class _Survey:
                 )
             parts = place.split(".")
             vertices |= {".".join(parts[:n]) for n in range(1, len(parts))}
+        for place, kinds in self.seen.items():
+            if kinds & {"value", "item"} and any(p.startswith(f"{place}.") for p in self.seen):
+                raise DataError(
+                    f"{self.source} has plain values at '{place}' and something below it; make "
+                    "them one kind."
+                )
         labels = [p for p, kinds in self.seen.items() if p not in vertices]
         return _arrange(vertices, labels, self.seen), {
             label: next(iter(forms)) if len(forms) == 1 else "text"

@@ -105,16 +105,18 @@ class PlanarLaplace:
         return self.places(cells + noise)
 
     def release_degrees(
-        self, lon: Any, lat: Any
+        self, lon: Any, lat: Any, *, origin: tuple[float, float]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return reports for degrees of longitude and latitude, around the middle of the first.
+        """Return reports for degrees of longitude and latitude.
 
-        The plane in which noise is added touches the globe at a whole degree, which tells nothing.
+        `origin` is the public point (longitude, latitude) at which the plane that noise is added in
+        touches the globe, such as the middle of the city. It must not be taken from the points: the
+        grid on which reports lie follows from it, and tells it.
         """
         x, y = np.atleast_1d(np.asarray(lon, float)), np.atleast_1d(np.asarray(lat, float))
         if not len(x):
             return x, y
-        frame = Frame(True, (float(np.round(x[0])), float(np.round(y[0]))))
+        frame = Frame(True, (float(origin[0]), float(origin[1])))
         noisy = self.release(frame.project(x, y))
         return frame.restore(noisy[:, 0], 0), frame.restore(noisy[:, 1], 1)
 

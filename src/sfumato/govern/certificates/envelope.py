@@ -55,7 +55,8 @@ def opened(envelope: Any, kind: str, keys: Mapping[str, Ed25519PublicKey]) -> di
         named, stated = signature["keyid"], envelope["payloadType"]
         whole = (
             set(signature) == {"keyid", "sig"}
-            and base64.b64encode(body).decode() == (envelope["payload"])
+            and base64.b64encode(body).decode() == envelope["payload"]
+            and base64.b64encode(given).decode() == signature["sig"]
         )
     except (KeyError, TypeError, ValueError, binascii.Error):
         raise PromiseBroken("This is no signed envelope, or it was changed.") from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -21,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from sfumato.errors import ParameterError
+from sfumato.staging import put_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,12 +31,7 @@ def key_at(path: Path) -> Ed25519PrivateKey:
     if not path.exists():
         made = Ed25519PrivateKey.generate()
         text = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as out:
-                out.write(text)
-        except FileExistsError:
-            pass  # another worker made it at this moment; both use that one
+        put_once(path, text)  # if another worker made it at this moment, both use that one
     try:
         found = load_pem_private_key(path.read_bytes(), None)
     except (ValueError, TypeError):

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 SESSION = 12 * 3600.0
 """Seconds after which a browser logs in again."""
 
+OWNERS = '{"role": "owner", "name": "owner"}'
+"""What a link of the operator is about: whoever opens it first becomes an owner."""
+
 PREFIX = "sfm_"
 SCOPES = ("ask", "own")
 """What a token may be used for: to ask, or to do what an owner does."""
@@ -162,6 +165,11 @@ def see_link(office: Office, kind: str, secret: str) -> str | None:
     query = select(links).where(links.c.digest == digest(secret), links.c.kind == kind)
     row = office.row(query)
     return None if row is None or row["ends"] < now() else str(row["about"])
+
+
+def end_links(office: Office, kind: str, about: str) -> None:
+    """End all links about something."""
+    office.change(delete(links).where(links.c.kind == kind, links.c.about == about))
 
 
 def use_link(office: Office, kind: str, secret: str) -> str | None:

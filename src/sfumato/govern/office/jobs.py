@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from sfumato.govern.office.office import new_id, now
+from sfumato.govern.office.subjects import reopen
 from sfumato.govern.office.tables import jobs
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
     from sfumato.govern.office.office import Office
 
@@ -78,8 +79,27 @@ def _close_dead(connection: Connection, at: float) -> None:
     final = (
         jobs.c.kind.not_in(RETRIED) | (jobs.c.tries >= MOST_TRIES) | (jobs.c.state == "cancelling")
     )
+    _forget_person(connection, dead & final, done=False)
     connection.execute(
         update(jobs).where(dead & final).values(state="failed", code="interrupted", changed=at)
+    )
+
+
+def _forget_person(connection: Connection, which: ColumnElement[bool], *, done: bool) -> None:
+    """Erase whom jobs that are over name; what was not done waits for the owner again."""
+    which = which & jobs.c.kind.in_(PERSONAL)
+    if not done:
+        for body in connection.execute(select(jobs.c.body).where(which)).scalars().all():
+            reopen(connection, json.loads(body).get("request", ""))
+    connection.execute(update(jobs).where(which).values(body="{}"))
+
+
+def keep_body(office: Office, id_: str, body: dict[str, Any]) -> None:
+    """Keep what a job has to know should it be tried again."""
+    office.change(
+        update(jobs)
+        .where(jobs.c.id == id_, jobs.c.state.in_(UNDER_WAY))
+        .values(body=json.dumps(body))
     )
 
 
@@ -101,30 +121,32 @@ def end_job(
 ) -> None:
     """Close a job: done, failed or cancelled."""
     kept = None if result is None else json.dumps(result)
-    personal = jobs.c.kind.in_(PERSONAL)
-    office.change(
-        update(jobs).where(jobs.c.id == id_, personal).values(body="{}"),
+    closed = (
         update(jobs)
         .where(jobs.c.id == id_, jobs.c.state.in_(UNDER_WAY))
-        .values(state=state, result=kept, code=code, changed=now()),
+        .values(state=state, result=kept, code=code, changed=now())
     )
+
+    def work(connection: Connection) -> None:
+        _forget_person(connection, jobs.c.id == id_, done=state == "done")
+        connection.execute(closed)
+
+    office.together(work)
 
 
 def cancel_job(office: Office, id_: str) -> bool:
     """Ask for a job to be cancelled; tell whether it was still to be done."""
     at = now()
-    return bool(
-        office.change(
-            update(jobs)
-            .where(jobs.c.id == id_, jobs.c.state == "queued")
-            .values(state="cancelled", changed=at)
-        )
-        or office.change(
-            update(jobs)
-            .where(jobs.c.id == id_, jobs.c.state == "running")
-            .values(state="cancelling", changed=at)
-        )
-    )
+    queued = (jobs.c.id == id_) & (jobs.c.state == "queued")
+    running = (jobs.c.id == id_) & (jobs.c.state == "running")
+
+    def work(connection: Connection) -> bool:
+        _forget_person(connection, queued, done=False)
+        ended = update(jobs).where(queued).values(state="cancelled", changed=at)
+        asked = update(jobs).where(running).values(state="cancelling", changed=at)
+        return bool(connection.execute(ended).rowcount or connection.execute(asked).rowcount)
+
+    return office.together(work)
 
 
 def find_job(office: Office, id_: str) -> dict[str, Any] | None:

@@ -38,11 +38,7 @@ class Person:
 
 def add_person(office: Office, name: str, role: str, password: str | None = None) -> Person:
     """Add somebody; without a password nobody can log in until a link has set one."""
-    if not _NAME.fullmatch(name):
-        raise ParameterError(
-            "A name is 1 to 64 letters, digits, spaces and . @ + - _, and begins with a letter or "
-            "digit."
-        )
+    check_name(office, name)
     if role not in ROLES:
         raise ParameterError(f"A role is one of {', '.join(ROLES)}.")
     kept = None if password is None else hash_password(password)
@@ -56,6 +52,17 @@ def add_person(office: Office, name: str, role: str, password: str | None = None
             raise _taken() from None
         raise error from None
     return made
+
+
+def check_name(office: Office, name: str) -> None:
+    """Refuse a name that cannot be one, or that somebody has."""
+    if not _NAME.fullmatch(name):
+        raise ParameterError(
+            "A name is 1 to 64 letters, digits, spaces and . @ + - _, and begins with a letter or "
+            "digit."
+        )
+    if find_person(office, name=name) is not None:
+        raise _taken()
 
 
 def _taken() -> ParameterError:

@@ -20,13 +20,15 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cryptography.fernet import Fernet, InvalidToken
-from sqlalchemy import select, update
+from sqlalchemy import case, select, update
 
 from sfumato.errors import ParameterError
 from sfumato.govern.office.office import digest, new_id, new_secret, now
 from sfumato.govern.office.tables import subjects
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from sfumato.govern.office.office import Office
 
 KINDS = ("access", "correct", "forget")
@@ -62,10 +64,15 @@ def seal_key(code: str) -> str:
 
 
 def list_requests(office: Office) -> list[dict[str, Any]]:
-    """List requests for the owner: never what was found."""
+    """List requests for the owner, never what was found: open ones first, the oldest first.
+
+    So nobody who sends many pushes a request out of the list that came before.
+    """
     shown = [subjects.c[name] for name in ("id", "kind", "dataset", "told", "state", "made",
                                            "closed", "due")]  # fmt: skip
-    return office.rows(select(*shown).order_by(subjects.c.made.desc()).limit(200))
+    is_open, made = subjects.c.state == RECEIVED, subjects.c.made
+    order = (case((is_open, 0), else_=1), case((is_open, made), else_=-made))
+    return office.rows(select(*shown).order_by(*order).limit(200))
 
 
 def find_request(office: Office, id_: str) -> dict[str, Any] | None:
@@ -82,6 +89,15 @@ def confirm(office: Office, id_: str, *, period: float) -> float | None:
         .values(state=CONFIRMED, due=due)
     )
     return due if changed else None
+
+
+def reopen(connection: Connection, id_: str) -> None:
+    """Have a request wait for the owner again, because its job came to nothing."""
+    connection.execute(
+        update(subjects)
+        .where(subjects.c.id == id_, subjects.c.state == CONFIRMED)
+        .values(state=RECEIVED, due=None)
+    )
 
 
 def refuse(office: Office, id_: str) -> None:

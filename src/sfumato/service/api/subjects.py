@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.govern.office import subjects
+from sfumato.govern.office.events import begin_request
 from sfumato.govern.office.jobs import add_job
 from sfumato.service.call import reply
 from sfumato.service.problems import Problem, not_found
@@ -13,15 +14,21 @@ from sfumato.service.registration import record_event
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from sfumato.requests.service import SubjectRequest
     from sfumato.service.call import Call
+
+
+def take_request(call: Call, wanted: SubjectRequest) -> str:
+    """Take a request, unless too many come from one address; give its code."""
+    office = call.house.office
+    if not begin_request(office, call.address):
+        raise Problem(429, "too-many", "Too many requests were made from here; try again later.")
+    return subjects.add_request(office, wanted.kind, wanted.dataset, wanted.told)
 
 
 async def create(call: Call) -> Response:
     """Take a request; the code is told once. An unknown dataset is taken like a known one."""
-    wanted = await call.body()
-    code = await call.house.thread(
-        subjects.add_request, call.house.office, wanted.kind, wanted.dataset, wanted.told
-    )
+    code = await call.house.thread(take_request, call, await call.body())
     place = f"/api/v1/subjects/requests/{code}"
     return reply({"code": code, "state": subjects.RECEIVED}, 201, Location=place)
 
@@ -53,6 +60,12 @@ def confirm_request(call: Call, id_: str, person: str, corrections: dict[str, st
     listed = house.listed(request["dataset"])
     if request["kind"] == "correct" and not corrections:
         raise Problem(422, "invalid", "A correction says which columns have which right values.")
+    if not listed.facts.held or not listed.facts.subject:
+        raise Problem(
+            422, "invalid",
+            "The rows of this dataset do not lie here, or no column names a person; answer the "
+            "request where they are, and refuse it here.",
+        )  # fmt: skip
     due = subjects.confirm(house.office, id_, period=house.settings.deletions)
     if due is None:
         raise Problem(409, "over", "The request was confirmed or refused before.")

@@ -53,9 +53,10 @@ async def show(call: Call) -> Response:
     if held is None:
         raise not_found()
     granted = purposes_granted(house.office, call.caller.id, name)
+    is_owner = call.caller.role == "owner" and call.caller.may("own")
     left: dict[str, Any] = {one: left_for(call, name, one or None) for one in granted}
     return page(
         call, "dataset.html", title=held.listed.facts.title or name, held=held,
         facts=describe(call, name), roles=roles_of(call, name), granted=granted, left=left,
-        releases=list_releases(house.office, name, public=call.caller.role != "owner"),
+        releases=list_releases(house.office, name, public=not is_owner),
     )  # fmt: skip

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 from sfumato.errors import ParameterError
 from sfumato.govern.office import events
-from sfumato.govern.office.entry import SESSION, end_session, open_session, see_link, use_link
+from sfumato.govern.office.entry import (
+    OWNERS,
+    SESSION,
+    end_links,
+    end_session,
+    open_session,
+    see_link,
+    use_link,
+)
 from sfumato.govern.office.passwords import hash_password
-from sfumato.govern.office.people import add_person, find_person, log_in, set_password
+from sfumato.govern.office.people import add_person, check_name, find_person, log_in, set_password
 from sfumato.service.call import go, local
 from sfumato.service.pages.frame import page, values_of
 from sfumato.service.problems import Problem, not_found
@@ -36,11 +44,6 @@ def _let_in(call: Call, person: Person, place: str) -> Response:
     return response
 
 
-def _address(call: Call) -> str:
-    client = call.scope.get("client")
-    return str(client[0]) if client else "?"
-
-
 async def login_form(call: Call) -> Response:
     """Show the form."""
     return page(call, "login.html", title="Log in", next=local(call.query.get("next", "/")),
@@ -52,13 +55,14 @@ async def login(call: Call) -> Response:
     given = values_of(await call.form())
     name, place = given.get("name", ""), local(given.get("next", "/"))
     office = call.house.office
-    if await call.house.thread(events.is_blocked, office, name, _address(call)):
+    attempt = await call.house.thread(events.begin_attempt, office, name, call.address)
+    if attempt is None:
         return page(call, "login.html", 429, title="Log in", next=place, wrong=_BLOCKED)
     person = await call.house.thread(log_in, office, name, given.get("password", ""))
     if person is None:
-        await call.house.thread(events.count_failure, office, name, _address(call))
         await call.house.thread(events.record, office, "login failed")
         return page(call, "login.html", 401, title="Log in", next=place, wrong=_WRONG)
+    await call.house.thread(events.drop_attempt, office, attempt)
     return await call.house.thread(_let_in, call, person, place)
 
 
@@ -85,13 +89,15 @@ async def welcome(call: Call) -> Response:
     seen = see_link(office, "welcome", link)
     if seen is None:
         raise _used_up()
-    password = given.get("password", "")
-    try:
+    password, told = given.get("password", ""), json.loads(seen)
+    try:  # what is wrong is refused before the link is used up
+        if not told.get("person"):
+            await call.house.thread(check_name, office, _name(told, given))
         if password != given.get("again", ""):
             raise ParameterError("The two passwords differ.")  # noqa: TRY301 - told below
-        await call.house.thread(hash_password, password)  # refused before the link is used up
+        await call.house.thread(hash_password, password)
     except ParameterError as error:
-        facts = {"title": "Welcome", "about": json.loads(seen), "wrong": str(error)}
+        facts = {"title": "Welcome", "about": told, "wrong": str(error)}
         return page(call, "welcome.html", 422, **facts)
     about = await call.house.thread(use_link, office, "welcome", link)
     if about is None:
@@ -108,9 +114,13 @@ def _welcomed(call: Call, about: dict[str, str], given: dict[str, str], password
             raise not_found()
         set_password(office, found.id, password)
         return found
-    return add_person(
-        office, given.get("name") or about.get("name", "owner"), about["role"], password
-    )
+    made = add_person(office, _name(about, given), about["role"], password)
+    end_links(office, "welcome", OWNERS)  # there is an owner now: she invites others herself
+    return made
+
+
+def _name(about: dict[str, str], given: dict[str, str]) -> str:
+    return given.get("name") or about.get("name", "owner")
 
 
 def _used_up() -> Problem:

@@ -8,7 +8,7 @@ from sfumato.errors import SfumatoError
 from sfumato.govern.office import subjects
 from sfumato.govern.office.catalogue import find_dataset, list_datasets
 from sfumato.requests.service import SubjectRequest
-from sfumato.service.api.subjects import confirm_request
+from sfumato.service.api.subjects import confirm_request, take_request
 from sfumato.service.call import go
 from sfumato.service.pages.frame import page, values_of
 from sfumato.service.problems import Problem, problem_of
@@ -38,11 +38,10 @@ async def submit(call: Call) -> Response:
     given = values_of(await call.form())
     try:
         wanted = SubjectRequest.of({one: given.get(one, "") for one in ("kind", "dataset", "told")})
-        code = await call.house.thread(
-            subjects.add_request, call.house.office, wanted.kind, wanted.dataset, wanted.told
-        )
-    except SfumatoError as error:
-        return _page(call, 422, wrong=str(error))
+        code = await call.house.thread(take_request, call, wanted)
+    except (SfumatoError, Problem) as error:
+        told = problem_of(error)
+        return _page(call, told.status, wrong=told.detail)
     return _page(call, 201, code=code)
 
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 def _page(call: Call, status: int = 200, wrong: str = "") -> Response:
-    mine = None if call.caller.role == "owner" else call.caller.id
+    is_owner = call.caller.role == "owner" and call.caller.may("own")
+    mine = None if is_owner else call.caller.id
     rows = list_wishes(call.house.office, person=mine)
     return page(call, "wishes.html", status, title="Requests for budget", rows=rows, wrong=wrong)
 

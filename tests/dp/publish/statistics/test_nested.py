@@ -21,7 +21,7 @@ from sfumato.dp.publish.statistics.nested import (
     VerticesPerLevel,
     keep,
 )
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError
 
 HUGE = Fraction(10**6)
 """So much ε that noise is nothing, to look at what is counted."""
@@ -145,9 +145,36 @@ def test_refusals():
     trees = read_trees(STUDENTS)
     with pytest.raises(ParameterError, match="vertices=10"):
         LabelCounts("courses.id", ["CS1"]).sensitivity(Tree())
-    with pytest.raises(ParameterError, match="Did you mean"):
-        Enrolments("course.id", "CS1").measure(trees, Tree(), HUGE)
+    # which labels there are is told by the trees alone: a label that is none counts nothing
+    assert Enrolments("course.id", "CS1").measure(trees, Tree(), HUGE).value == 0
     with pytest.raises(ParameterError, match="people="):
         SetsWith(["a"]).measure(OwnedSets([["a"]]), Customer(transactions=1), HUGE)
     with pytest.raises(ParameterError, match="list of texts"):
         ItemsBought("ab")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"diagnosis": ["a", "b"]}, {"brca": "pos", "diagnosis": "b"}, {"born": "1990"}, {}],
+    ids=str,
+)
+def test_one_tree_changes_only_what_it_holds_whatever_structure_it_brings(more):
+    """A list, a new label or a missing one in one record shows nothing of the others' structure."""
+    few = [{"diagnosis": "a"}, {"diagnosis": "a"}, {"diagnosis": ""}, {"born": "1980"}]
+    asked = [
+        VerticesPerLevel(["diagnosis"]), LabelCounts("diagnosis", ["a", "b", ""]),
+        TreesWith("brca", "pos"), TreesWith("diagnosis", ""), Enrolments("diagnosis", ""),
+    ]  # fmt: skip
+    for statistic in asked:
+        unit = Tree(vertices=1)
+        before, after = (
+            statistic.measure(read_trees(rows), unit, HUGE).value for rows in (few, [*few, more])
+        )
+        sizes = [list(v.values()) if isinstance(v, dict) else [v] for v in (before, after)]
+        moved = sum(abs(a - b) for a, b in zip(*sizes, strict=True))
+        assert moved <= statistic.sensitivity(unit)
+
+
+def test_plain_values_with_something_below_are_refused():
+    with pytest.raises(DataError, match="something below"):
+        read_trees([{"a": "1"}, {"a.b": ""}])

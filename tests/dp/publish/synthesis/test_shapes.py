@@ -182,6 +182,30 @@ def test_people_keep_some_of_their_trips():
         sf.dp.synthesize_trajectories(trips(5), box=(1, 0, 0, 1), epsilon=1, delta=1e-6)
 
 
+def test_where_single_trips_are_protected_all_trips_of_a_person_count():
+    """One trip more must not push another one of the same person out."""
+    made = sf.dp.synthesize_trajectories(
+        trips(), box=SQUARE, degrees=False, epsilon=4, delta=1e-6, people=["ann"] * 1500
+    )
+    assert abs(made.estimated - 1500) < 100
+    given = baskets(1000)
+    copied = sf.dp.synthesize_sets(
+        given, items=sorted({i for b in given for i in b}), epsilon=4, delta=1e-6,
+        customers=["ann"] * 1000,
+    )  # fmt: skip
+    assert abs(copied.estimated - 1000) < 100
+
+
+def test_an_analyst_cannot_say_whose_data_are_whose():
+    sets = sf.read([["x", "y"]] * 50, shape="sets")
+    unit = sf.dp.Customer(transactions=2)
+    with sf.Session(sets, people=[0] * 50, unit=unit, budget=sf.PureDP(5)) as session:
+        for option in ("people", "customers", "neighbours"):
+            with pytest.raises(ParameterError, match="the owner's to say"):
+                session.synthesize(epsilon=1, delta=1e-6, **{option: list(range(50))})
+        assert session.remaining.epsilon == 5
+
+
 # -- graphs ------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sfumato.data.wording import did_you_mean, listed
 from sfumato.dp.neighbours import (
     Customer,
     Item,
@@ -170,14 +169,27 @@ def _by_vertices(unit: PrivacyUnit) -> int:
 
 
 def _values(data: Trees, label: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the values of a label and the trees they are of."""
+    """Return the values of a label that are there, and the trees they are of.
+
+    Which labels there are, and which of them are lists, is known from the trees alone, so neither
+    may show: a label that no tree has is no error but nothing, a single value counts as a list of
+    one, and a value that is missing counts nowhere. Then a tree changes what it holds itself.
+    """
     if label not in data.values:
-        raise ParameterError(
-            f"Trees have no label '{label}'; they have {listed(data.labels)}."
-            f"{did_you_mean(label, data.labels)}"
-        )
+        return np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64)
     kind = next(n for n, t in enumerate(data.types) if label in t.labels)
-    return data.values[label], data.record[data.of_type[kind]].astype(np.int64)
+    values, owners = data.values[label], data.record[data.of_type[kind]].astype(np.int64)
+    there = np.array([value != "" for value in values], dtype=np.bool_)
+    return values[there], owners[there]
+
+
+def _vertices(data: Trees, path: str) -> NDArray[np.int64]:
+    """Return the trees of the vertices at a path: its values, or the objects that stand there."""
+    if path in data.values:
+        return _values(data, path)[1]
+    if path in data.numbers:
+        return data.record[data.of_type[data.numbers[path]]].astype(np.int64)
+    return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -246,13 +258,14 @@ class VerticesPerLevel(TreeStatistic):
 
     def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
         """Count vertices by type, at most so many of each tree."""
-        place = {name: number for number, name in enumerate(self.types)}
-        codes = np.array([place.get(kind.path, -1) for kind in data.types])[data.type_of]
-        at = np.flatnonzero(codes >= 0)
+        found = [_vertices(data, path) for path in self.types]
+        owners = np.concatenate(found)
+        codes = np.repeat(np.arange(len(found)), [len(part) for part in found])
+        at = np.arange(len(owners))
         most = self.sensitivity(unit)
         assert most is not None
         if not isinstance(unit, Vertex):
-            at = at[keep(data.record[at].astype(np.int64), _kept_vertices(unit))]
+            at = keep(owners, _kept_vertices(unit))
         counts = np.bincount(codes[at], minlength=len(self.types)).astype(np.int64)
         noisy = add_noise(counts, most, epsilon)
         value = dict(zip(self.types, [int(x) for x in noisy], strict=True))

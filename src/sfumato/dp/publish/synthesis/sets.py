@@ -130,7 +130,7 @@ def synthesize_sets(
             "customers= names whose each basket is, where customers are protected."
         )
     kept = [tuple(sorted(set(basket), key=repr))[:most] for basket in baskets]
-    if customers is not None:
+    if customers is not None and isinstance(Neighbours.of(neighbours).unit, Customer):
         kept = _of_customers(kept, customers, rows)
     price = budget.amount * ITEMS_SHARE
     found = _frequencies(kept, listed, budget, price, typical, most)

@@ -150,7 +150,9 @@ def synthesize_trajectories(
     budget = read_trips_budget(epsilon, delta, rho, neighbours)
     if people is None and isinstance(Neighbours.of(neighbours).unit, Unit):
         raise ParameterError("people= names whose each trip is, where people are protected.")
-    kept = _kept(trips, people, budget.currency.unit.rows)
+    # Where single trips are protected nobody's others may depend on one: all are kept.
+    owners = people if isinstance(Neighbours.of(neighbours).unit, Unit) else None
+    kept = _kept(trips, owners, budget.currency.unit.rows)
     domain = domain_of_trips()
     rows_of_codes = CodeArray(code_trips(frame, kept))
     curator = Curator(rows_of_codes, domain, budget.currency, budget.amount)
