@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,6 +14,7 @@ from sfumato.errors import PromiseBroken
 from sfumato.govern.certificates.check import check_certificate
 from sfumato.local.collect.survey_files import read_survey
 from sfumato.local.wire.messages import encode
+from sfumato.service import published
 
 
 def until(found, wanted, seconds=60):
@@ -27,6 +29,18 @@ def until(found, wanted, seconds=60):
 
 def over(job):
     return job["state"] not in {"queued", "running", "cancelling"}
+
+
+@contextmanager
+def at(moment):
+    """Look at what is public as if it were that time."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(published, "now", lambda: moment)
+        yield
+
+
+def later(seconds):
+    return at(time.time() + seconds)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +64,8 @@ def test_a_release_is_certified_and_a_stranger_can_check_it(site, release, tmp_p
     public = site.client()
     file = tmp_path / "release.csv"
     file.write_bytes(public.get(f"/api/v1/releases/{release}/file").content)
-    certificate = public.get(f"/api/v1/releases/{release}/certificate").json()
+    with later(3600):
+        certificate = public.get(f"/api/v1/releases/{release}/certificate").json()
     keys = public.get("/.well-known/sfumato-keys.json").json()
     found = check_certificate(certificate, file=file, keys=keys)
     assert found.dataset == "people"
@@ -68,11 +83,56 @@ def test_a_release_is_certified_and_a_stranger_can_check_it(site, release, tmp_p
     assert done.returncode == 1
 
 
+def test_a_new_release_is_certified_for_its_owner_at_once_and_later_for_others(site, release):
+    place = f"/api/v1/releases/{release}/certificate"
+    with later(-3600):  # as if it had been made in an hour
+        early = site.client().get(place)
+        mine = site.client("owner", token=True).get(place)
+    assert (early.status_code, early.json()["code"]) == (409, "not-yet")
+    assert 1 <= int(early.headers["retry-after"]) <= 61
+    assert check_certificate(mine.json()).dataset == "people"
+
+
+def test_what_is_public_stands_still_between_two_moments(site, ask):
+    """Charges and ends of questions, in the middle of a minute, change no public byte."""
+    public, minute = site.client(), time.time() // 60 * 60
+    places = ("ledger/checkpoint", "ledger/proof/1", "ledger/growth/1")
+
+    def seen(moment):
+        with at(moment):
+            found = [public.get(f"/api/v1/{place}").json() for place in places]
+            return [*found, public.get("/readyz").json()]
+
+    before, all_before, count = seen(minute + 30), seen(minute + 3600), site.house.reader.count()
+    assert ask("SELECT COUNT(*) AS n FROM people WHERE age > 77").json()["charged"]
+    assert site.house.reader.count() >= count + 2
+    assert seen(minute + 30) == seen(minute + 59) == before
+    assert seen(minute + 3600) != all_before
+
+
+def test_the_public_tree_is_hashed_once(site, monkeypatch):
+    from sfumato.govern.certificates import merkle
+
+    public, made = site.client(), []
+    node = merkle._node
+    with later(3600):
+        public.get("/api/v1/ledger/checkpoint")
+        monkeypatch.setattr(merkle, "_node", lambda *pair: made.append(1) or node(*pair))
+        for place in ("checkpoint", "proof/1", "proof/2", "growth/2"):
+            assert public.get(f"/api/v1/ledger/{place}").status_code == 200
+    assert not made
+
+
 def test_proofs_and_growth_over_http(site, release):
     from sfumato.govern.certificates import merkle
     from sfumato.govern.certificates.checkpoints import read_checkpoint
     from sfumato.govern.certificates.keys import read_public
 
+    with later(3600):
+        prove_and_grow(site, merkle, read_checkpoint, read_public)
+
+
+def prove_and_grow(site, merkle, read_checkpoint, read_public):
     public = site.client()
     key, one = read_public(public.get("/.well-known/sfumato-keys.json").json()["keys"][0])
     told = public.get("/api/v1/ledger/proof/1").json()

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
+from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
+from sqlalchemy import text
 
 from sfumato.govern.office import questions
+from sfumato.service import asking
 
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > {}"
 
@@ -90,7 +94,7 @@ def test_one_question_at_a_time_and_another_is_put_off(site):
             site.house.office, person=person.id, dataset="people", purpose=None, body="{}",
             key="b", worker="elsewhere",
         )  # fmt: skip
-    questions.finish(site.house.office, taken.id, state="failed", tick=0.01, code="test")
+    questions.finish(site.house.office, taken.id, state="failed", tick=0, code="test")
 
 
 def test_a_dead_worker_s_question_is_interrupted_and_not_tried_again(site, monkeypatch):
@@ -160,6 +164,157 @@ def test_an_answer_is_hidden_until_its_tick(site, ask):
     assert time.time() >= row["shown"]
     assert abs(row["shown"] / 0.5 - round(row["shown"] / 0.5)) < 1e-6
     assert row["shown"] >= started
+
+
+def taken(site, key, role="stranger"):
+    return questions.take_question(
+        site.house.office, person=site.people[role].id, dataset="people", purpose=None,
+        body='{"question": "SELECT 1"}', key=key, worker=site.house.worker,
+    )  # fmt: skip
+
+
+def test_nothing_tells_when_the_work_ended(site):
+    """Before the tick all looks as while it worked: the row, the list, the same, another."""
+    client = site.client("stranger", token=True)
+    row = taken(site, "hidden")
+    questions.note_charge(site.house.office, row.id, 17)
+
+    def seen():
+        told = client.get(f"/api/v1/questions/{row.id}").json()
+        listed = client.get("/api/v1/questions").json()["questions"]
+        with pytest.raises(questions.QuestionUnderWay):
+            taken(site, "another")
+        return told, next(one for one in listed if one["id"] == row.id), taken(site, "hidden")
+
+    before = seen()
+    assert (before[0]["state"], before[0]["charge"]) == ("charged", 17)
+    questions.finish(
+        site.house.office, row.id, state="ready", tick=1e9, result='{"x": 1}', charge=18
+    )
+    questions.beat(site.house.office, site.house.worker)
+    assert seen() == before
+    site.house.office.change(
+        text(f"UPDATE sfumato_office_questions SET shown = 1 WHERE id = '{row.id}'")
+    )
+    told = client.get(f"/api/v1/questions/{row.id}").json()
+    assert (told["state"], told["charge"]) == ("ready", 17)
+    other = taken(site, "another")
+    assert not other.again
+    questions.finish(site.house.office, other.id, state="failed", tick=0)
+
+
+def test_a_charge_is_noted_for_every_worker_and_never_over_an_end(site):
+    row = taken(site, "noted")
+    questions.finish(site.house.office, row.id, state="failed", tick=0, code="refused")
+    questions.note_charge(site.house.office, row.id, 17)
+    found = questions.find_question(site.house.office, row.id)
+    assert (found["state"], found["charge"]) == ("failed", None)
+
+
+class Slow:
+    """Work at the desk that goes on until it is let go; nothing else of the site is changed."""
+
+    def __init__(self, monkeypatch):
+        from sfumato.ask.session.desk import Desk
+
+        self.reached, self.go, answer = threading.Event(), threading.Event(), Desk.answer
+
+        def slow(desk, *given):
+            self.reached.set()
+            assert self.go.wait(30)
+            return answer(desk, *given)
+
+        monkeypatch.setattr(Desk, "answer", slow)
+
+
+def test_another_worker_sees_the_charge_while_it_works(site, monkeypatch):
+    site.register("noting", seed=41, tick=0.02)
+    slow, client = Slow(monkeypatch), site.client("analyst", token=True)
+    body = {"question": "SELECT COUNT(*) FROM noting", "price": {"epsilon": "0.1"}}
+    told = client.post("/api/v1/datasets/noting/questions", json=body).json()
+    row = questions.find_question(site.house.office, told["id"])
+    slow.go.set()
+    assert (row["state"], row["charge"]) == ("charged", told["charge"])
+    while client.get(f"/api/v1/questions/{told['id']}").json()["state"] != "ready":
+        time.sleep(0.01)
+
+
+def on_the_grid(site, id_, tick):
+    row = questions.find_question(site.house.office, id_)
+    return abs(row["shown"] / tick - round(row["shown"] / tick)) < 1e-6
+
+
+def test_work_that_ends_after_its_deadline_ends_at_no_moment_that_shows(site, monkeypatch):
+    """Whoever waits is told at the deadline; a repeat and the next question come at ticks."""
+    site.register("late", seed=42, tick=0.5, deadline=0.5)
+    slow, client = Slow(monkeypatch), site.client("analyst", token=True)
+    place, wait = "/api/v1/datasets/late/questions", {"Prefer": "wait=20"}
+    body = {"question": "SELECT COUNT(*) FROM late", "price": {"epsilon": "0.1"}}
+    first = client.post(place, json=body, headers=wait).json()
+    assert (first["state"], first["code"], first["charged"]) == ("failed", "deadline", True)
+    assert not slow.go.is_set()  # it still works, and she was told nevertheless
+    threading.Timer(0.8, slow.go.set).start()
+    again = client.post(place, json=body, headers=wait).json()
+    assert again["answer"]["stored"]
+    assert on_the_grid(site, again["id"], 0.5)
+    once_more = client.post(place, json=body, headers=wait).json()
+    assert not on_the_grid(site, once_more["id"], 0.5)  # she has seen it: at once
+
+
+def test_a_question_after_a_late_one_is_charged_at_a_tick(site, monkeypatch):
+    site.register("after", seed=43, tick=0.5, deadline=0.5)
+    slow, client = Slow(monkeypatch), site.client("analyst", token=True)
+    place, wait = "/api/v1/datasets/after/questions", {"Prefer": "wait=20"}
+    body = {"question": "SELECT COUNT(*) FROM after", "price": {"epsilon": "0.1"}}
+    assert client.post(place, json=body, headers=wait).json()["code"] == "deadline"
+    monkeypatch.undo()
+    time.sleep(0.5 - time.time() % 0.5 + 0.1)
+    threading.Timer(0.6, slow.go.set).start()
+    other = body | {"question": "SELECT COUNT(*) FROM after WHERE age > 50"}
+    told = client.post(place, json=other, headers=wait).json()
+    when = datetime.fromisoformat(site.house.reader.entry(told["charge"]).time).timestamp()
+    assert when % 0.5 < 0.1 or told["code"] == "deadline"
+
+
+def test_what_is_not_charged_yet_is_not_closed_as_late(site, monkeypatch):
+    running = Late()
+    closed = []
+    monkeypatch.setattr(questions, "finish", lambda *_, **named: closed.append(named["charge"]))
+    site.running.portal.call(asking._close_late, site.house, "x", running)
+    assert not closed
+    running.charge = 3
+    site.running.portal.call(asking._close_late, site.house, "x", running)
+    assert closed == [3]
+    assert running.done.is_set()
+
+
+class Late:
+    is_late, charge = True, None
+
+    def __init__(self):
+        self.done = threading.Event()
+        self.found = SimpleNamespace(listed=SimpleNamespace(facts=SimpleNamespace(tick=1.0)))
+
+
+def test_signs_of_life_are_given_while_every_thread_works(site):
+    go = threading.Event()
+    busy = [site.house.threads.submit(go.wait, 30) for _ in range(40)]
+    row = taken(site, "alive")
+    site.house.office.change(text("UPDATE sfumato_office_questions SET lease = lease - 12"))
+
+    def lease():
+        return questions.find_question(site.house.office, row.id)["lease"]
+
+    first, end = lease(), time.monotonic() + 8
+    try:
+        while lease() <= first and time.monotonic() < end:
+            time.sleep(0.05)
+        assert lease() > first
+    finally:
+        go.set()
+        for one in busy:
+            one.result()
+    questions.finish(site.house.office, row.id, state="failed", tick=0)
 
 
 def test_a_late_answer_is_a_charged_failure(site):

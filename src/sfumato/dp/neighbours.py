@@ -205,8 +205,8 @@ class Node(PrivacyUnit):
     """One vertex of a graph with all its edges.
 
     ``vertices`` is the most vertices the graph has before one is added; ``degree`` declares that
-    no vertex has more edges, in any data set considered. Bounded neighbours have the
-    same vertices and differ in the edges of one of them.
+    no vertex has more edges, in any data set considered: it is trusted, not enforced. Bounded
+    neighbours have the same vertices and differ in the edges of one of them.
     """
 
     vertices: int | None = None

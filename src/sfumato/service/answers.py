@@ -139,6 +139,6 @@ SCHEMAS: dict[str, Schema] = {
     "Growth": _object(size=_WHOLE, proof=_list(_TEXT), checkpoint=_ref("Envelope")),
     "Keys": _object(keys=_list(_map(_TEXT))),
     "Alive": _object(alive=_TRUTH, version=_TEXT),
-    "Ready": _object(ready=_TRUTH, entries=_WHOLE),
+    "Ready": _object(ready=_TRUTH),
 }  # fmt: skip
 """Every answer by its name."""

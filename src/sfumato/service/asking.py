@@ -5,7 +5,9 @@ Contract, in the order in which things happen: the question is parsed and priced
 told so at once; only then data are read; the answer is written to its row and shown at the next
 tick of the dataset, or after the deadline as a failure that stays charged. So what an analyst can
 measure is: how long until the charge, which depends on no row, and at which tick the answer came.
-A repeat reads no data and is shown at once.
+A repeat is shown at once if its analyst has seen the answer before, and at a tick otherwise: work
+that goes on after its deadline ends at no moment that can be told, and the next question of its
+analyst begins at the tick after.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +49,7 @@ _CHARGE = text(
 
 _READ = {"question", "bounds", "keys", "blocks"}
 _MOST_READ = 5000
+_MOST_SHOWN = 50_000
 
 
 def purpose_of(house: House, caller: Caller, dataset: str, wanted: str | None) -> str | None:
@@ -136,6 +140,7 @@ class Running:
         self.loop = asyncio.get_running_loop()
         self.taken: asyncio.Future[str] = self.loop.create_future()
         self.done = asyncio.Event()
+        self.over = threading.Event()
         self.id = ""
 
     @property
@@ -153,6 +158,7 @@ class Running:
 
     def finish(self) -> None:
         """Tell whoever waits that it is done."""
+        self.over.set()
         self.loop.call_soon_threadsafe(self.done.set)
 
     def _tell(self, id_: str, error: BaseException | None) -> None:
@@ -195,16 +201,44 @@ def _work(house: House, caller: Caller, running: Running, asked: QuestionRequest
         running.finish()
         return
     house.running[taken.id] = running
+
+    def work() -> Answer:
+        _wait_for_late_ones(house, running, facts.tick)
+        return desk.ask(one, **price)
+
     try:
-        _answer(house, running, lambda: desk.ask(one, **price), facts.tick)
+        _answer(house, running, work, facts.tick, (caller.id, key))
     finally:
         house.running.pop(taken.id, None)
         running.finish()
 
 
-def _answer(house: House, running: Running, work: Callable[[], Answer], tick: float) -> None:
+def _wait_for_late_ones(house: House, running: Running, tick: float) -> None:
+    """Begin at a tick if work of the same analyst goes on after its deadline.
+
+    They share a desk, so this one would be charged when that one ends, which nobody may learn.
+    """
+    late = [
+        one
+        for one in list(house.running.values())
+        if one is not running
+        and one.is_late
+        and (one.analyst, one.found.listed.name) == (running.analyst, running.found.listed.name)
+    ]
+    for one in late:
+        one.over.wait()
+    if late:
+        time.sleep(max(0.0, questions.next_tick(tick) - time.time()))
+
+
+def _answer(
+    house: House, running: Running, work: Callable[[], Answer], tick: float, what: tuple[str, str]
+) -> None:
     def charged(number: int) -> None:
-        running.charge = number
+        if running.charge is None:  # a pilot's comes first; when the next one came tells of rows
+            running.charge = number
+            with contextlib.suppress(Exception):  # paid, whether or not it is noted here
+                questions.note_charge(house.office, running.id, number)
         running.tell(running.id)
 
     close = questions.finish
@@ -214,18 +248,29 @@ def _answer(house: House, running: Running, work: Callable[[], Answer], tick: fl
     except BaseException as error:  # noqa: BLE001 - told by its code; before a charge, whole
         problem = problem_of(error)
         close(
-            house.office, running.id, state=questions.FAILED, tick=tick, code=problem.code,
-            charge=running.charge,
+            house.office, running.id, state=questions.FAILED, code=problem.code,
+            charge=running.charge, tick=0 if running.charge is None else tick,
         )  # fmt: skip
         if running.charge is None:
             running.refuse(error)
         return
     result = json.dumps(answer_json(answer))
+    at_once = answer.stored and _was_shown(house, what)
     close(
-        house.office, running.id, state=questions.READY, tick=0.001 if answer.stored else tick,
+        house.office, running.id, state=questions.READY, tick=0 if at_once else tick,
         result=result, charge=running.charge,
     )  # fmt: skip
+    if not at_once:
+        house.shown[what] = running.id
     running.tell(running.id)
+
+
+def _was_shown(house: House, what: tuple[str, str]) -> bool:
+    """Tell whether this worker knows that the analyst has seen the answer to this."""
+    if len(house.shown) >= _MOST_SHOWN:
+        house.shown.clear()  # so some repeats wait for a tick
+    earlier = house.shown.get(what)
+    return earlier is not None and questions.was_shown(house.office, earlier)
 
 
 def question_json(house: House, row: dict[str, Any], pseudonym: str) -> tuple[str, bool]:
@@ -282,10 +327,17 @@ async def watch(house: House) -> None:
     while True:
         await asyncio.sleep(2.0)
         for id_, running in list(house.running.items()):
-            if running.is_late and running.id:
-                await house.thread(
-                    questions.finish, house.office, id_, state=questions.FAILED,
-                    tick=running.found.listed.facts.tick, code="deadline", charge=running.charge,
-                )  # fmt: skip
+            with contextlib.suppress(Exception):  # a busy database is tried again
+                await _close_late(house, id_, running)
         with contextlib.suppress(Exception):
-            await house.thread(questions.beat, house.office, house.worker)
+            await house.pulse(questions.beat, house.office, house.worker)
+
+
+async def _close_late(house: House, id_: str, running: Running) -> None:
+    """Fail a question whose deadline is over; before its charge it is only waiting."""
+    if running.is_late and running.charge is not None:
+        await house.pulse(
+            questions.finish, house.office, id_, state=questions.FAILED,
+            tick=running.found.listed.facts.tick, code="deadline", charge=running.charge,
+        )  # fmt: skip
+        running.done.set()  # whoever waits is told at that tick, not when the work ends

@@ -25,6 +25,7 @@ from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.office.catalogue import find_dataset
 from sfumato.govern.office.office import Office
 from sfumato.service.problems import not_found
+from sfumato.service.published import Published
 from sfumato.service.settings import secret_at
 from sfumato.service.sources import locate
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _HEARD = threading.local()
 _THREADS = 16
+_PULSE = 2
+"""Threads for signs of life: work that takes all others must not look like a dead worker."""
 
 
 class NotingLedger(Ledger):
@@ -86,8 +89,11 @@ class House:
         self.operator = secret_at(settings.path / "keys" / "operator").hex()
         self.worker = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sfumato")
+        self._pulse = ThreadPoolExecutor(_PULSE, thread_name_prefix="sfumato-pulse")
+        self.published = Published(self.tree, self.office, self.key)
         self.pages: dict[str, Any] = {}
         self.running: dict[str, Any] = {}
+        self.shown: dict[tuple[str, str], str] = {}
         self.read: dict[tuple[int, str], Any] = {}
         self.streams: dict[str, int] = {}
         self._open: dict[str, Open] = {}
@@ -99,6 +105,11 @@ class House:
         """Do work in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, partial(work, *given, **named))
+
+    async def pulse(self, work: Callable[..., T], *given: Any, **named: Any) -> T:
+        """Do what shows that this worker lives, in a thread that no question takes."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pulse, partial(work, *given, **named))
 
     def listed(self, name: str) -> Listed:
         """Find a dataset in the catalogue."""
@@ -158,6 +169,7 @@ class House:
     def close(self) -> None:
         """Give everything back."""
         self.threads.shutdown(wait=False, cancel_futures=True)
+        self._pulse.shutdown(wait=False, cancel_futures=True)
         for found in self._open.values():
             found.asking.close()
         self.office.close()

@@ -26,7 +26,7 @@ async def run_jobs(house: House) -> None:
     """Take jobs for as long as the worker lives."""
     while True:
         try:
-            job = await house.thread(claim_job, house.office, house.worker)
+            job = await house.pulse(claim_job, house.office, house.worker)
         except Exception:  # noqa: BLE001 - a busy database is tried again
             job = None
         if job is None:
@@ -49,25 +49,25 @@ async def _run(house: House, job: dict[str, Any]) -> None:
                 break
             if time.monotonic() > end:
                 await _stop(process)
-                await house.thread(end_job, house.office, job["id"], "failed", code="too-long")
+                await house.pulse(end_job, house.office, job["id"], "failed", code="too-long")
                 return
             if not await _goes_on(house, job["id"]):
                 await _stop(process)
-                await house.thread(end_job, house.office, job["id"], "cancelled")
+                await house.pulse(end_job, house.office, job["id"], "cancelled")
                 return
     except asyncio.CancelledError:
         await _stop(process)
         raise
-    await house.thread(end_job, house.office, job["id"], "failed", code="crashed")  # unless ended
+    await house.pulse(end_job, house.office, job["id"], "failed", code="crashed")  # unless ended
 
 
 async def _goes_on(house: House, id_: str) -> bool:
     """Give a sign of life with the progress as it is; tell whether the job is to go on."""
-    found = await house.thread(find_job, house.office, id_)
+    found = await house.pulse(find_job, house.office, id_)
     if found is None or found["state"] == "cancelling":
         return False
     if found["state"] == "running":
-        await house.thread(tell_progress, house.office, id_, found["progress"] or "")
+        await house.pulse(tell_progress, house.office, id_, found["progress"] or "")
     return True
 
 

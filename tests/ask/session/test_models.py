@@ -180,6 +180,10 @@ def test_a_network_is_trained_for_one_charge_and_given_again():
         number = {"target": "age", "columns": ["sex", "ill"], **price}
         with pytest.raises(ParameterError, match="make 6 inputs"):
             opened.train(torch.nn.Linear(4, 1), torch.nn.MSELoss(), **number)
+        with pytest.raises(ParameterError, match="loss mixes examples"):
+            opened.train(torch.nn.Linear(6, 1), lambda o, _: (o - o.mean(0)).square(), **number)
+        with pytest.raises(ParameterError, match="keeps no checkpoints"):
+            opened.train(torch.nn.Linear(6, 1), loss, checkpoint="state.pt", **number)
         assert opened.remaining.epsilon == 8
         mean = opened.train(
             lambda inputs: torch.nn.Sequential(torch.nn.Linear(inputs, 1), torch.nn.Flatten(0)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -143,6 +144,28 @@ def test_a_leaf_is_no_node():
     """A node's bytes are no entry's hash: the prefixes differ (second pre-images, RFC 9162)."""
     leaves = [merkle.leaf_of(f"{i:064x}") for i in range(2)]
     assert merkle.root(leaves) != merkle.leaf_of((leaves[0] + leaves[1]).hex())
+
+
+def test_kept_levels_give_the_same_proofs():
+    for size in range(40):
+        leaves = [merkle.leaf_of(f"{number:064x}") for number in range(size)]
+        levels = merkle.Levels(leaves)
+        assert levels.root == merkle.root(leaves)
+        for place in range(size):
+            assert levels.inclusion(place) == merkle.inclusion(leaves, place)
+        for earlier in range(size + 1):
+            assert levels.consistency(earlier) == merkle.consistency(leaves, earlier)
+
+
+def test_the_tree_of_a_moment_ends_before_the_first_entry_that_is_later(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    for number in range(3):
+        ledger.record("noted", {"dataset": "other", "number": number})
+    tree = Tree(Store(tmp_path / "ledger.sqlite"))
+    whole, times = tree.leaves(), [one.time for one in ledger.entries()]
+    for place, time in enumerate(times):
+        assert tree.leaves(datetime.fromisoformat(time)) == whole[:place]
+    assert tree.leaves(datetime.fromisoformat(times[-1]) + timedelta(seconds=1)) == whole
 
 
 def test_a_signature_is_written_in_one_way(certified):

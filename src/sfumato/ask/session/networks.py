@@ -29,8 +29,9 @@ from sfumato.dp.learn.additive import AdditiveClassifier, AdditiveRegressor
 from sfumato.dp.learn.estimator import read_labels
 from sfumato.dp.learn.features import Number
 from sfumato.dp.learn.linear_features import LinearLayout
+from sfumato.dp.learn.sgd.clipping import per_example
 from sfumato.dp.learn.sgd.plan import TrainingPlan
-from sfumato.dp.learn.sgd.reading import check_independent
+from sfumato.dp.learn.sgd.reading import check_independent, check_loss, read_module
 from sfumato.dp.learn.sgd.training import Training, train
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.rounding import stated_up
@@ -67,10 +68,16 @@ def train_network(
             "Training hides one row, and here a person may have several; open the session with a "
             "unit of one row, or fit an estimator such as sf.dp.AdditiveClassifier instead."
         )
+    if "checkpoint" in options:
+        raise ParameterError(
+            "A session keeps no checkpoints: a file would hold an account beside the ledger's. "
+            "Leave checkpoint= out, or use sf.dp.train."
+        )
     wanted = _prepare(desk, target, columns, epsilon, delta)
     layout = LinearLayout(wanted.columns)
     module = network if isinstance(network, torch.nn.Module) else network(layout.size - 1)
     _check_inputs(module, layout.size - 1)
+    _check_loss(module, loss, wanted, layout.size - 1)
     budget, failure = parameters.budget(epsilon), parameters.failure(delta)
     promise = ApproxDP(stated_up(budget), stated_up(failure), neighbours=desk.spending.neighbours)
 
@@ -110,6 +117,14 @@ def _check_inputs(module: Any, inputs: int) -> None:
             "cells, then numbers), which this network does not take; give a function from the "
             "number of inputs to a network."
         )
+
+
+def _check_loss(module: Any, loss: Callable[..., Any], wanted: Wanted, inputs: int) -> None:
+    """Refuse a loss that mixes examples before it is paid for."""
+    listed = "classes" in wanted.estimator.get_params()
+    target = torch.zeros(2, dtype=torch.int64 if listed else torch.float32)
+    if read_module(module).slow is None:
+        check_loss(per_example(loss), module, (torch.zeros(2, inputs),), target)
 
 
 def _prepare(

@@ -16,6 +16,7 @@ from sfumato.govern.certificates.keys import public_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -33,8 +34,9 @@ def certify_release(
     leaves: list[bytes],
     key: Ed25519PrivateKey,
     evidence: Mapping[str, Any] | None = None,
+    at: datetime | None = None,
 ) -> dict[str, Any]:
-    """Certify a release that the ledger has recorded."""
+    """Certify a release that the ledger has recorded, under the tree of now or of a moment."""
     name = str(entry.details.get("file", "release")).rpartition("/")[2]
     predicate = {
         "dataset": entry.dataset,
@@ -47,7 +49,7 @@ def certify_release(
         "proof": prove(leaves, entry.number),
     }
     subject = {"name": name, "digest": {"sha256": entry.fingerprint}}
-    return _certificate(subject, RELEASE, predicate, make_checkpoint(leaves), key)
+    return _certificate(subject, RELEASE, predicate, make_checkpoint(leaves, at), key)
 
 
 def certify_budget(
@@ -56,9 +58,10 @@ def certify_budget(
     limits: list[dict[str, Any]],
     leaves: list[bytes],
     key: Ed25519PrivateKey,
+    at: datetime | None = None,
 ) -> dict[str, Any]:
-    """Certify what was spent of the limits of a dataset at this moment."""
-    checkpoint = make_checkpoint(leaves)
+    """Certify what was spent of the limits of a dataset, under the tree of now or of a moment."""
+    checkpoint = make_checkpoint(leaves, at)
     predicate = {"dataset": dataset, "date": checkpoint.time, "limits": limits}
     subject = {"name": f"budget of {dataset}", "digest": {"sha256": checkpoint.root}}
     return _certificate(subject, BUDGET, predicate, checkpoint, key)

@@ -7,6 +7,7 @@ one of fewer entries, or one of as many with another root, shows that it was rol
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.govern.ledger.connection import Store
 
 KIND = "application/vnd.sfumato.checkpoint+json"
-_HASHES = text("SELECT hash FROM sfumato_entries WHERE number > :after ORDER BY number")
+_HASHES = text("SELECT hash, time FROM sfumato_entries WHERE number > :after ORDER BY number")
 
 
 @dataclass(frozen=True)
@@ -46,20 +47,26 @@ class Tree:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._leaves: list[bytes] = []
+        self._times: list[str] = []
         self._lock = threading.Lock()
 
-    def leaves(self) -> list[bytes]:
-        """Read the leaves, those that are new from the ledger."""
+    def leaves(self, until: datetime | None = None) -> list[bytes]:
+        """Read the leaves, those that are new from the ledger; those before a moment, or all."""
         with self._lock:
             with self._store.reading() as connection:
                 rows = connection.execute(_HASHES, {"after": len(self._leaves)})
-                self._leaves += [merkle.leaf_of(row[0]) for row in rows]
-            return list(self._leaves)
+                for found, time in rows:
+                    self._leaves.append(merkle.leaf_of(found))
+                    self._times.append(max(time, self._times[-1] if self._times else ""))
+            if until is None:
+                return list(self._leaves)
+            moment = until.astimezone(UTC).isoformat(timespec="microseconds")
+            return self._leaves[: bisect_left(self._times, moment)]
 
 
-def make_checkpoint(leaves: list[bytes]) -> Checkpoint:
-    """State size and root of a tree now."""
-    when = datetime.now(UTC).isoformat(timespec="seconds")
+def make_checkpoint(leaves: list[bytes], at: datetime | None = None) -> Checkpoint:
+    """State size and root of a tree, as it is now or was at a moment."""
+    when = (at or datetime.now(UTC)).isoformat(timespec="seconds")
     return Checkpoint(len(leaves), merkle.root(leaves).hex(), when)
 
 

@@ -88,6 +88,47 @@ def _consistent(leaves: Sequence[bytes], earlier: int, *, whole: bool) -> list[b
     return [*_consistent(leaves[cut:], earlier - cut, whole=False), root(leaves[:cut])]
 
 
+class Levels:
+    """A tree with all its nodes, so that proofs cost no hash: level k has one per 2ᵏ leaves."""
+
+    def __init__(self, leaves: Sequence[bytes]) -> None:
+        self.size = len(leaves)
+        self._levels = [list(leaves)]
+        while len(level := self._levels[-1]) > 1:
+            above = [_node(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
+            self._levels.append(above + level[len(level) - len(level) % 2 :])
+
+    @property
+    def root(self) -> bytes:
+        """The root."""
+        return self._levels[-1][0] if self.size else EMPTY
+
+    def inclusion(self, place: int) -> list[bytes]:
+        """Give what :func:`inclusion` gives."""
+        pairs = [(level, place >> k ^ 1) for k, level in enumerate(self._levels)]
+        return [level[beside] for level, beside in pairs[:-1] if beside < len(level)]
+
+    def consistency(self, earlier: int) -> list[bytes]:
+        """Give what :func:`consistency` gives."""
+        if earlier in {0, self.size}:
+            return []
+        start, end, whole = 0, self.size, True
+        path: list[bytes] = []
+        while earlier != end:
+            high = (end - start - 1).bit_length() - 1
+            cut = start + (1 << high)
+            if earlier <= cut:
+                path.append(self._levels[high][cut >> high])
+                end = cut
+            else:
+                path.append(self._levels[high][start >> high])
+                start, whole = cut, False
+        if not whole:
+            high = (end - start - 1).bit_length()
+            path.append(self._levels[high][start >> high])
+        return path[::-1]
+
+
 def is_extension(
     old: bytes, old_size: int, new: bytes, new_size: int, path: Sequence[bytes]
 ) -> bool:

@@ -4,9 +4,10 @@ Contract: the row of a question is written before its charge. While it is under 
 question of the same analyst is the same row (``under_way`` is unique: it names the analyst,
 the dataset, the version of its rows and the canonical question with its price), so a hundred who
 ask at once are one charge. Analysts see three states: queued, charged, ready; and why not, if it
-failed. What is ready is shown from ``shown`` on, a multiple of the dataset's tick. A row whose
-worker has died (its lease is over) is closed as interrupted: the charge stays, and nobody tries
-again.
+failed. What became of it is shown from ``shown`` on, a multiple of the dataset's tick; until then
+the row is under way for everybody who looks, lists, asks the same or asks something else, so
+nothing tells when the work ended. A row whose worker has died (its lease is over) is closed as
+interrupted: the charge stays, and nobody tries again.
 
 The row is written without waiting for the disk. Both databases write one log in order, so the
 charge that follows, which does wait, makes it durable.
@@ -43,30 +44,35 @@ _INSERT = Statement(
 )
 _SAME = Statement(
     text(
-        "SELECT id, under_way, lease FROM sfumato_office_questions WHERE person = :person AND "
-        "under_way IS NOT NULL"
+        "SELECT id, under_way, lease, shown FROM sfumato_office_questions WHERE person = :person "
+        "AND under_way IS NOT NULL"
     )
 )
 _FINISH = Statement(
     text(
         "UPDATE sfumato_office_questions SET state = :state, code = :code, result = :result, "
-        "charge = :charge, shown = :shown, under_way = NULL WHERE id = :id AND state IN "
+        "charge = COALESCE(charge, :charge), shown = :shown WHERE id = :id AND state IN "
         "('queued', 'charged')"
     )
 )
+_FREE = Statement(text("UPDATE sfumato_office_questions SET under_way = NULL WHERE id = :id"))
 _CHARGED = Statement(
-    text("UPDATE sfumato_office_questions SET state = 'charged', charge = :charge WHERE id = :id")
+    text(
+        "UPDATE sfumato_office_questions SET state = 'charged', charge = :charge WHERE id = :id "
+        "AND state = 'queued'"
+    )
 )
 _BEAT = Statement(
     text(
         "UPDATE sfumato_office_questions SET lease = :lease WHERE worker = :worker AND "
-        "under_way IS NOT NULL"
+        "under_way IS NOT NULL AND shown IS NULL"
     )
 )
 _INTERRUPT = Statement(
     text(
         "UPDATE sfumato_office_questions SET state = 'failed', code = 'interrupted', "
-        "shown = :now, under_way = NULL WHERE under_way IS NOT NULL AND lease < :now"
+        "shown = :now, under_way = NULL WHERE under_way IS NOT NULL AND shown IS NULL "
+        "AND lease < :now"
     )
 )
 _FIND = Statement(
@@ -99,8 +105,10 @@ def take_question(
     at, key = now(), digest(f"{person}\0{key}")
 
     def work(connection: Connection) -> Asked:
-        for id_, under_way, lease in _SAME.run(connection, person=person):
-            if lease < at:
+        for id_, under_way, lease, shown in _SAME.run(connection, person=person):
+            if shown is not None and shown <= at:
+                _FREE.run(connection, id=id_)
+            elif shown is None and lease < at:
                 _INTERRUPT.run(connection, now=at)
             elif under_way == key:
                 return Asked(id_, again=True)
@@ -133,12 +141,12 @@ def finish(
     office: Office, id_: str, *, state: str, tick: float, code: str | None = None,
     result: str | None = None, charge: int | None = None,
 ) -> None:  # fmt: skip
-    """Close a question; what became of it is shown at the next tick."""
+    """Close a question; what became of it is shown at the next tick, or now if the tick is 0."""
 
     def work(connection: Connection) -> None:
         _FINISH.run(
             connection, id=id_, state=state, code=code, result=result, charge=charge,
-            shown=next_tick(tick),
+            shown=next_tick(tick) if tick else now(),
         )  # fmt: skip
 
     office.together(work, quick=True)
@@ -160,12 +168,22 @@ def find_question(office: Office, id_: str) -> dict[str, Any] | None:
     rows = office.quick.peek(_FIND, id=id_)
     if not rows:
         return None
-    found = dict(zip(_COLUMNS, rows[0], strict=True))
-    hidden = found["state"] in {READY, FAILED} and found["shown"] > now()
-    if hidden:
-        found |= {"state": CHARGED, "code": None, "result": None, "charge": None}
-    elif found["state"] in {QUEUED, CHARGED} and found["lease"] < now():
-        found |= {"state": FAILED, "code": "interrupted"}
+    return _seen(dict(zip(_COLUMNS, rows[0], strict=True)))
+
+
+def was_shown(office: Office, id_: str) -> bool:
+    """Tell whether an answer was there for its analyst to see."""
+    found = find_question(office, id_)
+    return found is not None and found["state"] == READY
+
+
+def _seen(found: dict[str, Any]) -> dict[str, Any]:
+    """Give a row as it looked before its work ended, until it is shown."""
+    if found["state"] in {READY, FAILED} and found["shown"] > now():
+        under_way = QUEUED if found["charge"] is None else CHARGED
+        return found | {"state": under_way, "code": None, "result": None}
+    if found["state"] in {QUEUED, CHARGED} and found["lease"] < now():
+        return found | {"state": FAILED, "code": "interrupted"}
     return found
 
 
@@ -178,4 +196,4 @@ def list_questions(office: Office, person: str, limit: int = 100) -> list[dict[s
         .order_by(questions.c.made.desc())
         .limit(limit)
     )
-    return office.rows(query)
+    return [_seen(row) for row in office.rows(query)]

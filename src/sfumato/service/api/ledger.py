@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.govern.certificates import merkle
-from sfumato.govern.certificates.checkpoints import make_checkpoint, prove, sign_checkpoint
 from sfumato.service.call import reply
 from sfumato.service.problems import Problem, not_found
 
@@ -36,28 +34,27 @@ async def entries(call: Call) -> Response:
 
 
 async def checkpoint(call: Call) -> Response:
-    """Give the size and root of the tree now, signed: note it elsewhere."""
-    leaves = await call.house.thread(call.house.tree.leaves)
-    return reply(sign_checkpoint(make_checkpoint(leaves), call.house.key))
+    """Give the size and root of the public tree, signed: note it elsewhere."""
+    shown = await call.house.thread(call.house.published.shown)
+    return reply(shown.signed)
 
 
 async def proof(call: Call) -> Response:
     """Prove that an entry is in the tree of the checkpoint that comes with the proof."""
-    leaves = await call.house.thread(call.house.tree.leaves)
     number = whole_number(call.path["number"], 1, 1 << 40, "number")
-    if number > len(leaves):
+    shown = await call.house.thread(call.house.published.shown)
+    if number > shown.levels.size:
         raise not_found()
-    signed = sign_checkpoint(make_checkpoint(leaves), call.house.key)
-    return reply({"number": number, "leaf": leaves[number - 1].hex(),
-                  "proof": prove(leaves, number), "checkpoint": signed})  # fmt: skip
+    steps = [step.hex() for step in shown.levels.inclusion(number - 1)]
+    return reply({"number": number, "leaf": shown.leaves[number - 1].hex(), "proof": steps,
+                  "checkpoint": shown.signed})  # fmt: skip
 
 
 async def growth(call: Call) -> Response:
     """Prove that the tree only grew since it had so many entries."""
-    leaves = await call.house.thread(call.house.tree.leaves)
     earlier = whole_number(call.path["size"], 1, 1 << 40, "size")
-    if earlier > len(leaves):
+    shown = await call.house.thread(call.house.published.shown)
+    if earlier > shown.levels.size:
         raise not_found()
-    signed = sign_checkpoint(make_checkpoint(leaves), call.house.key)
-    steps = [step.hex() for step in merkle.consistency(leaves, earlier)]
-    return reply({"size": earlier, "proof": steps, "checkpoint": signed})
+    steps = [step.hex() for step in shown.levels.consistency(earlier)]
+    return reply({"size": earlier, "proof": steps, "checkpoint": shown.signed})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import FileResponse, Response, StreamingResponse
@@ -103,11 +104,14 @@ async def events(call: Call) -> Response:
 # -- releases -------------------------------------------------------------------------------
 
 
+def _is_owner(call: Call) -> bool:
+    return call.caller.role == "owner" and call.caller.may("own")
+
+
 def released(call: Call, id_: str) -> dict[str, Any]:
     """Find a release that whoever asks may have: published, or for an owner any."""
     found = find_release(call.house.office, id_)
-    owner = call.caller.role == "owner" and call.caller.may("own")
-    if found is None or not (found["public"] or owner):
+    if found is None or not (found["public"] or _is_owner(call)):
         raise not_found()
     return found
 
@@ -136,14 +140,22 @@ async def publish(call: Call) -> Response:
 
 
 def certificate_of(call: Call, found: dict[str, Any]) -> dict[str, Any]:
-    """Certify a release."""
-    house = call.house
-    facts = found["facts"]
+    """Certify a release: for an owner at once, for others when its entry is in the public tree."""
+    house, facts = call.house, found["facts"]
     evidence = {"attacks": facts.get("attacks", []), "records": facts.get("records")}
-    return certify_release(
-        house.reader.entry(found["entry"]), leaves=house.tree.leaves(), key=house.key,
-        evidence=evidence,
-    )  # fmt: skip
+    certify = partial(
+        certify_release, house.reader.entry(found["entry"]), key=house.key, evidence=evidence
+    )
+    if _is_owner(call):
+        return certify(leaves=house.tree.leaves())
+    shown = house.published.shown()
+    if found["entry"] > shown.levels.size:
+        raise Problem(
+            409, "not-yet", "The entry of this release is not in the public tree yet; try later.",
+            headers={"Retry-After": str(house.published.wait())},
+        )  # fmt: skip
+    made = partial(certify, leaves=shown.leaves, at=shown.at)
+    return house.published.once(("release", found["id"], shown.levels.size), made)
 
 
 async def certificate(call: Call) -> Response:
@@ -155,7 +167,7 @@ async def certificate(call: Call) -> Response:
 
 
 async def budget_certificate(call: Call) -> Response:
-    """Certify what was spent of a dataset's limit for all, at this moment."""
+    """Certify what was spent of a dataset's limit for all, under the public tree."""
     house, name = call.house, call.path["dataset"]
     house.listed(name)
 
@@ -166,7 +178,10 @@ async def budget_certificate(call: Call) -> Response:
             for (_, scope, _), limit, spent in house.reader.snapshot(name, "").limits()
             if scope == "dataset"
         ]  # fmt: skip
-        return certify_budget(name, limits=limits, leaves=house.tree.leaves(), key=house.key)
+        shown = house.published.shown()
+        certify = partial(certify_budget, name, limits=limits, leaves=shown.leaves, key=house.key)
+        what = ("budget", name, shown.at, shown.levels.size, json.dumps(limits))
+        return house.published.once(what, partial(certify, at=shown.at))
 
     certificate = await house.thread(made)
     named = f'attachment; filename="budget-{name}.json"'

@@ -22,10 +22,10 @@ async def show(call: Call) -> Response:
     house = call.house
     dataset = call.query.get("dataset") or None
     entries = await house.thread(house.reader.entries, dataset, last=SHOWN)
-    leaves = await house.thread(house.tree.leaves)
+    checkpoint = await house.thread(lambda: make_checkpoint(house.tree.leaves()))
     return page(
         call, "ledger.html", title="Ledger", entries=entries[::-1], key=public_key(house.key),
-        checkpoint=make_checkpoint(leaves),
+        checkpoint=checkpoint,
     )  # fmt: skip
 
 

@@ -43,9 +43,12 @@ class Checkpoint:
         if not self.exists:
             return 0
         state = self._read()
+        begun = int(state["begun"])
+        if not 0 <= begun <= int(state["plan"]["steps"]):
+            raise DataError(f"{self.path} has begun more or fewer steps than its plan has.")
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
-        return int(state["begun"])
+        return begun
 
     def save(self, step: int, first: int, plan: TrainingPlan, model: Any, optimizer: Any) -> None:
         """Write the state where a stretch begins: at the first step and every so many."""

@@ -6,19 +6,20 @@ Contract: :meth:`Clipper.add` takes a micro-batch and adds, for each parameter, 
 
 Proof. Let g_i be the gradient that follows exactly from example i's stored inputs and output
 gradients (or the stored gradient itself). c_i = min(1, C′/‖g_i‖, κ·C′/reach_i) with C′ = C·(1 −
-2⁻¹⁰), where the norms are off by less than one part in 2¹⁰ (:func:`.layers.lengths`): ‖c_i·g_i‖ ≤
-C. What is added for i differs from c_i·g_i by at most slack·C in each part (:mod:`.layers`), so
-its norm is at most C·(1 + √Σ slack²), by the triangle inequality over all parts together. All sums
-are of whole numbers, exact whatever the order and the micro-batches, which an example more may
-shift; they are rounded to steps once, at the end, which is in the slack. An example whose norm is
-not a number adds nothing, as does an empty seat.
+2⁻¹⁰), where the norms are computed in doubles, without underflow for the clips that are allowed,
+and are off by far less than one part in 2¹⁰ (:func:`.layers.lengths`): ‖c_i·g_i‖ ≤ C. What is added
+for i differs from c_i·g_i by at most slack·C in each part (:mod:`.layers`), so its norm is at most
+C·(1 + √Σ slack²), by the triangle inequality over all parts together. All sums are of whole
+numbers, exact whatever the order and the micro-batches, which an example more may shift; they are
+rounded to steps once, at the end, which is in the slack. An example whose norm is not a number adds
+nothing, as does an empty seat.
 
 Assumption: the stored values of one example depend on that example, its row in the batch and the
 shape of the batch, and on nothing that stands in other rows. Of layers that is the reading's
-business (:mod:`.reading`); of floating-point kernels it holds bit by bit where tests looked: every
-layer here, several shapes, one and two threads. They do depend on the row: matrix products round
-differently in different rows. So seats are drawn at random (:mod:`.lots`), and an example more
-moves no other.
+business (:mod:`.reading`), and of losses, which are tried on made-up outputs; of floating-point
+kernels it holds bit by bit where tests looked: every layer here, several shapes, one and two
+threads. They do depend on the row: matrix products round differently in different rows. So seats
+are drawn at random (:mod:`.lots`), and an example more moves no other.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_LEAST_CLIP = 2.0**-40  # norms that doubles lose are far below it
+
 
 class Clipper:
     """Adds up clipped gradients of a module for lots of examples."""
@@ -45,6 +48,11 @@ class Clipper:
     def __init__(self, module: Any, loss: Callable[..., Any], clip: float) -> None:
         self.module = module
         self.losses = per_example(loss)
+        if not clip >= _LEAST_CLIP:
+            raise ParameterError(
+                f"clip is at least 2⁻⁴⁰, about 10⁻¹², and {clip!r} was given; scale the loss "
+                "instead."
+            )
         self.clip = clip
         self.reading = read_module(module)
         self.names = {name: p for name, p in module.named_parameters() if p.requires_grad}
@@ -105,7 +113,7 @@ class Clipper:
             reach = part.reach()
             if reach is not None:
                 factors = torch.minimum(factors, bound / reach.clamp_min(2.0**-500))
-        alive = torch.isfinite(squares)
+        alive = torch.isfinite(squares) & torch.isfinite(factors)
         return torch.where(alive, factors, torch.zeros_like(factors))
 
     def _parts(self, inputs: tuple[Any, ...], target: Any) -> list[Any]:

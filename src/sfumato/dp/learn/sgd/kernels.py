@@ -36,6 +36,20 @@ def round_rows(rows: Rows, scales: Floats, positions: int, out: Floats) -> None:
                 out[i, k] = np.rint(np.float64(rows[i, k]) * scale)
 
 
+@njit(cache=True, fastmath={"reassoc"})
+def row_norms(rows: Rows, out: Floats) -> None:
+    """Give the norm of each row in single precision: squares and their sums are doubles.
+
+    No square of a single underflows there, nor overflows; sums may be taken in any order.
+    """
+    for i in range(rows.shape[0]):
+        total = 0.0
+        for k in range(rows.shape[1]):
+            entry = np.float64(rows[i, k])
+            total += entry * entry
+        out[i] = np.sqrt(total)
+
+
 @njit(cache=True)
 def word_norms(words: npt.NDArray[np.int64], rows: npt.NDArray[np.float32], out: Floats) -> None:
     """Give the squared norm of an embedding's gradient: rows of the same word are added first.

@@ -15,7 +15,9 @@ gradient, c its clipping factor, T the positions (words, pixels):
   last rounding (half a step on each of two neighbouring sums), where I and O are the lengths of
   a_t and b_t, and c is kept so small that c·A·Σ‖b_t‖ ≤ κ·C; κ = 1 for T = 1, where that is the
   norm itself, else 16.
-* :class:`Lookup` holds the rows b_t of an embedding and their words: T·√E·½ step.
+* :class:`Lookup` holds the rows b_t of an embedding and their words: T·√E·½ step. Rows of one word
+  may cancel, so c is kept so small that c·Σ‖b_t‖ ≤ 2¹²·C: what is added to an entry on the way
+  stays far below 2⁵³, and exact.
 
 ``slack`` is that bound divided by C: what rounding adds to the sensitivity.
 """
@@ -43,7 +45,8 @@ MOST_ROWS = 1 << 12  # 2^(16 + 20 + 4 + 12) is below 2⁵³
 _ULP = 2.0**-52
 _CHUNK = 32  # examples whose patches stay in the cache
 _CHEAP = 4  # single precision and no copies make whole gradients so much cheaper
-_MOST_SINGLE = 1 << 13
+_FAR = 2.0**12
+_TINY = 2.0**-900  # doubles below have no reciprocal to scale by
 INSIDE = 1 - 2.0**-10
 """Gradients are clipped to so much of the clip, so that rounding of norms never exceeds it."""
 
@@ -120,11 +123,14 @@ class Outer:
         """Give ‖a‖²·‖b‖² for one position, Σ_{t,s} ⟨a_t, a_s⟩⟨b_t, b_s⟩ for several, rounded up."""
         if self.single:
             return (self.long_a * self.long_b).squeeze(1) ** 2
-        a, b = self.a.double(), self.b.double()
+        unit_a, unit_b = _unit(self.long_a.amax(dim=1)), _unit(self.long_b.amax(dim=1))
+        a = self.a.double() / unit_a[:, None, None]  # so that no product of doubles underflows
+        b = self.b.double() / unit_b[:, None, None]
         products = (a @ a.transpose(1, 2)) * (b @ b.transpose(1, 2))
         terms = a.shape[2] + b.shape[2] + a.shape[1] ** 2
         most = (self.long_a * self.long_b).sum(dim=1) ** 2
-        return products.sum(dim=(1, 2)).clamp_min(0.0) + terms * _ULP * most
+        found = products.sum(dim=(1, 2)).clamp_min(0.0) * (unit_a * unit_b) ** 2
+        return found + (terms + 4) * _ULP * most
 
     def reach(self) -> Any:
         """Give A·Σ‖b_t‖ / κ."""
@@ -135,10 +141,10 @@ class Outer:
     def sums(self, factors: Any, clip: float) -> Any:
         """Round both factors, multiply and add exactly."""
         most = self.long_a.amax(dim=1)
-        safe = torch.where((factors > 0) & (most > 0), most, torch.ones_like(most))
-        alive = (factors > 0).double()
-        left = self._rounded(self.a, alive * 2.0**_A_BITS / safe)
-        right = self._rounded(self.b, factors * safe * (2.0**STEP_BITS / clip))
+        alive = (factors > 0) & (most > _TINY)  # otherwise nothing is added
+        safe = torch.where(alive, most, torch.ones_like(most))
+        left = self._rounded(self.a, alive.double() * 2.0**_A_BITS / safe)
+        right = self._rounded(self.b, alive * factors * safe * (2.0**STEP_BITS / clip))
         return right.T @ left
 
     def _rounded(self, x: Any, scales: Any) -> Any:
@@ -175,8 +181,8 @@ class Lookup:
         return out
 
     def reach(self) -> Any:
-        """Nothing limits the factors."""
-        return None
+        """Give Σ‖b_t‖ / 2¹²."""
+        return lengths(self.b).sum(dim=1) / _FAR
 
     def sums(self, factors: Any, clip: float) -> Any:
         """Round each clipped row to steps and add it where its word is."""
@@ -201,13 +207,23 @@ def array(x: Any) -> Any:
 def lengths(x: Any) -> Any:
     """Give norms along the last dimension, as doubles.
 
-    Sums of n squares in single precision are off by at most n·2⁻²⁴ of themselves, in any order;
-    up to 2¹³ of them that is half of what :data:`INSIDE` leaves free, and longer rows are added in
-    double precision.
+    Squares of singles (and halves) lie between 2⁻²⁹⁸ and 2²⁵⁶ and are added as doubles: none
+    underflows, and the sum of n is off by at most n·2⁻⁵³ of itself, in any order, far less than
+    :data:`INSIDE` leaves free. Doubles are divided by the largest first; what underflows then is
+    nothing beside it. A row that holds no number has no norm.
     """
-    if x.shape[-1] <= _MOST_SINGLE:
-        return torch.linalg.vector_norm(x, dim=-1).double()
-    return torch.linalg.vector_norm(x, dim=-1, dtype=torch.float64)
+    if x.dtype is not torch.float64:
+        rows = array(x)
+        out = torch.empty(x.shape[:-1], dtype=torch.float64)
+        kernels.row_norms(rows.reshape(-1, x.shape[-1]), out.view(-1).numpy())
+        return out
+    unit = _unit(x.abs().amax(dim=-1))
+    return torch.linalg.vector_norm(x / unit.unsqueeze(-1), dim=-1) * unit
+
+
+def _unit(peak: Any) -> Any:
+    """Choose what to divide by: the largest, where it is a number other than 0."""
+    return torch.where((peak > 0) & torch.isfinite(peak), peak, torch.ones_like(peak))
 
 
 def read_site(site: Site, trainable: set[int]) -> list[Part]:

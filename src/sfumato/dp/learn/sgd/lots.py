@@ -10,8 +10,9 @@ each might then add something else. Seats of k examples drawn at random among S 
 without the last: so the seats of all others, and with them their values to the last bit, have the
 same distribution with and without one example, as long as k < S. Otherwise, with a probability of
 at most δ/1000 over all steps by :func:`seats_of`, more seats are added; the account is made for the
-rest of δ. (If ``rows`` is declared smaller than it is, lots are larger than planned, and this rests
-on the last bits alone.)
+rest of δ. Where the number of rows was bought, and may be too small, seats are for as many rows as
+there are but for another δ/1000 (``TrainingPlan.mean``). (If ``rows`` is declared smaller than it
+is, lots are larger than planned, and this rests on the last bits alone.)
 """
 
 from __future__ import annotations

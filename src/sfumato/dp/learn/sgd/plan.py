@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 COUNT_SHARE = Fraction(1, 100)
 SEATS_SHARE = Fraction(1, 1000)  # of δ, for lots that are larger than the seats (see lots.py)
+_FEW_SHARE = Fraction(1, 1000)  # of δ, for a bought number of rows that is much too small
 _COARSEST = 0.05
 _COST = 0.001  # the part of ε that a grid of losses may cost, about
 _CLOSE = 0.002  # the part of ε that may be left unused
@@ -57,6 +58,20 @@ class TrainingPlan:
     multiplier: float
     rows: int
     declared: bool  # whether ``rows`` was declared, and not bought
+
+    @property
+    def mean(self) -> int:
+        """Bound how many examples a lot has on average.
+
+        Of a declared number of rows that is the lot. A bought one has geometric noise of scale
+        100/ε, and is too small by more than 100·ln(1000/δ)/ε with probability δ/1000 at most.
+        """
+        if self.declared:
+            return self.lot
+        missed = math.log(1 / (float(_FEW_SHARE) * self.delta)) / (
+            float(COUNT_SHARE) * self.epsilon * (1 - 1e-9)
+        )
+        return max(self.lot, math.ceil(self.rate * (self.rows + missed) * (1 + 1e-9)))
 
     @property
     def guarantee(self) -> ApproxDP:
@@ -87,18 +102,61 @@ def plan_training(
     if size is None or times is None:
         raise ParameterError("lot= and steps= are whole numbers of at least 1.")
     bound = float(parameters.positive(clip, "clip"))
-    spent = Fraction(0)
     known = parameters.count(rows, "rows")
     if known is None:
-        spent = budget * COUNT_SHARE
-        known = max(size, count + int(discrete_laplace(1 / spent, 1)[0]))
-    rate = min(Fraction(1), Fraction(size, known))
-    usable = failure * (1 - SEATS_SHARE)
-    multiplier = least_multiplier(budget - spent, usable, rate, times)
+        scale = 1 / (budget * COUNT_SHARE)
+        known = max(size, count + int(discrete_laplace(scale, 1)[0]))
+    rate = _rate(size, known)
+    left = _left(budget, failure, declared=rows is not None)
+    multiplier = least_multiplier(*left, rate, times)
     return TrainingPlan(
         stated_up(budget), stated_up(failure), size, times, bound, float(rate), multiplier, known,
         rows is not None,
     )  # fmt: skip
+
+
+def _rate(lot: int, rows: int) -> Fraction:
+    return min(Fraction(1), Fraction(lot, rows))
+
+
+def _left(budget: Fraction, failure: Fraction, *, declared: bool) -> tuple[Fraction, Fraction]:
+    """Give the ε and δ that are left for the steps."""
+    if declared:
+        return budget, failure * (1 - SEATS_SHARE)
+    return budget * (1 - COUNT_SHARE), failure * (1 - SEATS_SHARE - _FEW_SHARE)
+
+
+def check_plan(plan: TrainingPlan, *, epsilon: Stated, delta: Stated, rows: int | None) -> None:
+    """Refuse a plan that was read from a file and does not keep (ε, δ), by a new account of it."""
+    known = parameters.count(rows, "rows")
+    if plan.declared != (known is not None) or (plan.declared and plan.rows != known):
+        begun = f"rows={plan.rows}" if plan.declared else "no rows="
+        raise ParameterError(
+            f"The checkpoint was begun with {begun}, and {rows!r} was given; go on with the same, "
+            "or choose another file for a new training."
+        )
+    budget, failure = parameters.budget(epsilon), parameters.failure(delta)
+    left, usable = _left(budget, failure, declared=plan.declared)
+    rate = _rate(plan.lot, parameters.count(plan.rows, "rows") or 1)
+    if plan.rate != float(rate) or not _keeps(plan.multiplier, left, usable, rate, plan.steps):
+        raise ParameterError(
+            "The checkpoint states a rate or a noise that does not keep this ε and δ; it was "
+            "changed since it was written. Choose another file for a new training."
+        )
+
+
+def _keeps(sigma: float, epsilon: Fraction, delta: Fraction, rate: Fraction, steps: int) -> bool:
+    """Whether so much noise keeps (ε, δ) over all steps."""
+    if not (math.isfinite(sigma) and sigma > 0):
+        return False
+    if rate == 1:
+        return sigma >= least_multiplier(epsilon, delta, rate, steps)
+    interval = _interval(float(epsilon), steps)
+    return sampled_epsilon(sigma, delta, rate, steps, interval=interval) <= float(epsilon)
+
+
+def _interval(epsilon: float, steps: int, coarser: float = 1.0) -> float:
+    return min(coarser * epsilon * math.sqrt(_COST / steps), _COARSEST)
 
 
 @lru_cache(maxsize=256)
@@ -112,7 +170,7 @@ def least_multiplier(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: 
     wanted = float(epsilon)
     sigma = max(_guess(wanted, float(delta), float(rate), steps), _LEAST)
     for coarser, close in ((4.0, 4 * _CLOSE), (1.0, _CLOSE)):
-        interval = min(coarser * wanted * math.sqrt(_COST / steps), _COARSEST)
+        interval = _interval(wanted, steps, coarser)
 
         def cost(tried: float, interval: float = interval) -> float:
             return sampled_epsilon(tried, delta, rate, steps, interval=interval)

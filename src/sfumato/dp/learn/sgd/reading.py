@@ -3,11 +3,13 @@
 Contract: :func:`read_module` refuses layers that mix examples, with what to use instead; it gives a
 rule to every layer that has one; and where a layer has parameters and no rule, or two layers
 share a parameter, the whole module takes the slower way of ``torch.func``, which serves
-anything that treats examples apart.
+anything that treats examples apart. What layers do not show, in a module's own code or in a loss,
+is tried on made-up examples (:func:`check_independent`, :func:`check_loss`).
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -136,6 +138,62 @@ def check_independent(module: Any, inputs: tuple[Any, ...]) -> None:
         )
 
 
+def check_loss(
+    losses: Callable[..., Any], module: Any, inputs: tuple[Any, ...], target: Any
+) -> None:
+    """Refuse a loss that mixes examples, by trying it on made-up outputs and targets.
+
+    Gradients are read off where the losses begin, so those of one example must not depend on
+    another's output or target. It is tried on outputs of the module and, as a module may begin
+    with zeros, on made-up ones; trials that a loss does not take (other classes, outputs that are
+    no probabilities) are left out, but for the module's outputs and targets 0.
+    """
+    out, other = (_with_same_coins(module, tuple(_made_up(x) for x in inputs)) for _ in range(2))
+    normal = torch.randn(out.shape, dtype=out.dtype)
+    targets, others = (_classes(target, shift) for shift in (0, 1))
+    trials = [(out, other), (normal, other), (normal, -8 * normal), (normal, 0 * normal)]
+    for first, second in trials:
+        try:
+            _try_loss(losses, first, second, targets, others)
+        except ParameterError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever a loss says of values that it does not take
+            zeros = torch.zeros_like(targets)
+            if first is out:
+                _try_loss(losses, first, second, zeros, zeros)
+
+
+def _try_loss(losses: Callable[..., Any], out: Any, other: Any, target: Any, others: Any) -> None:
+    """Compare gradients before and after the third example is replaced by another."""
+    changed, wanted = out.clone(), target.clone()
+    changed[2], wanted[2] = other[2], others[2]
+    first, second = _gradients(losses, out, target), _gradients(losses, changed, wanted)
+    peak = first[[0, 1, 3, 4]].nan_to_num(0.0, 0.0, 0.0).abs().max()
+    scale = 1 / peak if peak > 0 else 1.0  # means over many outputs have small gradients
+    if not _same_others(first * scale, second * scale):
+        raise ParameterError(
+            "The loss mixes examples: changing one changed the gradients of others, so that no "
+            "gradient belongs to one example. The loss of an example must follow from its own "
+            "output and target; look for means over the batch, pairs of examples, or outputs and "
+            "targets that are not of the same shape."
+        )
+
+
+def _gradients(losses: Callable[..., Any], out: Any, target: Any) -> Any:
+    """Give the gradients of all losses together by the outputs."""
+    begun = out.detach().clone().requires_grad_(True)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        found = torch.autograd.grad(losses(begun, target).sum(), begun, allow_unused=True)[0]
+    return torch.zeros_like(out) if found is None else found
+
+
+def _classes(target: Any, shift: int) -> Any:
+    """Make targets 0, 1, 0, … up, which are classes, numbers and probabilities alike."""
+    shape = (5, *target.shape[1:])
+    return ((torch.arange(math.prod(shape)) + shift) % 2).view(shape).to(target.dtype)
+
+
 def _with_same_coins(module: Any, inputs: tuple[Any, ...]) -> Any:
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -148,12 +206,17 @@ def _compare(first: Any, second: Any, rows: int) -> None:
         raise ParameterError(
             "The module gives one tensor with a row for each example; wrap it so that it does."
         )
-    rest = [k for k in range(len(first)) if k != 2]
-    if not torch.allclose(first[rest], second[rest], rtol=1e-4, atol=1e-5, equal_nan=True):
+    if not _same_others(first, second):
         raise ParameterError(
             "The module mixes examples: changing one changed the outputs of others. Every example "
             "must be treated apart; look for means over the batch, or batch_first=False."
         )
+
+
+def _same_others(first: Any, second: Any) -> bool:
+    """Whether all rows but the third are the same."""
+    rest = [k for k in range(len(first)) if k != 2]
+    return bool(torch.allclose(first[rest], second[rest], rtol=1e-4, atol=1e-5, equal_nan=True))
 
 
 def _made_up(x: Any) -> Any:

@@ -22,7 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.dp.learn.sgd.plan import TrainingPlan, plan_training
+from sfumato.dp.learn.sgd.plan import TrainingPlan, check_plan, plan_training
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.errors import MissingExtra, ParameterError
 
@@ -35,7 +35,7 @@ from sfumato.dp.learn.sgd.checkpoints import Checkpoint
 from sfumato.dp.learn.sgd.clipping import Clipper
 from sfumato.dp.learn.sgd.layers import MOST_ROWS, STEP_BITS
 from sfumato.dp.learn.sgd.lots import Examples, draw_lot, seat, seats_of
-from sfumato.dp.learn.sgd.reading import check_independent
+from sfumato.dp.learn.sgd.reading import check_independent, check_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,6 +107,8 @@ def train(
     inputs, target = examples.shapes()
     clipper = Clipper(model, loss, float(clip))
     check_independent(model, inputs)
+    if clipper.reading.slow is None:  # otherwise the loss sees one example at a time
+        check_loss(clipper.losses, model, inputs, target)
     clipper.measure(inputs, target)
     chosen = _optimizer(optimizer, clipper, learning_rate, momentum)
     if not 1 <= microbatch <= MOST_ROWS:
@@ -120,6 +122,7 @@ def train(
         plan = plan_training(**asked, rows=rows, count=len(examples))  # type: ignore[arg-type]
     else:
         _same(plan, asked)
+        check_plan(plan, epsilon=epsilon, delta=delta, rows=rows)
     first = store.resume(model, chosen) if store is not None else 0
     model.train()
     for k in range(first, plan.steps):
@@ -138,7 +141,7 @@ def _step(
 ) -> None:
     """Take one private step."""
     total = clipper.zero()
-    seats = seats_of(plan.lot, Fraction(plan.delta), plan.steps)
+    seats = seats_of(plan.mean, Fraction(plan.delta), plan.steps)
     for places, rows, size in draw_lot(len(examples), plan.rate, seats, microbatch):
         inputs, target = examples.take(places)
         taken = torch.zeros(size, dtype=torch.bool)

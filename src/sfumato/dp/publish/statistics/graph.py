@@ -6,7 +6,8 @@ a sorted degree sequence by 2 in all), triangles, stars and cliques noise that f
 (:mod:`.ladders`). Under *node* privacy a graph is cut down to a limit on degrees that is found
 privately with two fifths of ε (:mod:`.projection`). For triangles, stars and cliques no such cut
 has a useful bound: there the owner declares a largest degree, and the forecast tells how little is
-left.
+left. That declaration is trusted and not enforced: should a node have more neighbours, what is
+promised does not hold for it, and nothing in the answer tells.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 Contract: a statistic says for which shape and units it makes sense (`check`), what its error will
 be, from public facts alone (`forecast`), and answers (`measure`) with pure ε-differential privacy
 for one unit added or removed. Whatever limits a unit states are enforced in the same call, by
-keeping at most so many parts of each unit, drawn at random; sensitivities follow from them.
+keeping at most so many parts of each unit, drawn at random; sensitivities follow from them. One
+limit is not: the ``degree`` of a ``Node`` is declared by the owner of all graphs that are possible,
+and trusted (:mod:`.graph`).
 """
 
 from __future__ import annotations
