@@ -57,8 +57,8 @@ def exact_probabilities(weights, count):
 def test_shares_are_lower_bounds_and_cells_add_up_to_them(weights, most):
     table = build(weights, most=most)
     room = 1 << (64 - table.level)
-    words = [0] * len(table.plain)
-    for cell, entry in enumerate(table.plain):
+    words = [0] * len(table.cells.tolist())
+    for cell, entry in enumerate(table.cells.tolist()):
         cut, alias = divmod(entry, 1 << table.level)
         words[cell] += cut
         words[alias] += room - cut
@@ -127,14 +127,11 @@ def test_few_and_many_draws_read_the_same_table():
 
 def test_a_word_of_the_remainder_is_settled():
     table = build(signed(1), most=1023)
-    last = len(table.plain) - 1
-    room = 1 << (64 - table.level)
-    cell = (
-        next(c for c, e in enumerate(table.plain) if e % (1 << table.level) == last and c != last)
-        if any(e % (1 << table.level) == last and c != last for c, e in enumerate(table.plain))
-        else last
-    )
-    cut = table.plain[cell] >> table.level if cell != last else 0
+    cells = table.cells.tolist()
+    last, room = len(cells) - 1, 1 << (64 - table.level)
+    others = [c for c, e in enumerate(cells) if e % (1 << table.level) == last and c != last]
+    cell = others[0] if others else last
+    cut = cells[cell] >> table.level if cell != last else 0
     word = np.uint64(cell * room + cut)
     with insecure_seeded(13) as source:
         many = table.pick(np.full(64, word, dtype=np.uint64), source)

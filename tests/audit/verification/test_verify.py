@@ -301,7 +301,7 @@ def test_labels_must_be_nodes_of_a_declared_hierarchy(tmp_path):
     for label in ("19", "[37,22]", "[19,22]", "<20"):
         bad = sf.verify(write(tmp_path / "b.csv", [*good, (label, "Flu")], columns), schema)
         assert "strange label" in kinds(bad)
-        assert label not in str(bad)
+        assert label not in str(bad).replace(str(tmp_path), "")
         assert not bad.holds
 
 

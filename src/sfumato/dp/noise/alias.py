@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sfumato.dp.noise.stream import Stream
 
 WORD = 64
-FEW = 32  # so many draws are cheaper in plain Python than loading the compiled kernels
+FEW = 32  # so many draws are cheaper by numpy than loading the compiled kernels
 _SETUP_BITS = 96
 _STEP = 64
 
@@ -64,7 +64,6 @@ class Table:
 
     weights: Weights
     cells: npt.NDArray[np.uint64]
-    plain: tuple[int, ...]
     level: int
     shares: tuple[int, ...]
 
@@ -75,7 +74,7 @@ class Table:
     def pick(self, words: npt.NDArray[np.uint64], source: Stream) -> npt.NDArray[np.int64]:
         """Turn uniform words into outcomes, drawing more bits only for the remainder."""
         if words.size <= FEW:
-            return self._pick_few(words.tolist(), source)
+            return self._pick_few(words, source)
         from sfumato.dp.noise import kernels  # noqa: PLC0415 - a few draws need no compiler
 
         out = np.empty(words.size, dtype=np.int64)
@@ -84,15 +83,20 @@ class Table:
                 out[index] = self.settle(source)
         return out
 
-    def _pick_few(self, words: list[int], source: Stream) -> npt.NDArray[np.int64]:
-        keep = WORD - self.level
-        out = []
-        for word in words:
-            cell = word >> keep
-            cut, alias = divmod(self.plain[cell], 1 << self.level)
-            outcome = (alias, cell)[word % (1 << keep) < cut]
-            out.append(self.settle(source) if outcome == len(self.plain) - 1 else outcome)
-        return np.array(out, dtype=np.int64)
+    def _pick_few(self, words: npt.NDArray[np.uint64], source: Stream) -> npt.NDArray[np.int64]:
+        """Do what the kernel does by operations on whole words, whose time no value changes.
+
+        (Python's own integers are longer where a cut is, and their time tells it.)
+        """
+        keep, level = np.uint64(WORD - self.level), np.uint64(self.level)
+        cell = words >> keep
+        packed = self.cells[cell]
+        below = words & np.uint64((1 << (WORD - self.level)) - 1)
+        alias = packed & np.uint64((1 << self.level) - 1)
+        out = np.where(below < packed >> level, cell, alias).astype(np.int64)
+        for index in np.flatnonzero(out == self.cells.size - 1).tolist():
+            out[index] = self.settle(source)
+        return out
 
     def settle(self, source: Stream) -> int:
         """Draw from the residual distribution."""
@@ -152,7 +156,7 @@ def build(weights: Weights, *, most: int) -> Table:
     level = max(1, count.bit_length())
     shares = _shares(weights, count)
     cells = _alias(shares + [0] * ((1 << level) - 1 - count), level)
-    return Table(weights, np.array(cells, dtype=np.uint64), tuple(cells), level, tuple(shares))
+    return Table(weights, np.array(cells, dtype=np.uint64), level, tuple(shares))
 
 
 def _reach(low: list[int]) -> int:
