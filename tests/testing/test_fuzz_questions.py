@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.ask.language.request import GroupsBound, RowsBound
-from sfumato.ask.price import noise, preparation, quantiles, strategy
+from sfumato.ask.price import allocation, noise, preparation, quantiles
 from sfumato.ask.session import desk, together
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.neighbours import Row, Unit
@@ -33,13 +33,13 @@ def test_no_question_loses_more_for_many_seeds():
 
 
 def sensitivity_one_percent_too_small(patch):
-    honest = strategy.sensitivity_of
+    honest = allocation.sensitivity_of
 
     def smaller(*arguments):
         size = honest(*arguments)
         return replace(size, l1=size.l1 * 0.99, l2=size.l2 * 0.99)
 
-    patch.setattr(strategy, "sensitivity_of", smaller)
+    patch.setattr(allocation, "sensitivity_of", smaller)
 
 
 def one_row_too_many(patch):
@@ -80,9 +80,9 @@ def noise_drawn_smaller_than_prepared(patch):
 
 
 def noise_forgotten_for_people(patch):
-    honest = strategy.strategy
+    honest = allocation.allocate
     patch.setattr(
-        preparation, "strategy", lambda *arguments: replace(honest(*arguments), people=None)
+        preparation, "allocate", lambda *arguments: replace(honest(*arguments), people=None)
     )
 
 

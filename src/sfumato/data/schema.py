@@ -36,6 +36,7 @@ from sfumato.data.hierarchies.rule_specs import automatic_rule, rule_of, spec_of
 from sfumato.data.schema_files import load_schema, write_schema
 from sfumato.data.wording import did_you_mean, explained, listed
 from sfumato.errors import SchemaError
+from sfumato.shown import Shown
 
 Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
 CellType = Literal["text", "integer", "number", "date"]
@@ -64,7 +65,7 @@ def _or_none(value: Any) -> Any:
     return None if value == "" else value
 
 
-class Attribute(BaseModel):
+class Attribute(Shown, BaseModel):
     """One column: what it is to an attacker, and how it may be made coarser."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -108,7 +109,7 @@ class Attribute(BaseModel):
         return automatic_rule(self.type) if declared is None else declared
 
 
-class Schema(BaseModel):
+class Schema(Shown, BaseModel):
     """The attributes of a data set, its privacy unit and its purposes.
 
     >>> import sfumato as sf
@@ -122,6 +123,18 @@ class Schema(BaseModel):
     unit: str = "row"
     purposes: tuple[str, ...] = ()
     _source: str = PrivateAttr(default="The schema")
+
+    def __str__(self) -> str:
+        """Tell roles, types and rules in a line per attribute."""
+        lines = [
+            f"  {name}: {', '.join(filter(None, [a.role, a.type, a.hierarchy and 'generalised']))}"
+            for name, a in self.attributes.items()
+        ]
+        unit = "" if self.unit == ROW_UNIT else f", a person is a {self.unit}"
+        return "\n".join([f"Schema of {len(lines)} attributes{unit}", *lines])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __init__(
         self,

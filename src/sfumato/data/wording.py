@@ -7,10 +7,13 @@ a slip, the name that was probably meant. Only parameters are quoted, never data
 from __future__ import annotations
 
 from difflib import get_close_matches
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import ParameterError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pydantic import BaseModel, ValidationError
 
@@ -44,6 +47,27 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     by_folded = {option.casefold(): option for option in allowed}
     close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
     return f" Did you mean '{by_folded[close[0]]}'?" if close else ""
+
+
+def check_options(
+    who: str, function: Callable[..., Any], options: Iterable[str], also: Iterable[str] = ()
+) -> None:
+    """Refuse options that a function does not take by name, with the one that was probably meant.
+
+    `also` names what the reader may have meant although the function never sees it. A function that
+    hands options on takes any name here.
+    """
+    parameters = signature(function).parameters.values()
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
+        return
+    known = [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            shown = [name for name in known if name != "progress"]
+            raise ParameterError(
+                f"{who} has no option '{option}'; it has {listed(shown)}."
+                f"{did_you_mean(option, [*known, *also])}"
+            )
 
 
 def explained(

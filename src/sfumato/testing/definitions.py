@@ -25,6 +25,7 @@ import numpy as np
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
 from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +39,7 @@ _SPREADS = (0.1, 0.5, 2.0, 50.0)
 
 
 @dataclass(frozen=True)
-class DefinitionCheck:
+class DefinitionCheck(Shown):
     """How much the check saw; with no class on one side, the rules were hardly tried."""
 
     holding: int
@@ -148,8 +149,8 @@ def _check_unions(definition: Definition, classes: Classes, verdict: NDArray[np.
     """Unite every two classes; return how many unions put a claim to the test."""
     first, second = np.nonzero(~np.eye(len(classes), dtype=np.bool_))
     united = definition.judge(_unite(classes, first, second))
-    one, both = verdict[first], verdict[first] & verdict[second]
-    if definition.monotone and (one & ~united).any():
+    holds, both = verdict[first], verdict[first] & verdict[second]
+    if definition.monotone and (holds & ~united).any():
         raise AssertionError(
             f"{definition} is not monotone: a class held, and no longer did when records joined."
         )
@@ -157,7 +158,7 @@ def _check_unions(definition: Definition, classes: Classes, verdict: NDArray[np.
         raise AssertionError(
             f"{definition} is not union-closed: two classes held, and their union did not."
         )
-    return int(one.sum() if definition.monotone else both.sum())
+    return int(holds.sum() if definition.monotone else both.sum())
 
 
 # -- random classes -------------------------------------------------------------------
@@ -220,18 +221,18 @@ def _select(classes: Classes, chosen: NDArray[np.int64]) -> Classes:
 
 def _unite(classes: Classes, first: NDArray[np.int64], second: NDArray[np.int64]) -> Classes:
     """Return the union of each pair of classes, before the same whole table."""
-    one, two = _select(classes, first), _select(classes, second)
+    left, right = _select(classes, first), _select(classes, second)
     population = None
-    if one.population is not None and two.population is not None:
+    if left.population is not None and right.population is not None:
         # The generalised values of a union may also fit people whom neither class fitted.
-        population = _frozen((one.population + two.population) * (1 + first % 2))
+        population = _frozen((left.population + right.population) * (1 + first % 2))
     views = {
         name: SensitiveHistogram(
-            _frozen(v.counts + two.sensitive[name].counts), v.total, v.values, v.hierarchy
+            _frozen(v.counts + right.sensitive[name].counts), v.total, v.values, v.hierarchy
         )
-        for name, v in one.sensitive.items()
+        for name, v in left.sensitive.items()
     }
-    return Classes(_frozen(one.sizes + two.sizes), views, population)
+    return Classes(_frozen(left.sizes + right.sizes), views, population)
 
 
 def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -61,7 +61,7 @@ ALL = GroupsBound(1000, 1000)
 def scan(tables: Mapping[str, CheckTable], name: str) -> Scan:
     """Scan all columns of a table."""
     table = tables[name]
-    return Scan(name, tuple(table.column(one) for one in table.kinds if one != table.person))
+    return Scan(name, tuple(table.column(known) for known in table.kinds if known != table.person))
 
 
 def number(value: Fraction | float) -> Constant:
@@ -152,7 +152,11 @@ def _expressions(visits: Scan, c: Mapping[str, Column]) -> dict[str, list[Reques
         Apply(name, (Arithmetic("/", cost, number(3)),))
         for name in ("floor", "ceil", "round", "abs")
     ]
-    parts = [Apply(name, (day,)) for name in ("year", "month", "day")]
+    parts = [Apply(name, (day,)) for name in ("year", "quarter", "month", "day", "weekday")]
+    starts = [
+        Apply(name, (day,)) for name in ("year_start", "quarter_start", "month_start", "week_start")
+    ]
+    late = Compare(">", starts[2], Constant(dt.date(1970, 1, 1), "date"))
     choice = Case(
         ((Compare(">", cost, number(50)), number(1)), (IsNull(cost), Constant(None, "integer"))),
         whole,
@@ -181,7 +185,11 @@ def _expressions(visits: Scan, c: Mapping[str, Column]) -> dict[str, list[Reques
         "rounding": [counted(visits, totals=[summed(term) for term in rounded])],
         "parts of dates": [
             counted(visits, totals=[summed(term, FAR) for term in parts]),
-            counted(visits, Key("year", parts[0])),
+            *(counted(visits, Key("part", part)) for part in (parts[0], parts[1], parts[4])),
+        ],
+        "first days of periods": [
+            *(counted(visits, Key("start", start)) for start in starts),
+            counted(visits, totals=[Total("rows", where=late), Total("present", starts[3])]),
         ],
         "choices": [counted(visits, totals=[summed(choice), *(summed(e) for e in extremes)])],
         "logic with NULL": [

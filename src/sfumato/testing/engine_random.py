@@ -74,8 +74,8 @@ class _Draw:
         kinds: dict[str, Kind] = {"who": kind, **_KINDS}
         people = [1, 2, 3, None, -5] if kind == "integer" else ["p", "q", "", None, "ü"]
         cells = {"who": [self._pick(people) for _ in range(rows)]}
-        for name, one in _KINDS.items():
-            cells[name] = [self._pick(_CELLS[one]) for _ in range(rows)]
+        for name, kind_ in _KINDS.items():
+            cells[name] = [self._pick(_CELLS[kind_]) for _ in range(rows)]
         return CheckTable(kinds, cells, "who", bounds={"x": (-2, 4), "j": (0, 3)})
 
     def request(self, tables: dict[str, CheckTable], name: str) -> Request:
@@ -86,7 +86,7 @@ class _Draw:
         if self._rng.random() < 0.5:
             relation = Filter(relation, self._condition(columns, 2))
         if self._rng.random() < 0.3:
-            kept = [(one.name, one) for one in columns]
+            kept = [(column.name, column) for column in columns]
             extra = self._number(columns, 2)
             relation = Project(relation, (*kept, ("extra", extra)))
             columns = [*columns, Column("extra", kind_of(extra))]
@@ -99,7 +99,7 @@ class _Draw:
         return Request(relation, keys, totals, self._pick(bounds), b"random", spread)
 
     def _of(self, columns: list[Column], kinds: set[str]) -> Column:
-        found: Column = self._pick([one for one in columns if one.kind in kinds])
+        found: Column = self._pick([column for column in columns if column.kind in kinds])
         return found
 
     def _key(self, place: int, columns: list[Column]) -> Key:
@@ -129,8 +129,8 @@ class _Draw:
                 return number(self._pick([0, 1, -2, Fraction(1, 3), 10]))
             return self._of(columns, {"integer", "real"})
         parts = [self._number(columns, depth - 1) for _ in range(2)]
-        form = self._pick(["+", "-", "*", "/", "floor", "ceil", "round", "abs", "least",
-                           "greatest", "coalesce", "case", "length", "year"])  # fmt: skip
+        form = self._pick(["+", "-", "*", "/", "floor", "ceil", "round", "abs", "least", "greatest",
+                           "coalesce", "case", "length", "year", "weekday"])  # fmt: skip
         match form:
             case "+" | "-" | "*" | "/":
                 return Arithmetic(form, parts[0], parts[1])
@@ -140,8 +140,8 @@ class _Draw:
                 return Case(((self._condition(columns, depth - 1), parts[0]),), parts[1])
             case "length":
                 return Apply("length", (self._of(columns, {"text"}),))
-            case "year":
-                return Apply("year", (self._of(columns, {"date"}),))
+            case "year" | "weekday":
+                return Apply(form, (self._of(columns, {"date"}),))
         return Apply(form, (parts[0],))
 
     def _condition(self, columns: list[Column], depth: int) -> Expression:
@@ -154,7 +154,10 @@ class _Draw:
                 return Compare(sign, self._of(columns, {"text"}), text(self._pick(["a", "ä", "'"])))
             case "date":
                 day = Constant(dt.date(2000, 1, 1), "date")
-                return Compare(sign, self._of(columns, {"date"}), day)
+                term: Expression = self._of(columns, {"date"})
+                if self._rng.random() < 0.5:
+                    term = Apply(self._pick(["week_start", "quarter_start"]), (term,))
+                return Compare(sign, term, day)
             case "truth":
                 return self._of(columns, {"boolean"})
             case "null":

@@ -147,7 +147,7 @@ def asking_again_gives_the_same(bench: Bench) -> None:
 
 def _bounded_visits(bench: Bench) -> list[Request]:
     visits = scan(bench.tables, "visits")
-    column = {one.name: one for one in visits.columns}
+    column = {stored.name: stored for stored in visits.columns}
     totals = [Total("rows"), summed(column["cost"]), Total("squares", column["cost"], FINE)]
     key = Key("ward", column["ward"])
     limits = (GroupsBound(2, 2), RowsBound(3))
@@ -159,17 +159,17 @@ def _bounded_visits(bench: Bench) -> list[Request]:
 
 def _few(bench: Bench, form: str) -> Engine:
     """Make an engine of three of the tables, as they are or changed in some way."""
-    visits, one, wards = (bench.tables[name] for name in ("visits", "one", "wards"))
+    visits, single, wards = (bench.tables[name] for name in ("visits", "one", "wards"))
     more, alone = _extended(visits, 60)
-    slightly = replace(one, cells={**one.cells, "x": [0.5000000000000001]})
+    slightly = replace(single, cells={**single.cells, "x": [0.5000000000000001]})
     public = replace(wards, cells={**wards.cells, "beds": [11, *wards.cells["beds"][1:]]})
     form_of = {
-        "same": (visits, one, wards),
-        "shuffled": (visits.shuffled(), one, wards.shuffled()),
-        "more": (more, one, wards),
-        "alone": (alone, one, wards),
+        "same": (visits, single, wards),
+        "shuffled": (visits.shuffled(), single, wards.shuffled()),
+        "more": (more, single, wards),
+        "alone": (alone, single, wards),
         "changed": (visits, slightly, wards),
-        "public": (visits, one, public),
+        "public": (visits, single, public),
     }
     return bench.pair(form, dict(zip(("visits", "one", "wards"), form_of[form], strict=True)))[0]
 
@@ -213,7 +213,7 @@ def one_more_person_changes_nobody_else(bench: Bench) -> None:
 def rows_without_a_value_add_nothing(bench: Bench) -> None:
     """Give the sum of a group's rows that have a value."""
     visits = scan(bench.tables, "visits")
-    column = {one.name: one for one in visits.columns}
+    column = {stored.name: stored for stored in visits.columns}
     total = [summed(column["cost"])]
     key = Key("urgent", column["urgent"])
     whole = bench.ask(bench.main[0], counted(visits, key, totals=total))
@@ -240,7 +240,7 @@ def the_fingerprint_follows_the_rows(bench: Bench) -> None:
 
 def _illegal(bench: Bench) -> Mapping[str, Request]:
     visits = scan(bench.tables, "visits")
-    column = {one.name: one for one in visits.columns}
+    column = {stored.name: stored for stored in visits.columns}
     endless = Grid((Fraction(0), Fraction(2**53)), Fraction(1, 2**40), Fraction(0))
     rows = scan(bench.tables, "rows")
     floor = Column("floor", "real")

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sfumato.shown import Shown
 from sfumato.testing import engine_rules
 from sfumato.testing.engine_cases import cases
 from sfumato.testing.engine_joins import join_cases, rows_added_later_multiply_nothing
@@ -41,7 +42,7 @@ Answer: TypeAlias = dict[tuple[Any, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class EngineCheck:
+class EngineCheck(Shown):
     """What an engine passed, what it was excused from and why, and how much it was asked."""
 
     passed: tuple[str, ...]

@@ -28,6 +28,7 @@ import numpy as np
 from sfumato.audit.claims.bounds import lower
 from sfumato.dp.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
 from sfumato.dp.noise import insecure_seeded
+from sfumato.shown import Shown
 from sfumato.testing.blackbox import epsilon_lower_bound, lowest_bits
 from sfumato.testing.statistics import chi_square_tail
 
@@ -58,7 +59,7 @@ _BAD: Mapping[str, tuple[float, ...]] = {
 
 
 @dataclasses.dataclass(frozen=True)
-class MechanismCheck:
+class MechanismCheck(Shown):
     """What the check measured on a mechanism that passed."""
 
     claim: tuple[float, float]

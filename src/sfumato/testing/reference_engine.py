@@ -83,7 +83,7 @@ class CheckTable:
 
     def facts(self, name: str) -> TableFacts:
         """Give the public facts of the table."""
-        columns = tuple(self.column(one) for one in self.kinds)
+        columns = tuple(self.column(column) for column in self.kinds)
         return TableFacts(name, columns, self.private, self.person, (), self.unique)
 
     def column(self, name: str) -> Column:
@@ -176,7 +176,7 @@ class ReferenceEngine:
                 return _per_person(self.rows(source, salt), keys, named)
             case JoinPublic():
                 public: list[Row] = [(None, row) for row in self._tables[relation.table].rows()]
-                facts = {one.name: one for one in self.tables()}
+                facts = {table.name: table for table in self.tables()}
                 rows = self.rows(relation.source, salt)
                 if public_repetition(relation, facts) != 1 and multiplied(relation.source, facts):
                     rows = _cut(rows, relation.source, salt)

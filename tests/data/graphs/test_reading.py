@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import sfumato as sf
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.data.graphs.edge_files import write_edge_file
 from sfumato.data.graphs.graphml import write_graphml
 from sfumato.data.graphs.sources import read_graph
@@ -83,16 +84,66 @@ def test_what_may_be_said_about_edges(tmp_path):
     graph = read_graph(path, loops="drop", duplicates="merge")
     same(graph, [(0, 1), (1, 2)], 3)
     directed = nx.DiGraph([(0, 1), (1, 0), (1, 2)])
-    with pytest.raises(DataError, match="directed"):
-        read_graph(directed)
+    kept = read_graph(directed)
+    assert isinstance(kept, DirectedGraph)
+    same(kept, [(0, 1), (1, 0), (1, 2)], 3)
     same(read_graph(directed, direction="ignore"), [(0, 1), (1, 2)], 3)
     with pytest.raises(ParameterError, match="can be 'drop'"):
         read_graph(path, loops="keep")
 
 
+def test_directions(tmp_path):
+    arcs = [(0, 1), (1, 0), (2, 1)]
+    path = tmp_path / "g.edges"
+    path.write_text("0 1\n1 0\n2 1\n")
+    graph = read_graph(path, direction="keep")
+    same(graph, arcs, 3)
+    assert graph.degree_pairs.tolist() == [[1, 1], [2, 1], [0, 1]]
+    assert graph.predecessors(1).tolist() == [0, 2]
+    assert graph.successors(1).tolist() == [0]
+    assert graph.underlying.edges.tolist() == [[0, 1], [1, 2]]
+    assert "3 arcs" in repr(graph)
+    write_edge_file(tmp_path / "out.edges", graph)
+    write_graphml(tmp_path / "out.graphml", graph)
+    for written in ("out.edges", "out.graphml"):
+        again = read_graph(tmp_path / written)
+        assert isinstance(again, DirectedGraph)
+        same(again, arcs, 3)
+    matrix = csr_array(np.array([[0, 1, 0], [1, 0, 0], [0, 1, 0]]))
+    same(read_graph(matrix), arcs, 3)
+    same(read_graph(arcs, direction="keep"), arcs, 3)
+    assert read_graph(graph) is graph
+    same(read_graph(graph, direction="ignore"), [(0, 1), (1, 2)], 3)
+
+
+def test_directions_that_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no direction"):
+        read_graph(nx.Graph([(0, 1)]), direction="keep")
+    with pytest.raises(DataError, match="more than once; give"):
+        read_graph([(0, 1), (0, 1)], direction="keep")
+    with pytest.raises(DataError, match="themselves"):
+        read_graph([(0, 1), (1, 1)], direction="keep")
+    with pytest.raises(ParameterError, match="'keep' or 'ignore'"):
+        read_graph([(0, 1)], direction="both")
+    path = tmp_path / "g.graphml"
+    head = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed">'
+    nodes = '<node id="a"/><node id="b"/>'
+    path.write_text(
+        f'{head}{nodes}<edge source="a" target="b" directed="false"/></graph></graphml>'
+    )
+    with pytest.raises(DataError, match="mixes"):
+        read_graph(path)
+    path.write_text(f'{head}{nodes}<node id="a"/></graph></graphml>')
+    with pytest.raises(DataError, match="two with the same"):
+        read_graph(path)
+
+
 def test_other_bad_input(tmp_path):
     with pytest.raises(DataError, match="not a pair"):
         read_graph([(0, 1, 2)])
+    for nobody in (None, float("nan"), ""):
+        with pytest.raises(DataError, match="Edge 2 leaves out"):
+            read_graph([(0, 1), (nobody, 1)])
     with pytest.raises(DataError, match="square"):
         read_graph(csr_array(np.ones((2, 3))))
     with pytest.raises(ParameterError, match="not from int"):
@@ -133,3 +184,26 @@ def test_attributes_are_released_only_where_asked():
     kept = sf.anonymize(graph, sf.KDegreeAnonymity(2), keep=["job"])
     assert sorted(kept.artefact.graph.attributes["job"]) == ["clerk", "clerk", "nurse", "nurse"]
     assert any("job" in finding.text for finding in kept.verify().findings)
+
+
+def test_a_first_line_that_names_the_columns_is_no_edge(tmp_path):
+    path = tmp_path / "x.csv"
+    for header in ("source,target", "From,To", '"src","dst"'):
+        path.write_text(f"{header}\na,b\nb,c\n")
+        assert len(read_graph(path)) == 3
+    path.write_text("u,v\nv,w\n")  # people of these names, since one of them has another friend
+    assert len(read_graph(path)) == 3
+
+
+def test_a_matrix_without_a_number_is_refused():
+    from scipy.sparse import coo_array
+
+    with pytest.raises(DataError, match="no number in some cell"):
+        read_graph(coo_array(np.array([[0, np.nan], [np.nan, 0]])))
+
+
+def test_a_query_that_fails_is_said_to_be_the_users():
+    graph = read_graph([(0, 1), (1, 2)])
+    for query in (lambda _graph, _node: 1 / 0, lambda _graph, _node: []):
+        with pytest.raises(ParameterError, match="query of NodeKAnonymity raised"):
+            sf.verify(graph, definition=sf.NodeKAnonymity(2, query=query), shape="graph")

@@ -10,40 +10,33 @@ Others rely on: no message of the engine reaches a user, because it may quote a 
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
 
+from sfumato.data.engines.base import ROW
+from sfumato.data.engines.counted import Counted
 from sfumato.data.engines.errors import nothing_quoted
+from sfumato.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
 FLOATS = ("FLOAT", "DOUBLE")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Counted:
-    """Distinct combinations of some columns, dictionary-encoded, and how often each occurs.
-
-    `codes[c][i]` indexes `values[c]`; values are sorted texts.
-    """
-
-    columns: tuple[str, ...]
-    codes: tuple[NDArray[np.int32], ...]
-    values: tuple[tuple[str, ...], ...]
-    counts: NDArray[np.int64]
-
-
 class DuckDB:
     """One embedded database connection, and the frames registered with it."""
+
+    dialect = "duckdb"
 
     def __init__(self) -> None:
         self.connection = duckdb.connect()
@@ -87,47 +80,157 @@ class DuckDB:
         """Count the records of a relation."""
         return int(self.run(f"SELECT count(*) FROM {scan}")[0][0])
 
-    def count(self, scan: str, cells: dict[str, str]) -> Counted:
-        """Count distinct combinations; `cells` maps a column to the SQL of its text."""
-        columns = tuple(cells)
+    @property
+    def local(self) -> DuckDB:
+        """Itself."""
+        return self
+
+    def explained(self, source: str) -> nothing_quoted:
+        """Turn the engine's errors into ours, without the cells they quote."""
+        return translated(source)
+
+    def text(self, column: str, kind: str) -> str:
+        """Return the SQL of the text of a cell."""
+        return cell_text(column, kind)
+
+    @contextmanager
+    def in_order(self) -> Iterator[None]:
+        """Keep the order of rows while a block runs."""
+        self.run("SET preserve_insertion_order = true")
+        try:
+            yield
+        finally:
+            self.run("SET preserve_insertion_order = false")
+
+    def ways_missing(self, scan: str, column: str, kind: str) -> tuple[bool, bool]:
+        """Tell whether cells are missing as NULL, and as the empty text or NaN."""
+        cell = quoted(column)
+        second = f"isnan({cell})" if kind in FLOATS else f"{cell} = ''"
+        query = f"SELECT bool_or({cell} IS NULL), bool_or(coalesce({second}, false)) FROM {scan}"
+        [(absent, empty)] = self.run(query)
+        return bool(absent), bool(empty)
+
+    def numbered(self, scan: str, columns: Mapping[str, str]) -> str:
+        """Copy columns into a temporary table, and number its rows in the order of the data."""
+        name = self.fresh("rows")
+        chosen = ", ".join(quoted(column) for column in columns)
+        with self.in_order():
+            self.run(
+                f"CREATE TEMP TABLE {name} AS "
+                f"SELECT {chosen}, row_number() OVER () AS {ROW} FROM {scan}"
+            )
+        return name
+
+    def drop(self, relation: str) -> None:
+        """Forget a temporary table or a frame."""
+        if relation.startswith("frame_"):
+            self.connection.unregister(relation)
+        else:
+            self.run(f"DROP TABLE {relation}")
+
+    def spell(self, query: str) -> str:
+        """Return a query as it is: ours are in this engine's words."""
+        return query
+
+    def repeated(self, relation: str, columns: Sequence[str]) -> str:
+        """Return the SQL of columns of a relation, each row `n` times."""
+        return f"SELECT {', '.join(columns)} FROM {relation}, generate_series(1, n)"
+
+    def bring(self, query: str) -> tuple[DuckDB, str]:
+        """Return the rows of a query as a relation of the embedded engine: where they are."""
+        return self, f"({query})"
+
+    def count(self, scan: str, columns: Mapping[str, str]) -> Counted:
+        """Count distinct combinations of the texts of columns, given with their types."""
         grouped = self.fresh("grouped")
-        chosen = "".join(f"{cells[c]} AS c{i}, " for i, c in enumerate(columns))
+        chosen = "".join(
+            f"{cell_text(c, kind)} AS c{i}, " for i, (c, kind) in enumerate(columns.items())
+        )
         self.run(
             f"CREATE TEMP TABLE {grouped} AS SELECT {chosen}count(*) AS n FROM {scan} GROUP BY ALL"
         )
-        try:
-            return self._encoded(grouped, columns)
-        finally:
-            self.run(f"DROP TABLE {grouped}")
+        return encoded(self, grouped, tuple(columns))
 
-    def _encoded(self, grouped: str, columns: tuple[str, ...]) -> Counted:
-        """Replace the texts of a small table by their ranks among the distinct texts."""
-        values = []
-        chosen = []
-        kinds = []
-        for i in range(len(columns)):
-            kind = self.fresh("kind")
-            kinds.append(kind)
-            self.run(f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT c{i} FROM {grouped} ORDER BY 1)")
-            found = self.run(f"SELECT unnest(enum_range(NULL::{kind}))")
-            values.append(tuple(str(row[0]) for row in found))
-            chosen.append(f"enum_code(c{i}::{kind})::INTEGER AS c{i}")
-        fetched = self.connection.execute(
-            f"SELECT {', '.join([*chosen, 'n'])} FROM {grouped} ORDER BY ALL"
-        ).fetchnumpy()
-        for kind in kinds:
-            self.run(f"DROP TYPE {kind}")
-        codes = tuple(
-            np.ascontiguousarray(fetched[f"c{i}"], dtype=np.int32) for i in range(len(columns))
-        )
-        counts = np.ascontiguousarray(fetched["n"], dtype=np.int64)
-        return Counted(columns, codes, tuple(values), counts)
+    @contextmanager
+    def writing(self, path: str) -> Iterator[str]:
+        """Attach a database file to write to, under a name of ours.
+
+        A file from which this engine reads is let go meanwhile, as one process has a file either
+        way.
+        """
+        attached = self.run("SELECT database_name, path FROM duckdb_databases()")
+        same = [str(n) for n, p in attached if p and Path(str(p)).resolve() == Path(path).resolve()]
+        for name in same:
+            self.run(f"DETACH {name}")
+        try:
+            self.run(f"ATTACH {quoted_text(path)} AS sfumato_written")
+        except duckdb.Error:
+            raise DataError(
+                f"{path} cannot be opened to write to it; check that it is a DuckDB file which may "
+                "be written, and that no other program or connection has it open."
+            ) from None
+        try:
+            yield "sfumato_written"
+        except BaseException:
+            self.run("ROLLBACK")
+            raise
+        finally:
+            self.run("DETACH sfumato_written")
+            for name in same:
+                self.run(f"ATTACH {quoted_text(path)} AS {name} (READ_ONLY)")
 
     def close(self) -> None:
         """Give back the connection and what it holds."""
         self.connection.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def encoded(engine: DuckDB, grouped: str, columns: tuple[str, ...]) -> Counted:
+    """Replace the texts of a small table by their ranks among the distinct texts, and drop it.
+
+    The table has the texts in `c0`, `c1`, … and how often they occur together in `n`.
+    """
+    values = []
+    chosen = []
+    kinds = []
+    try:
+        for i in range(len(columns)):
+            kind = engine.fresh("kind")
+            kinds.append(kind)
+            engine.run(
+                f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT c{i} FROM {grouped} ORDER BY 1)"
+            )
+            found = engine.run(f"SELECT unnest(enum_range(NULL::{kind}))")
+            values.append(tuple(str(row[0]) for row in found))
+            chosen.append(f"enum_code(c{i}::{kind})::INTEGER AS c{i}")
+        fetched = engine.connection.execute(
+            f"SELECT {', '.join([*chosen, 'n'])} FROM {grouped}"
+        ).fetchnumpy()
+        for kind in kinds:
+            engine.run(f"DROP TYPE {kind}")
+    finally:
+        engine.run(f"DROP TABLE {grouped}")
+    codes = [np.asarray(fetched[f"c{i}"], dtype=np.int32) for i in range(len(columns))]
+    order = _rising(codes, [len(texts) for texts in values], len(fetched["n"]))
+    counts = np.ascontiguousarray(fetched["n"][order], dtype=np.int64)
+    return Counted(columns, tuple(column[order] for column in codes), tuple(values), counts)
+
+
+def _rising(
+    codes: Sequence[NDArray[np.int32]], widths: Sequence[int], rows: int
+) -> NDArray[np.intp]:
+    """Return the order of distinct rows by their codes, the first column first.
+
+    One number per row, where it fits 63 bits, sorts much faster than a row does.
+    """
+    if math.prod(widths) >= 2**63:
+        return np.lexsort(codes[::-1])
+    keys = np.zeros(rows, dtype=np.int64)
+    for column, width in zip(codes, widths, strict=True):
+        keys *= width
+        keys += column
+    return np.argsort(keys)
 
 
 def quoted(name: str) -> str:
@@ -162,6 +265,18 @@ def translated(source: str) -> nothing_quoted:
     """Turn the engine's errors into ours, without the cells they quote."""
     return nothing_quoted(
         lambda error: _explanation(error, source) if isinstance(error, duckdb.Error) else None
+    )
+
+
+def unread(error: BaseException, source: str) -> str | None:
+    """Say why rows that another engine gave cannot be held here, without the cells quoted."""
+    if not isinstance(error, duckdb.Error):
+        return None
+    if isinstance(error, (duckdb.OutOfMemoryException, duckdb.IOException)):
+        return f"{source}: there is too little memory or disk space here for the rows brought."
+    return (
+        f"{source}: rows brought here cannot be read; some column holds what its type does not "
+        "allow here, such as a year too far away. Leave it out, or make it text in a view."
     )
 
 

@@ -1,7 +1,8 @@
 """Text files with one edge per line, in and out.
 
 `# nodes 12` in such a file says that its nodes are the numbers 0 to 11: nodes without an edge would
-otherwise be lost, and with them how many people there are.
+otherwise be lost, and with them how many people there are. `# directed` says that a line is an arc
+from its first node to its second. A first line such as `source,target` names the columns.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.data.graphs.raw import RawGraph
 from sfumato.errors import DataError
 
@@ -20,11 +22,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.data.graphs.graph import Graph
+    from sfumato.data.graphs.directed import AnyGraph
 
 _NODES = re.compile(rb"^#\s*nodes\s+(\d+)\s*$", re.MULTILINE)
+_DIRECTED = re.compile(rb"^#\s*directed\s*$", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*[#%][^\n]*$", re.MULTILINE)
 _NUMBERS = re.compile(rb"[0-9\s]*")
+HEADERS = {("source", "target"), ("from", "to"), ("src", "dst"), ("u", "v"), ("node1", "node2")}
+"""What a first line may say that names the columns."""
 MOST_NODES = 10**9
 """The largest number of nodes that a file may claim."""
 
@@ -39,11 +44,12 @@ def read_edge_file(path: Path) -> RawGraph:
     text = _COMMENT.sub(b"", content).replace(b"\r", b"\n").replace(b",", b" ")
     name = path.name.split(".")[0]
     pairs = _pairs(text, path)
+    directed = True if _DIRECTED.search(content[:4096]) else None
     if claimed is None:
-        return RawGraph(pairs, source=str(path), name=name)
+        return RawGraph(pairs, directed=directed, source=str(path), name=name)
     if not isinstance(pairs, np.ndarray) or pairs.max(initial=-1) >= len(nodes):
         raise DataError(f"{path} says it has the nodes 0 to {len(nodes) - 1}, but has others.")
-    return RawGraph(pairs, nodes, source=str(path), name=name)
+    return RawGraph(pairs, nodes, directed=directed, source=str(path), name=name)
 
 
 def _content(path: Path) -> bytes:
@@ -71,13 +77,23 @@ def _pairs(text: bytes, path: Path) -> NDArray[np.int64] | list[tuple[str, str]]
             raise DataError(f"{path} has numbers of more than 18 digits as nodes.") from None
         return numbers
     try:
-        return [(line[0].decode(), line[1].decode()) for line in lines if line]
+        pairs = [(line[0].decode(), line[1].decode()) for line in lines if line]
+        return pairs[1:] if _is_header(pairs) else pairs
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text.") from None
 
 
-def write_edge_file(path: Path, graph: Graph) -> None:
+def _is_header(pairs: list[tuple[str, str]]) -> bool:
+    """Tell a first line that names the columns; its words are nowhere else in the file."""
+    if not pairs or tuple(word.strip('"').lower() for word in pairs[0]) not in HEADERS:
+        return False
+    first = set(pairs[0])
+    return not any(first & set(pair) for pair in pairs[1:])
+
+
+def write_edge_file(path: Path, graph: AnyGraph) -> None:
     """Write nodes by their numbers, edges in sorted order."""
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(f"# nodes {len(graph)}\n")
+        file.write("# directed\n" if isinstance(graph, DirectedGraph) else "")
         file.writelines(f"{u} {v}\n" for u, v in graph.edges.tolist())

@@ -2,7 +2,9 @@
 
 Contract: undirected and simple. Nodes are numbered from 0; `edges` has one row (u, v) with u < v
 per edge, sorted, none twice. `labels` names the nodes as they came and `attributes` says what else
-is known of them; both stay in the house unless a release is told to keep an attribute.
+is known of them; both stay in the house unless a release is told to keep an attribute. `listed`
+tells whether the nodes are known apart from the edges. Where they are not, who has a single friend
+comes and goes with an edge, and nothing can be promised about edges or nodes.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sfumato.errors import ParameterError
+from sfumato.shown import Shown
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(Shown):
     """An undirected graph without loops; its length is its number of nodes."""
 
     nodes: int
@@ -29,6 +34,7 @@ class Graph:
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     name: str = "graph"
     kind: str = "edges"
+    listed: bool = True
     shape: ClassVar[str] = "graph"
 
     def __len__(self) -> int:
@@ -57,6 +63,16 @@ class Graph:
     def around(self, node: int) -> NDArray[np.int64]:
         """Return the neighbours of a node."""
         return self.neighbours[self.starts[node] : self.starts[node + 1]]
+
+
+def require_listed(graph: Graph) -> None:
+    """Refuse a graph whose nodes are known from its edges alone, before noise is promised."""
+    if not graph.listed:
+        raise ParameterError(
+            "The nodes of this graph are known from its edges alone, so somebody with a single "
+            "friend would come and go with an edge; read it with nodes=, the list of everybody, or "
+            "with nodes='named' if everybody is known to be there, friends or not."
+        )
 
 
 def ordered_edges(edges: NDArray[np.int64]) -> NDArray[np.int64]:

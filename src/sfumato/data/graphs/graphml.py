@@ -1,4 +1,4 @@
-"""GraphML, in and out: nodes with attributes, undirected edges."""
+"""GraphML, in and out: nodes with attributes, edges or arcs as `edgedefault` says."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape, quoteattr
 
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.data.graphs.raw import RawGraph
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sfumato.data.graphs.graph import Graph
+    from sfumato.data.graphs.directed import AnyGraph
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
 
@@ -43,8 +44,19 @@ def read_graphml(path: Path) -> RawGraph:
     if any(u not in attributes or v not in attributes for u, v in pairs):
         raise DataError(f"{path} has an edge to a node that it does not list.")
     directed = graph.get("edgedefault") == "directed"
+    _check_listing(graph, path, directed=directed)
     return RawGraph(pairs, list(attributes), attributes, directed=directed, source=str(path),
                     name=path.name.split(".")[0], kind="graphml")  # fmt: skip
+
+
+def _check_listing(graph: ET.Element, path: Path, *, directed: bool) -> None:
+    """Refuse nodes without a name or with another's, and edges of the other kind."""
+    names = [child.get("id") for child in graph if _tag(child) == "node"]
+    if None in names or len(set(names)) < len(names):
+        raise DataError(f"{path} has nodes without an id, or two with the same.")
+    other = "false" if directed else "true"
+    if any(child.get("directed") == other for child in graph if _tag(child) == "edge"):
+        raise DataError(f"{path} mixes directed and undirected edges; use one kind.")
 
 
 def _root(path: Path) -> ET.Element:
@@ -67,7 +79,7 @@ def _tag(element: ET.Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def write_graphml(path: Path, graph: Graph) -> None:
+def write_graphml(path: Path, graph: AnyGraph) -> None:
     """Write nodes by their numbers with their attributes, edges in sorted order."""
     names = list(graph.attributes)
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -76,7 +88,8 @@ def write_graphml(path: Path, graph: Graph) -> None:
             f'<key id="d{i}" for="node" attr.name={quoteattr(key)} attr.type="string"/>\n'
             for i, key in enumerate(names)
         )
-        file.write('<graph edgedefault="undirected">\n')
+        kind = "directed" if isinstance(graph, DirectedGraph) else "undirected"
+        file.write(f'<graph edgedefault="{kind}">\n')
         for node in range(len(graph)):
             data = "".join(
                 f'<data key="d{i}">{escape(graph.attributes[key][node])}</data>'

@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RawGraph:
-    """Pairs of nodes (names, or numbers in an array), nodes beside them, what is known of them."""
+    """Pairs of nodes (names, or numbers in an array), nodes beside them, what is known of them.
+
+    `directed` is None where the source does not say.
+    """
 
     pairs: Sequence[tuple[str, str]] | NDArray[np.int64]
     nodes: Sequence[str] | range = ()
     attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    directed: bool = False
+    directed: bool | None = None
     source: str = "the graph"
     name: str = "graph"
     kind: str = "edges"

@@ -25,6 +25,7 @@ from sfumato.data.hierarchies.nested_trees import rows_of_tree
 from sfumato.data.hierarchies.rule_table import make_rule
 from sfumato.data.numbers import number
 from sfumato.errors import HierarchyError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +53,7 @@ class HierarchyRule(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy:
+class Hierarchy(Shown):
     """A tree over values, as node numbers per leaf and level.
 
     `levels[i, h]` is the node of leaf `i` on level `h`; `labels[h][node]` is its text.

@@ -16,9 +16,11 @@ from sfumato.data.hybrid.quadtree import quadtree
 from sfumato.data.schema import Schema
 from sfumato.data.sets.item_tree import ItemTree, tree_of_hierarchy
 from sfumato.data.sets.sources import assemble, encode
+from sfumato.data.tables.brought import brought
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.tables.table import ROW
 from sfumato.errors import DataError, SchemaError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +43,7 @@ class QuasiColumn:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HybridRecords:
+class HybridRecords(Shown):
     """Quasi-identifiers, attributes of sets, and other columns as text, record by record."""
 
     name: str
@@ -82,7 +84,7 @@ def read_hybrid(
         raise SchemaError(
             f"{rules.source} names no attribute of type 'set'; hybrid records have at least one."
         )
-    table = read_table(source, schema=rules, **options)
+    table = brought(read_table(source, schema=rules, **options))
     kept = table.materialize()
     if not kept.rows:
         raise DataError(f"{table.source} has a header but no records; at least one is needed.")
@@ -97,7 +99,7 @@ def read_hybrid(
         others={name: columns[name] for name in others},
         kind=table.kind,
     )
-    kept.run(f"DROP TABLE {kept.scan}")
+    kept.drop()
     return records
 
 

@@ -11,6 +11,7 @@ from sfumato.data.engines.duckdb import quoted
 from sfumato.data.places.points import NAMES, Points, read_points
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.trajectories.sources import read_trajectories
+from sfumato.data.trajectories.trajectories import PERSON_NAMES
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -28,17 +29,21 @@ def read_point_file(path: Path) -> Points:
         raise DataError(f"{path} needs the columns x and y, or lon and lat.")
     kept = table.materialize()
     chosen = [f"TRY_CAST({quoted(known[name])} AS DOUBLE)" for name in pair]
-    person = table.text(known["person"]) if "person" in known else "sfumato_internal_row"
+    named = next((name for name in PERSON_NAMES if name in known), None)
+    person = "sfumato_internal_row" if named is None else table.text(known[named])
     rows = kept.run(
         f"SELECT {', '.join(chosen)}, {person} FROM {kept.scan} ORDER BY sfumato_internal_row"
     )
     array = np.array([(np.nan if x is None else x, np.nan if y is None else y) for x, y, _ in rows])
-    people = np.array([who for _, _, who in rows]) if "person" in known else None
+    people = np.array([who for _, _, who in rows]) if named is not None else None
     return read_points(array.reshape(-1, 2), people=people, degrees=pair[0] != "x")
 
 
-def read_request_file(path: Path, *, bounds: str | None) -> tuple[dict[str, Any], Frame]:
-    """Return requests (user, time, x, y in metres) in the order of time, and their frame."""
+def read_request_file(path: Path, *, bounds: str | None) -> tuple[dict[str, Any], Frame, int]:
+    """Return requests (user, time, x, y in metres) in the order of time, and their frame.
+
+    The number says how many lay outside the bounds and are left out.
+    """
     if bounds is None:
         raise ParameterError("A stream needs public bounds: --bounds=LOW_X,HIGH_X,LOW_Y,HIGH_Y.")
     traces = read_trajectories(path, bounds=bounds, unit="person")
@@ -47,4 +52,4 @@ def read_request_file(path: Path, *, bounds: str | None) -> tuple[dict[str, Any]
         "user": traces.person[traces.owner][order], "time": traces.times[order],
         "x": traces.places[order, 0], "y": traces.places[order, 1],
     }  # fmt: skip
-    return requests, replace(traces.frame)
+    return requests, replace(traces.frame), traces.outside

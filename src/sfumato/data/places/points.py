@@ -2,7 +2,7 @@
 
 Contract: one place per person, finite, in the order given. `points` come as an array of rows (x,
 y), or as a mapping or frame with the columns x and y, or lon and lat in degrees, and a person each
-if one column is called so.
+if one column is called so (or user, uid, id).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.trajectories.trajectories import Frame
+from sfumato.data.trajectories.trajectories import PERSON_NAMES, Frame
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ def _columns(points: Any) -> tuple[Any, dict[str, Any]]:
                 [np.asarray(points[known[across]]), np.asarray(points[known[up]])]
             )
             who: dict[str, Any] = {"degrees": across != "x"}
-            if "person" in known:
-                who["people"] = np.asarray(points[known["person"]])
+            person = next((name for name in PERSON_NAMES if name in known), None)
+            if person is not None:
+                who["people"] = np.asarray(points[known[person]])
             return rows, who
     raise DataError("Points need the columns x and y, or lon and lat.")
 

@@ -70,10 +70,12 @@ def group_by_occurrence(
     """Return the tree that joins, level by level, items found in the same sets."""
     group = np.arange(len(labels), dtype=np.int64)
     levels: list[NDArray[np.int64]] = []
-    count = len(labels)
+    count, shown = len(labels), items.astype(np.int64)
     while count > 1:
         for _ in range(2):
-            group, count = _match(group, count, starts, items)
+            renumbered, count = _match(count, starts, shown)
+            group = renumbered[group]
+            starts, shown = _recode(starts, renumbered[shown], count)
         levels.append(group.copy())
     order = np.lexsort([np.arange(len(labels)), *levels])
     ordered = [labels[i] for i in order]
@@ -86,15 +88,25 @@ def group_by_occurrence(
 
 
 def _match(
-    group: NDArray[np.int64], count: int, starts: NDArray[np.int64], items: NDArray[np.int32]
+    count: int, starts: NDArray[np.int64], groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], int]:
     """Join groups in pairs; the strongest links first, what is left by how often it occurs."""
     from sfumato.data.sets.matching import match_groups  # noqa: PLC0415 - loads the compiler
 
     if count == 1:
-        return group, 1
-    partner = match_groups(group, count, starts, items)
+        return np.zeros(1, dtype=np.int64), 1
+    partner = match_groups(count, starts, groups)
     heads = np.minimum(np.arange(count), partner)
     _, renumbered = np.unique(heads, return_inverse=True)
     renumbered = renumbered.reshape(-1)
-    return renumbered[group], int(renumbered.max()) + 1
+    return renumbered, int(renumbered.max()) + 1
+
+
+def _recode(
+    starts: NDArray[np.int64], groups: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sets with each group once: a large set is as small as its groups are few."""
+    records = len(starts) - 1
+    keys = np.unique(np.repeat(np.arange(records), np.diff(starts)) * count + groups)
+    sizes = np.bincount(keys // count, minlength=records)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), keys % count

@@ -7,52 +7,40 @@ from numba import njit
 
 
 @njit(cache=True)
-def match_groups(group, count, starts, items):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912, PLR0915
+def match_groups(count, starts, groups):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
     """Return for every group the one it is matched with, itself where it stays alone.
 
-    Groups take their turn from the rarest to the commonest; each takes the free group with the
-    largest cosine, shared sets over √(sets of one × sets of the other). Counting the sets that a
-    group shares with others walks its own sets only, so a round costs the sum of squared sizes.
+    Sets hold each group once. Groups take their turn from the rarest to the commonest; each takes
+    the free group with the largest cosine, shared sets over √(sets of one × sets of the other).
+    Counting the sets that a group shares with others walks its own sets only, so a round costs the
+    sum of squared sizes.
     """
     records = len(starts) - 1
     support = np.zeros(count, np.int64)
-    seen = np.full(count, -1, np.int64)
-    for t in range(records):
-        for p in range(starts[t], starts[t + 1]):
-            g = group[items[p]]
-            if seen[g] != t:
-                seen[g] = t
-                support[g] += 1
+    for g in groups:
+        support[g] += 1
     begin = np.zeros(count + 1, np.int64)
     begin[1:] = np.cumsum(support)
     where = np.empty(begin[count], np.int64)  # the sets of every group
     fill = begin[:-1].copy()
-    seen[:] = -1
     for t in range(records):
         for p in range(starts[t], starts[t + 1]):
-            g = group[items[p]]
-            if seen[g] != t:
-                seen[g] = t
-                where[fill[g]] = t
-                fill[g] += 1
+            where[fill[groups[p]]] = t
+            fill[groups[p]] += 1
     partner = np.arange(count)
     free = np.ones(count, np.bool_)
     shared = np.zeros(count, np.int64)
     touched = np.empty(count, np.int64)
-    seen[:] = -1
-    stamp = 0
     for g in np.argsort(support):
         if not free[g]:
             continue
         met = 0
         for q in range(begin[g], begin[g + 1]):
             t = where[q]
-            stamp += 1
             for p in range(starts[t], starts[t + 1]):
-                h = group[items[p]]
-                if h == g or not free[h] or seen[h] == stamp:
+                h = groups[p]
+                if h == g or not free[h]:
                     continue
-                seen[h] = stamp
                 if shared[h] == 0:
                     touched[met] = h
                     met += 1

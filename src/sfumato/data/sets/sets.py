@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sfumato.shown import Shown
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sets:
+class Sets(Shown):
     """Sets of items: those of set i are `items[starts[i]:starts[i + 1]]`.
 
     `kind` says what they came in ("lines", "pandas", …), so that a release comes back alike;

@@ -31,6 +31,7 @@ from sfumato.data.sets.item_groups import group_by_occurrence, group_in_order
 from sfumato.data.sets.item_tree import ItemTree, tree_of_hierarchy
 from sfumato.data.sets.line_files import is_line_file, read_lines
 from sfumato.data.sets.sets import Sets
+from sfumato.data.tables.brought import brought
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.tables.table import ROW, Table
 from sfumato.data.wording import did_you_mean, listed
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     """Starts, item codes with repetitions, and the text of each code."""
 
 BATCH = 50_000
+NUMBERS = ("DOUBLE[]", "FLOAT[]")
+"""Types of lists in which what is no number is no item."""
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".pq")
 
 
@@ -89,7 +92,7 @@ def read_raw(source: Any, **options: Any) -> tuple[RawSets, str]:
             )
     elif _is_collection(source):
         _no_more(options)
-        return encode([[str(item) for item in members] for members in source]), "lists"
+        return encode(_texts(source)), "lists"
     return _read_table(source, **options)
 
 
@@ -114,6 +117,22 @@ def _is_collection(source: Any) -> bool:
     ):
         raise DataError("Each set must be a collection of items, such as a list or a set.")
     return True
+
+
+def _texts(sets: Iterable[Iterable[Any]]) -> Iterator[list[str]]:
+    """Give the items of Python's sets as texts; what is no item is refused, not called one."""
+    for place, members in enumerate(sets, start=1):
+        texts = []
+        for item in members:
+            if item is None or item != item or item == "":  # noqa: PLR0124 - nothing else is not itself
+                raise DataError(f"Set {place} holds a missing item; leave it out.")
+            if isinstance(item, bytes | Iterable) and not isinstance(item, str):
+                raise DataError(
+                    f"Set {place} holds a {type(item).__name__} as an item; items are texts or "
+                    "numbers."
+                )
+            texts.append(str(item))
+        yield texts
 
 
 def encode(sets: Iterable[Sequence[str]]) -> RawSets:
@@ -141,21 +160,28 @@ def _read_table(
 ) -> tuple[RawSets, str]:
     if form not in {None, "long", "list"}:
         raise ParameterError(f"form is 'lines', 'long' or 'list', not {form!r}.")
-    table = read_table(source, **options)
+    table = brought(read_table(source, **options))
     person, items = _choose_columns(table, person, items, separator)
     kept = table.materialize()
     cell = _items_of(table, items, separator)
     key = ROW if person is None else table.text(person)
+    if person is not None:
+        nobody = f"{key} IS NULL OR {key} = ''"
+        if missing := kept.run(f"SELECT count(*) FROM {kept.scan} WHERE {nobody}")[0][0]:
+            raise DataError(
+                f"{missing:,} row(s) name nobody in column '{person}'; remove them, or say whose "
+                "they are."
+            )
     total = int(kept.run(f"SELECT count(DISTINCT {key}) FROM {kept.scan}")[0][0])
     with translated(table.source):
         found = encode(_stream(kept, key, cell, total))
-    kept.run(f"DROP TABLE {kept.scan}")
+    kept.drop()
     return found, table.kind
 
 
 def _stream(table: Table, key: str, cell: str, total: int) -> Iterator[list[str]]:
     """Give the sets in the order of their keys, those of no item last; the engine sorts."""
-    rows = table.engine.connection.execute(
+    rows = table.engine.local.connection.execute(
         f"WITH cells AS (SELECT dense_rank() OVER (ORDER BY {key}) AS set, {cell} AS item "
         f"FROM {table.scan}) SELECT set, item FROM cells ORDER BY set"
     )
@@ -207,7 +233,8 @@ def _choose_columns(
 def _items_of(table: Table, items: str, separator: str | None) -> str:
     """Return the SQL of one item per row."""
     if table.types[items].endswith("]"):
-        return f"CAST(unnest({quoted(items)}) AS VARCHAR)"
+        text = f"CAST(unnest({quoted(items)}) AS VARCHAR)"
+        return f"nullif({text}, 'nan')" if table.types[items] in NUMBERS else text
     if separator is not None:
         if not separator:
             raise ParameterError("The separator must be at least one character.")

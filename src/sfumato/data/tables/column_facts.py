@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.data.engines.duckdb import translated
 from sfumato.data.hierarchies.dates import day_of
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.data.hierarchies.rules import Mask, fitting_rule
@@ -42,11 +41,11 @@ def column_facts(table: Table) -> tuple[ColumnFacts, ...]:
     """Return the facts of every column, in the order of the data."""
     columns = table.columns
     chosen = ", ".join(
-        f"count(DISTINCT {text}) FILTER ({text} <> ''), count(*) FILTER ({text} = ''), "
-        f"avg(length({text})) FILTER ({text} <> '')"
+        f"count(DISTINCT {text}) FILTER (WHERE {text} <> ''), count(*) FILTER (WHERE {text} = ''), "
+        f"avg(length({text})) FILTER (WHERE {text} <> '')"
         for text in (table.text(column) for column in columns)
     )
-    with translated(table.source):
+    with table.explained():
         [row] = table.engine.run(f"SELECT {chosen} FROM {table.scan}")
         facts = []
         for c, name in enumerate(columns):

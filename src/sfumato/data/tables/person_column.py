@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.data.engines.duckdb import translated
 from sfumato.data.tables.role_words import IDENTIFIER_WORDS, hinted, words
 from sfumato.data.wording import listed
 
@@ -50,13 +49,13 @@ def find_person_column(
     """Return the column that names people, if somebody has several records."""
     found = []
     known = [f.name for f in facts if _belongs_to_people(f)]
-    for one in facts:
-        if not _may_name_people(one, rows):
+    for column in facts:
+        if not _may_name_people(column, rows):
             continue
-        steady = _steady(table, one, [name for name in known if name != one.name])
-        named = _names_people(one.name)
+        steady = _steady(table, column, [name for name in known if name != column.name])
+        named = _names_people(column.name)
         if named or steady:
-            found.append((named, len(steady), one.distinct, one.name, steady))
+            found.append((named, len(steady), column.distinct, column.name, steady))
     if not found:
         return None
     named, _, people, name, steady = max(found)
@@ -83,18 +82,17 @@ def _may_name_people(facts: ColumnFacts, rows: int) -> bool:
     return several and not apart and facts.type not in {"number", "date"}
 
 
-def _steady(table: Table, one: ColumnFacts, others: Sequence[str]) -> list[str]:
+def _steady(table: Table, column: ColumnFacts, others: Sequence[str]) -> list[str]:
     """Return the columns that are the same in all records of a value, for nearly all values."""
     if not others:
         return []
-    person = table.text(one.name)
+    person = table.text(column.name)
     counts = ", ".join(
         f"count(DISTINCT {table.text(name)}) AS c{i}" for i, name in enumerate(others)
     )
     several = f"SELECT {counts} FROM {table.scan} GROUP BY {person} HAVING count(*) > 1"
     shares = ", ".join(f"avg((c{i} <= 1)::INT)" for i in range(len(others)))
-    with translated(table.source):
-        [row] = table.engine.run(f"SELECT {shares} FROM ({several})")
+    [row] = table.run(f"SELECT {shares} FROM ({several})")
     return [name for name, part in zip(others, row, strict=True) if (part or 0) >= NEARLY_ALL]
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.engines.duckdb import quoted, quoted_text, translated
-from sfumato.data.tables.rows import fetched, typed
+from sfumato.data.engines.duckdb import quoted, quoted_text
+from sfumato.data.tables.rows import copy_rows, fetched, typed
 from sfumato.data.tables.table import ROW
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.data.engines.duckdb import DuckDB
     from sfumato.data.tables.table import Kind, Table
 
 
@@ -60,31 +61,26 @@ class Query:
     def write_csv(self, path: Path, delimiter: str = ",") -> None:
         """Stream to a CSV file with a header."""
         texts = ", ".join(f"c{i} AS {quoted(c)}" for i, c in enumerate(self.columns))
-        self._copy(
-            f"SELECT {texts} FROM ({self.body})",
-            path,
-            f"FORMAT csv, HEADER true, DELIMITER {quoted_text(delimiter)}",
-        )
+        options = f"FORMAT csv, HEADER true, DELIMITER {quoted_text(delimiter)}"
+        with self.table.explained():
+            engine, relation = self.table.engine.bring(self.body)
+            copy_rows(engine, f"SELECT {texts} FROM {relation}", path, options)
 
     def write_parquet(self, path: Path) -> None:
         """Stream to a Parquet file."""
-        self._copy(self._typed(), path, "FORMAT parquet")
+        with self.table.explained():
+            copy_rows(*self._typed(), path, "FORMAT parquet")
 
-    def _copy(self, query: str, path: Path, options: str) -> None:
-        engine = self.table.engine
-        with translated(self.table.source):
-            engine.run("SET preserve_insertion_order = true")
-            engine.run(f"COPY ({query}) TO {quoted_text(str(path))} ({options})")
-            engine.run("SET preserve_insertion_order = false")
-
-    def _typed(self) -> str:
+    def _typed(self) -> tuple[DuckDB, str]:
+        """Return the rows with their types, and the embedded engine in which they are."""
+        engine, relation = self.table.engine.bring(self.body)
         names = {f"c{i}": name for i, name in enumerate(self.columns)}
-        return typed(f"({self.body})", names, self.types)
+        return engine, typed(relation, names, self.types)
 
     def frame(self, kind: Kind) -> Any:
         """Return the rows in kind; they are loaded into memory."""
-        with translated(self.table.source):
-            return fetched(self.table.engine, self._typed(), kind)
+        with self.table.explained():
+            return fetched(*self._typed(), kind)
 
 
 def dealt_query(

@@ -114,8 +114,7 @@ class Lines:
         """Write a Parquet file through the engine."""
         engine = DuckDB()
         try:
-            engine.run("SET preserve_insertion_order = true")
-            engine.run(f"COPY ({self._query(engine)}) TO {quoted_text(str(path))} (FORMAT parquet)")
+            copy_rows(engine, self._query(engine), path, "FORMAT parquet")
         finally:
             engine.close()
 
@@ -123,8 +122,8 @@ class Lines:
         """Return the rows in kind."""
         engine = DuckDB()
         try:
-            engine.run("SET preserve_insertion_order = true")
-            return fetched(engine, self._query(engine), kind)
+            with engine.in_order():
+                return fetched(engine, self._query(engine), kind)
         finally:
             engine.close()
 
@@ -145,6 +144,12 @@ def cell(text: str, delimiter: str) -> str:
     return text
 
 
+def copy_rows(engine: DuckDB, query: str, path: Path, options: str) -> None:
+    """Write the rows of a query to a file, in their order."""
+    with engine.in_order():
+        engine.run(f"COPY ({query}) TO {quoted_text(str(path))} ({options})")
+
+
 def typed(relation: str, names: dict[str, str], types: tuple[str, ...]) -> str:
     """Return the query that gives text columns their names and types back."""
     chosen = []
@@ -163,7 +168,7 @@ def fetched(engine: DuckDB, query: str, kind: Kind) -> Any:
         return polars.DataFrame(engine.connection.sql(query))
     if kind == "arrow":
         return engine.connection.sql(query).to_arrow_table()
-    if kind in {"pandas", "csv", "parquet"} and _has_pandas():
+    if kind in {"pandas", "csv", "parquet", "duckdb", "postgres", "spark"} and _has_pandas():
         return engine.connection.sql(query).df()
     names = list(engine.types(f"({query})"))
     rows = engine.run(query)

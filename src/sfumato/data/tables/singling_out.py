@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sfumato.data.engines.duckdb import Counted, DuckDB
+    from sfumato.data.engines.counted import Counted
+    from sfumato.data.engines.duckdb import DuckDB
 
 MOST_COLUMNS = 12
 """Columns combined with each other: the ones with most distinct values."""
@@ -82,7 +83,7 @@ def singling_out(
         found |= {pair: people(pair) for pair in combinations(chosen, 2)}
         found |= {triple: people(triple) for triple in _worst_triples(chosen, found)}
     finally:
-        engine.connection.unregister(relation)
+        engine.drop(relation)
     ranked = sorted(found.items(), key=lambda item: (-item[1], len(item[0]), item[0]))
     return tuple(SinglingOut(columns, count) for columns, count in ranked)
 
@@ -100,14 +101,15 @@ def _worst_triples(
 def telling(sets: Iterable[SinglingOut], *, per_size: int = 3) -> tuple[SinglingOut, ...]:
     """Return the worst sets of each size that single out more than any part of them."""
     every = list(sets)
-    people = {one.columns: one.people for one in every}
+    people = {found.columns: found.people for found in every}
     shown: list[SinglingOut] = []
     for size in (1, 2, 3):
         worse = [
-            one
-            for one in every
-            if len(one.columns) == size
-            and one.people > max((people.get(part, 0) for part in _parts(one.columns)), default=0)
+            found
+            for found in every
+            if len(found.columns) == size
+            and found.people
+            > max((people.get(part, 0) for part in _parts(found.columns)), default=0)
         ]
         shown += worse[:per_size]
     return tuple(shown)

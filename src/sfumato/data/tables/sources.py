@@ -21,10 +21,22 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
-from sfumato.data.engines.duckdb import DuckDB, quoted_text, translated
+from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
 from sfumato.data.engines.errors import nothing_quoted
 from sfumato.data.schema import Schema
 from sfumato.data.tables.cell_types import sql_types
+from sfumato.data.tables.databases import is_database, open_database
+from sfumato.data.tables.packed_files import (
+    PIPE,
+    SHEETS,
+    compression,
+    from_pipe,
+    head_of,
+    opened,
+    several,
+    sheet_as_csv,
+    title_of,
+)
 from sfumato.data.tables.table import Table
 from sfumato.errors import DataError
 
@@ -47,7 +59,12 @@ def read(
     encoding: str | None = None,
     types: Mapping[str, str] | None = None,
 ) -> Table:
-    """Return a table over a CSV or Parquet file, a frame, or a mapping of columns.
+    """Return a table over a file, a frame, a mapping of columns, or a database.
+
+    Files are CSV, also compressed (.csv.gz, .csv.zst), Parquet or Excel; `-` reads CSV from a pipe;
+    a pattern such as `data/*.csv`, or a list of files with the same columns, is one table.
+    A table of a database stays there: `postgresql://…/database?table=people`, a Spark data frame,
+    `spark:people` for a table of the running Spark session, `clinic.duckdb::people`.
 
     `schema` may be a `Schema` or the path of a YAML file. A release of a CSV file comes back as
     a frame whose columns have the types their cells look like; `types` overrides this per
@@ -56,9 +73,14 @@ def read(
     """
     if isinstance(source, Table):
         return source if schema is None else source.with_schema(_schema(schema))
+    if is_database(source):
+        table = open_database(source, name)
+        _check_names(table.columns, table.source)
+        return _checked(table if schema is None else table.with_schema(_schema(schema)))
     engine = DuckDB()
-    if isinstance(source, str | Path):
-        table = _read_file(engine, Path(source), name, delimiter, encoding)
+    files = several(source) if isinstance(source, str | Path | list | tuple) else None
+    if files is not None or isinstance(source, str | Path):
+        table = _read_files(engine, files or [Path(source)], name, delimiter, encoding)
         table = replace(table, declared=sql_types(types or {}, table.columns, table.source))
     else:
         table = _read_frame(engine, source, name or "table")
@@ -72,14 +94,44 @@ def _schema(schema: str | Path | Schema) -> Schema:
 # -- files -----------------------------------------------------------------------------
 
 
+def _read_files(
+    engine: DuckDB, paths: list[Path], name: str | None, delimiter: str | None, encoding: str | None
+) -> Table:
+    """Read files of the same columns as one table; the first says how it is released."""
+    parts = [_read_file(engine, path, name, delimiter, encoding) for path in paths]
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    for part in parts[1:]:
+        if set(part.columns) != set(first.columns) or part.kind != first.kind:
+            raise DataError(
+                f"{part.source} has not the columns of {first.source}; files that are read as one "
+                "table have the same columns, in any order, and are written alike."
+            )
+    chosen = ", ".join(quoted(column) for column in first.columns)
+    scans = " UNION ALL ".join(f"SELECT {chosen} FROM {part.scan}" for part in parts)
+    source = f"{first.source} and {len(parts) - 1:,} more"
+    return replace(first, scan=f"({scans})", source=source)
+
+
 def _read_file(
     engine: DuckDB, path: Path, name: str | None, delimiter: str | None, encoding: str | None
 ) -> Table:
-    if not path.is_file():
-        raise DataError(f"{path} is not a file; give the path of a CSV or Parquet file.")
-    title = name or path.stem
-    if path.suffix.lower() in {".parquet", ".pq"}:
-        scan = f"read_parquet({quoted_text(str(path))})"
+    if path == PIPE:
+        kept = from_pipe(engine.folder)
+        table = _read_csv(engine, kept, name or title_of(path), delimiter, encoding)
+        return replace(table, source="standard input")
+    parquet = path.suffix.lower() in {".parquet", ".pq"}
+    parts = parquet and path.is_dir()
+    if not path.is_file() and not parts:
+        raise DataError(f"{path} is not a file; give the path of a CSV, Parquet or Excel file.")
+    title = name or title_of(path)
+    if path.suffix.lower() in SHEETS:
+        sheet = _read_csv(engine, sheet_as_csv(path, engine.folder), title, ",", None)
+        return replace(sheet, source=str(path))
+    if parquet:
+        files = str(path / "*.parquet" if parts else path)
+        scan = f"read_parquet({quoted_text(files)})"
         with translated(str(path)):
             types = engine.types(scan)
         return _checked(Table(engine, title, str(path), "parquet", scan, types))
@@ -89,11 +141,7 @@ def _read_file(
 def _read_csv(
     engine: DuckDB, path: Path, title: str, delimiter: str | None, encoding: str | None
 ) -> Table:
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}).") from None
+    head = head_of(engine, path, HEAD)
     if not head.strip():
         raise DataError(f"{path} is empty; a header line and at least one record are needed.")
     declared = encoding or _announced(head) or _mixed_lines(head)
@@ -113,9 +161,11 @@ def _read_csv(
         raise DataError(f"The delimiter must be a single character, not {mark!r}.")
     columns = _header(text, mark, path)
     kinds = "{" + ", ".join(f"{quoted_text(column)}: 'VARCHAR'" for column in columns) + "}"
+    packed = compression(readable)
+    how = f", compression='{packed}'" if packed else ""
     scan = (
         f"read_csv({quoted_text(str(readable))}, delim={quoted_text(mark)}, header=true, "
-        f"quote='\"', escape='\"', auto_detect=false, columns={kinds})"
+        f"quote='\"', escape='\"', auto_detect=false, columns={kinds}{how})"
     )
     types = dict.fromkeys(columns, "VARCHAR")
     return _checked(Table(engine, title, str(path), "csv", scan, types, delimiter=mark))
@@ -145,11 +195,11 @@ def _mixed_lines(head: bytes) -> str | None:
 
 def _as_utf8(path: Path, encoding: str, folder: Path) -> Path:
     """Copy a file to one the engine reads, in a folder that goes when the engine goes."""
-    target = folder / "utf8.csv"
+    target = folder / f"utf8-{len(list(folder.iterdir()))}.csv"
     wrong = f"{path} is not valid {encoding}; give the encoding it was written in."
     with (
         nothing_quoted(lambda error: wrong if isinstance(error, UnicodeError) else None),
-        path.open(encoding=encoding, newline=None) as source,
+        io.TextIOWrapper(opened(path), encoding=encoding, newline=None) as source,
         target.open("w", encoding="utf-8", newline="") as copy,
     ):
         while block := source.read(HEAD):
@@ -291,7 +341,7 @@ def _kind(source: Any) -> Kind:
 
 
 def _array(name: str, column: Any) -> Any:
-    array = np.asarray(column)
+    array = _lists(column) if _holds_lists(column) else np.asarray(column)
     if array.ndim != 1:
         raise DataError(
             f"The column {name!r} of the table given is no list of cells; a mapping has a list for "
@@ -299,6 +349,25 @@ def _array(name: str, column: Any) -> Any:
         )
     array = np.ascontiguousarray(array)  # the engine reads no array that is stored backwards
     return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _holds_lists(column: Any) -> bool:
+    """Tell whether cells are lists of texts, missing ones aside: cells of sets."""
+    if not isinstance(column, list | tuple):
+        return False
+    told = [cell for cell in column if cell is not None]
+    return bool(told) and all(
+        isinstance(cell, list | tuple) and all(isinstance(item, str) for item in cell)
+        for cell in told
+    )
+
+
+def _lists(column: Any) -> Any:
+    """Return an array of lists, which NumPy would otherwise take for rows of a matrix."""
+    array = np.empty(len(column), dtype=object)
+    for place, cell in enumerate(column):
+        array[place] = cell if cell is None else list(cell)
+    return array
 
 
 def _check_lengths(columns: Mapping[str, Any]) -> None:

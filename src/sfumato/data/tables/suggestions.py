@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.data.atomic import refuse_existing, write_text_atomically
+from sfumato.data.hierarchies.beside import hierarchy_beside
 from sfumato.data.hierarchies.suggested_rules import suggested_rule
 from sfumato.data.schema import ROW_UNIT, Attribute, Schema
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.column_facts import ColumnFacts, column_facts
 from sfumato.data.tables.person_column import PersonColumn, find_person_column
 from sfumato.data.tables.role_words import hinted
+from sfumato.data.tables.safe_harbor import look_at_column
 from sfumato.data.tables.singling_out import SinglingOut, persons, singling_out, telling
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import Table, value_counts
 from sfumato.errors import DataError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,10 +57,11 @@ class ColumnSuggestion:
     bits: float | None = None
     rule: HierarchyRule | None = None
     company: str = ""
+    safe_harbor: str = ""
 
 
 @dataclass(frozen=True)
-class Suggestions:
+class Suggestions(Shown):
     """A suggested role for every column, and the sets of columns that single people out."""
 
     source: str
@@ -75,27 +79,38 @@ class Suggestions:
     def schema(self) -> Schema:
         """The suggestions as a schema."""
         attributes = {
-            one.name: Attribute(
-                role=one.role,
-                type=None if one.role == "identifier" else one.facts.type,
-                hierarchy=one.rule,
+            column.name: Attribute(
+                role=column.role,
+                type=None if column.role == "identifier" else column.facts.type,
+                hierarchy=column.rule,
             )
-            for one in self.columns
+            for column in self.columns
         }
         unit = ROW_UNIT if self.person is None else self.person.name
         return Schema(attributes=attributes, unit=unit)
 
-    def text(self) -> str:
-        """Return the schema as YAML with the reasons as comments."""
-        comments = {one.name: [c for c in (one.reason, one.company) if c] for one in self.columns}
+    def text(self, folder: Path | None = None) -> str:
+        """Return the schema as YAML, for a file in `folder`, with the reasons as comments."""
+        comments = {
+            column.name: [c for c in (column.reason, column.company, column.safe_harbor) if c]
+            for column in self.columns
+        }
         head = [
             f"# Suggested for {Path(self.source).name} ({self.size()}).",
             "# Read the reasons and change what is wrong. Roles: identifier (removed), quasi",
             "# (generalised), sensitive (protected), insensitive (released as it is). A column",
             "# that is not listed is left out of a release.",
         ]
-        head += [f"# {one.sentence(self.people)}." for one in telling(self.sets)]
-        return "\n".join(head) + "\n" + schema_text(self.schema, comments=comments)
+        head += [f"# {found.sentence(self.people)}." for found in telling(self.sets)]
+        return "\n".join(head) + "\n" + schema_text(self.schema, folder, comments=comments)
+
+    def __str__(self) -> str:
+        lines = [f"Suggested for {Path(self.source).name} ({self.size()}):"]
+        for column in self.columns:
+            lines.append(f"  {column.name}: {column.role} ({column.reason})")
+            lines += [f"    {column.safe_harbor}"] if column.safe_harbor else []
+        lines += [f"  ! {found.sentence(self.people)}" for found in telling(self.sets)]
+        return "\n".join(lines)
 
     def size(self) -> str:
         """Say how many records there are, and of how many people where those differ."""
@@ -106,7 +121,7 @@ class Suggestions:
         """Write the schema with its reasons; an existing file is kept unless `force`."""
         if not force:
             refuse_existing(Path(path), "force")
-        write_text_atomically(path, self.text())
+        write_text_atomically(path, self.text(Path(path).parent))
 
 
 def inspect(source: Any, **options: Any) -> Suggestions:
@@ -116,13 +131,13 @@ def inspect(source: Any, **options: Any) -> Suggestions:
 
 def suggest(table: Table) -> Suggestions:
     """Suggest a role and a hierarchy for every column of a table."""
-    if table.kind != "csv":
+    if table.kind not in {"csv", "spark"}:
         return _suggestions(table)
     copy = table.materialize()  # parsed once, counted many times
     try:
         return _suggestions(copy)
     finally:
-        table.engine.run(f"DROP TABLE {copy.scan}")
+        copy.drop()
 
 
 def _suggestions(table: Table) -> Suggestions:
@@ -137,27 +152,56 @@ def _suggestions(table: Table) -> Suggestions:
     combined = [f.name for f in facts if _may_be_combined(f, rows) and f.name not in unit]
     if not combined:
         columns = tuple(_suggestion(f, rows) for f in facts)
+        columns = tuple(_with_rule_of_law(column, table) for column in columns)
         return Suggestions(table.source, rows, columns, (), person)
     counted = table.count((*combined, *unit))
-    sets = singling_out(table.engine, counted, *unit)
-    alone = {one.columns[0]: one.people for one in sets if len(one.columns) == 1}
+    sets = singling_out(table.engine.local, counted, *unit)
+    alone = {found.columns[0]: found.people for found in sets if len(found.columns) == 1}
     counts = {name: value_counts(counted, c) for c, name in enumerate(combined)}
     columns = tuple(
-        _with_company(_suggestion(one, rows, alone.get(one.name, 0), counts.get(one.name)), sets)
-        if one.name not in unit
-        else ColumnSuggestion(one.name, "identifier", person.reason if person else "", one)
-        for one in facts
+        _with_company(
+            _suggestion(column, rows, alone.get(column.name, 0), counts.get(column.name)), sets
+        )
+        if column.name not in unit
+        else ColumnSuggestion(column.name, "identifier", person.reason if person else "", column)
+        for column in facts
     )
+    columns = tuple(_with_file(column, table.source, counts.get(column.name)) for column in columns)
+    columns = tuple(_with_rule_of_law(column, table) for column in columns)
     return Suggestions(table.source, rows, columns, sets, person)
 
 
-def _with_company(one: ColumnSuggestion, sets: Sequence[SinglingOut]) -> ColumnSuggestion:
+def _with_rule_of_law(column: ColumnSuggestion, table: Table) -> ColumnSuggestion:
+    """Add what the safe-harbour rule says; values of a form that names people identify them."""
+    note = look_at_column(table, column.facts)
+    if note is None:
+        return column
+    if note.identifies and column.role != "identifier":
+        reason = "its values have a form that names people directly"
+        column = replace(column, role="identifier", reason=reason, rule=None, company="")
+    return replace(column, safe_harbor=note.text)
+
+
+def _with_file(
+    column: ColumnSuggestion, source: str, counts: dict[str, int] | None
+) -> ColumnSuggestion:
+    """Take the hierarchy that lies beside the data: whoever made it meant to generalise."""
+    if counts is None or column.role == "identifier":
+        return column
+    found = hierarchy_beside(source, column.name, list(counts))
+    if found is None:
+        return column
+    reason = f"{column.reason}; its hierarchy lies beside the data"
+    return replace(column, role="quasi", rule=found, reason=reason)
+
+
+def _with_company(column: ColumnSuggestion, sets: Sequence[SinglingOut]) -> ColumnSuggestion:
     """Add what a quasi-identifier does together with others."""
-    worst = next((found for found in sets if one.name in found.columns), None)
-    if one.role != "quasi" or worst is None or worst.people <= one.singled_out:
-        return one
-    others = " and ".join(name for name in worst.columns if name != one.name)
-    return replace(one, company=f"with {others} it singles out {persons(worst.people)}")
+    worst = next((found for found in sets if column.name in found.columns), None)
+    if column.role != "quasi" or worst is None or worst.people <= column.singled_out:
+        return column
+    others = " and ".join(name for name in worst.columns if name != column.name)
+    return replace(column, company=f"with {others} it singles out {persons(worst.people)}")
 
 
 def _may_be_combined(facts: ColumnFacts, rows: int) -> bool:

@@ -13,27 +13,33 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.data.engines.duckdb import cell_text, quoted, translated
+from sfumato.data.engines.base import ROW
 from sfumato.data.tables.frequency import FrequencyTable
 from sfumato.errors import DataError, SchemaError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
-    from sfumato.data.engines.duckdb import Counted, DuckDB
+    from sfumato.data.engines.base import TableEngine
+    from sfumato.data.engines.counted import Counted
     from sfumato.data.hierarchies.hierarchy import Hierarchy
     from sfumato.data.schema import Schema
 
 _HEAD = 1 << 20
+_PACKED = frozenset({".gz", ".zst", ".xlsx", ".xlsm"})
+"""Endings of files whose bytes are no lines."""
 
-ROW = "sfumato_internal_row"
-"""Column of a materialised table that numbers its rows."""
+Kind = Literal[
+    "csv", "parquet", "pandas", "polars", "arrow", "columns", "duckdb", "postgres", "spark"
+]
 
-Kind = Literal["csv", "parquet", "pandas", "polars", "arrow", "columns"]
+__all__ = ["ROW", "Kind", "Table", "bind_hierarchies", "value_counts"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Table:
+class Table(Shown):
     """Rows in an engine, with a schema once it is known.
 
     `scan` is the SQL relation, `types` the SQL type per column, `kind` what it was read
@@ -44,7 +50,7 @@ class Table:
 
     shape: ClassVar[str] = "table"
 
-    engine: DuckDB
+    engine: TableEngine
     name: str
     source: str
     kind: Kind
@@ -87,31 +93,41 @@ class Table:
     @cached_property
     def rows(self) -> int:
         """Number of records."""
-        with translated(self.source):
+        with self.explained():
             return self.engine.rows(self.scan)
 
     def about(self, sample: int) -> float:
         """Estimate the number of records; exact where the engine knows it without a scan."""
-        if self.kind != "csv":
+        path = Path(self.source)
+        if self.kind != "csv" or path.suffix.lower() in _PACKED or not path.is_file():
             return float(self.rows)
-        with Path(self.source).open("rb") as file:
+        with path.open("rb") as file:
             head = file.read(_HEAD)
             lines = max(head.count(b"\n"), 1)
             return max(file.seek(0, 2) / (len(head) / lines), float(sample))
 
     def run(self, query: str) -> list[tuple[Any, ...]]:
         """Run a query of ours on the engine that holds the rows."""
-        with translated(self.source):
+        with self.explained():
             return self.engine.run(query)
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn errors of the engine into sentences of ours."""
+        return self.engine.explained(self.source)
 
     def text(self, column: str) -> str:
         """Return the SQL of a cell's text."""
-        return cell_text(column, self.types[column])
+        return self.engine.text(column, self.types[column])
+
+    def ways_missing(self, column: str) -> tuple[bool, bool]:
+        """Tell whether cells are missing as NULL, and as the empty text or NaN."""
+        with self.explained():
+            return self.engine.ways_missing(self.scan, column, self.types[column])
 
     def count(self, columns: Sequence[str]) -> Counted:
         """Count the distinct combinations of some columns."""
-        with translated(self.source):
-            counted = self.engine.count(self.scan, {c: self.text(c) for c in columns})
+        with self.explained():
+            counted = self.engine.count(self.scan, {c: self.types[c] for c in columns})
         if not len(counted.counts):
             raise DataError(
                 f"{self.source} has a header but no records; at least one record is needed."
@@ -123,16 +139,13 @@ class Table:
 
         The copy numbers its rows in the column `ROW`, in the order of the data.
         """
-        name = self.engine.fresh("rows")
-        columns = ", ".join(quoted(column) for column in self.columns)
-        with translated(self.source):
-            self.engine.run("SET preserve_insertion_order = true")
-            self.engine.run(
-                f"CREATE TEMP TABLE {name} AS "
-                f"SELECT {columns}, row_number() OVER () AS {ROW} FROM {self.scan}"
-            )
-            self.engine.run("SET preserve_insertion_order = false")
-        return replace(self, scan=name)
+        with self.explained():
+            return replace(self, scan=self.engine.numbered(self.scan, self.types))
+
+    def drop(self) -> None:
+        """Forget a copy that `materialize` made."""
+        with self.explained():
+            self.engine.drop(self.scan)
 
 
 def bind_hierarchies(counted: Counted, schema: Schema) -> tuple[Hierarchy, ...]:

@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.data.engines.duckdb import quoted
+from sfumato.data.tables.brought import brought
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.trajectories.trajectories import (
     PERSON,
+    PERSON_NAMES,
     TRIP,
     UNITS,
     Frame,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from sfumato.data.tables.table import Table
 
 USUAL = {
-    "person": ("person", "person_id", "user", "user_id", "uid", "userid", "id"),
+    "person": PERSON_NAMES,
     "x": ("x", "lon", "lng", "long", "longitude"),
     "y": ("y", "lat", "latitude"),
     "time": ("time", "t", "timestamp", "datetime", "date_time"),
@@ -71,7 +73,7 @@ def read_trajectories(
         return source
     named = {"person": person, "x": x, "y": y, "time": time, "trip": trip}
     with _unpacked(source) as readable:
-        table = read_table(readable, name=name, **options)
+        table = brought(read_table(readable, name=name, **options))
         columns = {what: _column(table, what, given) for what, given in named.items()}
         chosen = _unit(unit, columns["trip"], gap)
         raw = _fetch(table, columns, with_trip=chosen == TRIP and gap is None)
@@ -153,8 +155,8 @@ def _fetch(table: Table, columns: dict[str, str | None], *, with_trip: bool) -> 
         f"{number} AS number, {moment} AS moment{trip} "
         f"FROM {kept.scan} ORDER BY sfumato_internal_row"
     )
-    fetched = kept.engine.connection.execute(query).fetchnumpy()
-    kept.run(f"DROP TABLE {kept.scan}")
+    fetched = kept.engine.local.connection.execute(query).fetchnumpy()
+    kept.drop()
     raw = {name: _plain(column) for name, column in fetched.items()}
     clock = bool(np.isnan(raw["number"]).any())
     raw["t"] = raw["moment"] if clock else raw["number"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,10 @@ EAST, NORTH = 111_320.0, 110_574.0
 
 TRIP, PERSON = "trip", "person"
 UNITS = (TRIP, PERSON)
+
+
+PERSON_NAMES = ("person", "person_id", "user", "user_id", "uid", "userid", "id")
+"""What a column that tells people apart is usually called."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ def read_bounds(bounds: Sequence[float] | str | None) -> tuple[float, float, flo
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectories:
+class Trajectories(Shown):
     """Traces of people: the points of trace i are `places[starts[i]:starts[i + 1]]`.
 
     `times` are seconds, `clock` tells whether they count from 1970 (so a release shows dates).

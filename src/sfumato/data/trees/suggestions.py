@@ -37,7 +37,7 @@ def inspect_trees(source: Any) -> TreeSuggestions:
         if not kind.labels or not len(places):
             continue
         found = suggest(read_table({label: trees.values[label] for label in kind.labels}))
-        columns += [_on_its_level(one, kind.path) for one in found.columns]
+        columns += [_on_its_level(column, kind.path) for column in found.columns]
         sets = sets if kind.path else found.sets
     named = str(source) if isinstance(source, str | Path) else trees.name
     counts = tuple((kind.name, len(p)) for kind, p in zip(trees.types, trees.of_type, strict=True))

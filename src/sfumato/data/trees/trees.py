@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import SchemaError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +51,7 @@ class VertexType:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trees:
+class Trees(Shown):
     """Trees as arrays over vertices; its length is the number of trees.
 
     `values[label]` has a text per vertex of the label's type, in the order of the vertices, missing

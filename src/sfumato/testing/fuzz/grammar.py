@@ -62,7 +62,7 @@ class Grammar:
             f"({x} + {y})", f"({x} - {y})", f"({x} * {y})", f"({x} / {y})", f"ABS({x})",
             f"FLOOR({x})", f"LEAST({x}, {y})", f"GREATEST({x}, {y})", f"COALESCE({x}, {y})",
             f"CLAMP({x}, -2, 3)", f"CLAMP({x}, 0, 1)", "LENGTH(kind)", "MONTH(day)",
-            lambda: f"CASE WHEN {self.condition(1)} THEN {x} ELSE {y} END",
+            "EXTRACT(DOW FROM day)", lambda: f"CASE WHEN {self.condition(1)} THEN {x} ELSE {y} END",
             lambda: f"CASE WHEN {self.condition(1)} THEN {x} END", f"ROUND({x})", f"CEIL({x})",
             f"NULLIF({x}, 0)",
         )  # fmt: skip
@@ -75,11 +75,12 @@ class Grammar:
             f"{x} {sign} {y}", f"{x} BETWEEN -1 AND 4", "ward = 'a'", "kind IN ('x', 'y')", "ok",
             f"{x} IS NULL", "kind LIKE '%x%'", "day >= DATE '2020-01-01'", "kind = 'it''s'",
             "NOT ok", "ward IS NOT NULL", "raw = raw", "kind < 'm'", "cost / age > 1",
+            "DATE_TRUNC('week', day) < DATE '2020-01-01'",
         )  # fmt: skip
         if depth == 0 or self.rng.random() < 0.5:
             return self.rng.choice(simple)
-        one, other = self.condition(depth - 1), self.condition(depth - 1)
-        return self.pick(f"({one} AND {other})", f"({one} OR {other})", f"NOT ({one})")
+        left, right = self.condition(depth - 1), self.condition(depth - 1)
+        return self.pick(f"({left} AND {right})", f"({left} OR {right})", f"NOT ({left})")
 
     def measure(self) -> str:
         """Write an aggregate."""
@@ -90,6 +91,7 @@ class Grammar:
             f"VARIANCE(CLAMP({x}, -1, 6))", "STDDEV(age)", "MEDIAN(age)", "MIN(cost)",
             f"QUANTILE(CLAMP({x}, 0, 8), 0.25)", "MAX(age)", "COUNT(kind)", "COUNT(ok)",
             "VAR_POP(cost)", "STDDEV_POP(age)", "SUM(cost) / COUNT(*)",
+            "CORR(age, cost)", f"COVAR_SAMP(age, CLAMP({x}, -1, 2))",
         ]  # fmt: skip
         if not self.by_row:
             ways += ["COUNT(DISTINCT id)"] * 3
@@ -103,7 +105,8 @@ class Grammar:
         return self.rng.choice((
             "ward", "ward", "kind", "age", "ok", "day", "FLOOR(cost)", "MONTH(day)", "n",
             "CASE WHEN age > 4 THEN 'old' ELSE 'young' END", "LOWER(kind)", "YEAR(day)",
-            "CASE WHEN cost > 0 THEN 1 ELSE 0 END",
+            "CASE WHEN cost > 0 THEN 1 ELSE 0 END", "DATE_TRUNC('month', day)",
+            "EXTRACT(QUARTER FROM day)",
         ))  # fmt: skip
 
     def relation(self) -> str:
@@ -119,11 +122,11 @@ class Grammar:
 
     def per_person(self, source: str = "visits") -> str:
         """Write one row per person and ward."""
-        one = self.rng.choice(("MIN", "MAX"))
+        extreme = self.rng.choice(("MIN", "MAX"))
         return (
             f"(SELECT id, ward, ward AS kind, COUNT(*) AS age, "
             f"SUM(CLAMP({self.number(1)}, -3, 3)) AS cost, AVG(CLAMP(raw, 0, 2)) AS raw, "
-            f"{one}(age) AS n, SUM(CLAMP(n, 0, 1)) > 1 AS ok, DATE '2020-01-01' AS day "
+            f"{extreme}(age) AS n, SUM(CLAMP(n, 0, 1)) > 1 AS ok, DATE '2020-01-01' AS day "
             f"FROM {source} WHERE {self.condition(1)} GROUP BY id, ward HAVING COUNT(*) >= 1) AS p"
         )
 

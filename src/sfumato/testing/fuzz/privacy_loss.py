@@ -37,10 +37,10 @@ def totals_of(found: Aggregates) -> Totals:
     return rows
 
 
-def moves(one: Totals, other: Totals, read: Callable[[Any], int]) -> dict[Place, int]:
+def moves(before: Totals, after: Totals, read: Callable[[Any], int]) -> dict[Place, int]:
     """Return how far every group moves; a group that is not there counts 0."""
     none = (0, (0,) * 200)
-    return {p: read(one.get(p, none)) - read(other.get(p, none)) for p in {*one, *other}}
+    return {p: read(before.get(p, none)) - read(after.get(p, none)) for p in {*before, *after}}
 
 
 @dataclass
@@ -101,9 +101,9 @@ def _add_totals(
         found.add(_shown(far, asked), asked.added[len(asked.request.totals)])
     if ready is not None and ready.threshold is not None:
         law = asked.added[-1]
-        for one, other in ((mine, theirs), (theirs, mine)):
-            for key in one.keys() - other.keys():
-                if one[key][0] != 1:
+        for here_rows, there_rows in ((mine, theirs), (theirs, mine)):
+            for key in here_rows.keys() - there_rows.keys():
+                if here_rows[key][0] != 1:
                     raise AssertionError("a group that comes with one person has more people")
                 found.delta += exceeding(law[0], ready.threshold - 1)
 
@@ -135,7 +135,7 @@ def _add_picks(found: Loss, observed: Observed, asked: Asked, mine: Totals, thei
     moved = {key for key in {*here, *there} if here.get(key) != there.get(key)}
     if not moved or not asked.picks:
         return
-    pick, shown = asked.picks[0], {_ranges_of(one): one for one in asked.picks}
+    pick, shown = asked.picks[0], {_ranges_of(pick_): pick_ for pick_ in asked.picks}
     for key in moved:
         ranges = [pick.mechanism._ranges(*_arrays(side.get(key, {}))) for side in (here, there)]  # noqa: SLF001 - what the release does
         drawn = shown.get(_signature(*ranges[0]))
@@ -164,9 +164,9 @@ def _signature(*arrays: Any) -> Any:
     return tuple(tuple(int(x) for x in array) for array in arrays)
 
 
-def distance(rate: Fraction, one: Any, other: Any) -> float:
+def distance(rate: Fraction, here: Any, there: Any) -> float:
     """Return the largest |ln ratio| of two exponential mechanisms over the same points."""
-    logs = [_log_probabilities(rate, *ranges) for ranges in (one, other)]
+    logs = [_log_probabilities(rate, *ranges) for ranges in (here, there)]
     starts = np.unique(np.concatenate([first for first, _ in logs]))
     values = [value[np.searchsorted(first, starts, side="right") - 1] for first, value in logs]
     return float(np.abs(values[0] - values[1]).max())

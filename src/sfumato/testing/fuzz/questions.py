@@ -155,12 +155,12 @@ def _draw_question(form: str, grammar: Grammar) -> tuple[Callable[..., Any], str
     """Draw a question, and say what it is."""
     if form == "together":
         parts = grammar.parts()
-        return lambda one, **price: one.together(parts, **price), f"together: {parts}"
+        return lambda session, **price: session.together(parts, **price), f"together: {parts}"
     if form == "python":
         call = grammar.call()
         return call, f"in Python: {call.__name__}"
     text = grammar.question()
-    return lambda one, **price: one.sql(text, **price), text
+    return lambda session, **price: session.sql(text, **price), text
 
 
 def _hold(
@@ -182,11 +182,12 @@ def _hold(
     charged = _last_charge(session)
     for other in others:
         whole = Loss()
-        for one in observed:
+        for release in observed:
             theirs = [
-                totals_of(other.desk.opened.engine.aggregate(asked.request)) for asked in one.asked
+                totals_of(other.desk.opened.engine.aggregate(asked.request))
+                for asked in release.asked
             ]
-            loss(one, theirs, whole)
+            loss(release, theirs, whole)
         found.compared += 1
         excess = whole.exceeds(charged)
         if excess is not None:

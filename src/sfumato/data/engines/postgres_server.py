@@ -1,0 +1,84 @@
+"""A Postgres server: its address, the connection, and what its errors mean.
+
+Contract: nobody's function of the same name runs instead of Postgres' own (the search path has no
+other), texts are UTF-8, and numbers and times are written in one way whatever the server's
+settings are. No message of the server leaves, as it may quote a cell; no password is shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from sfumato.data.engines.errors import nothing_quoted
+from sfumato.errors import DataError, MissingExtra, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMES = ("postgresql://", "postgres://")
+
+SETTINGS = {
+    "search_path": "pg_catalog",
+    "standard_conforming_strings": "on",
+    "datestyle": "ISO",
+    "timezone": "UTC",
+    "extra_float_digits": "1",
+    "jit": "off",  # compiling costs more than most queries
+}
+
+
+def is_postgres(source: Any) -> bool:
+    """Tell whether a text is the address of a Postgres database."""
+    return isinstance(source, str) and source.startswith(SCHEMES)
+
+
+def connect(url: str, settings: Mapping[str, str]) -> Any:
+    """Open a connection in which every statement is a transaction of its own."""
+    psycopg = driver()
+    options = " ".join(f"-c {name}={value}" for name, value in {**SETTINGS, **settings}.items())
+    refused = (
+        f"The Postgres database at {shown(url)} cannot be opened; check the address, "
+        "the name and the password, and that the server runs."
+    )
+    with nothing_quoted(lambda error: refused if isinstance(error, psycopg.Error) else None):
+        connection = psycopg.connect(url, autocommit=True, options=options, client_encoding="utf8")
+        encoding = connection.execute("SHOW server_encoding").fetchone()[0]
+    if encoding != "UTF8":
+        raise DataError("The database has another encoding than UTF8; texts would be unclear.")
+    return connection
+
+
+def driver() -> Any:
+    """Return the library that speaks to Postgres."""
+    try:
+        import psycopg  # noqa: PLC0415 - an optional library
+    except ImportError:
+        raise MissingExtra("psycopg", "postgres", "Work on a Postgres database") from None
+    return psycopg
+
+
+def split_url(source: str) -> tuple[str, str | None]:
+    """Take the table out of an address, and what only questions need to know (``stream``)."""
+    parts = urlsplit(source)
+    given = parse_qsl(parts.query)
+    table = dict(given).get("table")
+    ours = {"table", "stream"}
+    rest = urlencode([(name, value) for name, value in given if name not in ours])
+    return urlunsplit(parts._replace(query=rest)), table
+
+
+def table_at(source: str) -> tuple[str, str]:
+    """Take an address apart into that of the database and the table, which must be named."""
+    url, table = split_url(source)
+    if not table:
+        raise ParameterError(
+            "A Postgres source names its table: postgresql://host/database?table=people."
+        )
+    return url, table
+
+
+def shown(url: str) -> str:
+    """Name the server and database without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or 'the local server'}{parts.path}"

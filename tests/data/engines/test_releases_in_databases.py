@@ -1,0 +1,242 @@
+"""Releases written by the database that holds the rows: whole and verified, or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from table_places import put, rows_of, target
+
+import sfumato as sf
+from sfumato.data.tables import written
+from sfumato.errors import DataError, PromiseBroken
+
+KINDS = {"name": "VARCHAR", "age": "INTEGER", "zip": "VARCHAR", "disease": "VARCHAR"}
+CELLS = [
+    [f"p{i}" for i in range(60)],
+    [30 + i % 4 for i in range(60)],
+    [f"10{i % 3}0" for i in range(60)],
+    ["flu" if i % 2 else "cold" for i in range(60)],
+]
+SCHEMA = sf.Schema(
+    attributes={
+        "name": {"role": "identifier"},
+        "age": {"role": "quasi"},
+        "zip": {"role": "quasi"},
+        "disease": {"role": "sensitive"},
+    }
+)
+DATABASES = ("file", "postgres", "spark")
+
+
+def people(place, request):
+    return sf.read(put(place, request, KINDS, CELLS), schema=SCHEMA)
+
+
+@pytest.mark.parametrize("place", DATABASES)
+def test_a_release_is_written_verified_and_found_again(place, request):
+    """The same rows as in a folder, types kept, the promise beside them; nothing is replaced."""
+    address = target(place, request)
+    for key in (None, b"k" * 32):
+        release = sf.anonymize(people(place, request), sf.KAnonymity(4), seed=1, pseudonym_key=key)
+        folder = request.getfixturevalue("tmp_path") / f"out{key is None}"
+        release.save(folder, file_format="csv", report=False)
+        shown = release.save(address, replace=key is not None)
+        assert "@" not in str(shown)
+        assert rows_of(address) == rows_of(folder / "release.csv")
+        assert sf.verify(address, SCHEMA).holds  # the promise is that of the table's comment
+        assert sf.verify(address, SCHEMA).found["k"] >= 4
+        assert sf.attack.linkage(address, people(place, request), schema=SCHEMA).certain == 0
+    with pytest.raises(DataError, match="exists"):
+        release.save(address)
+
+
+@pytest.mark.parametrize("place", DATABASES)
+def test_a_table_that_is_no_release_is_never_replaced(place, request):
+    source = put(place, request, KINDS, CELLS)
+    if place == "spark":
+        source.write.saveAsTable("precious")
+        source = "spark:precious"
+    release = sf.anonymize(sf.read(source, schema=SCHEMA), sf.KAnonymity(4))
+    with pytest.raises(DataError, match="not replaced"):
+        release.save(source, replace=True)
+    assert len(rows_of(source)) == 60
+
+
+@pytest.mark.parametrize("place", DATABASES)
+def test_what_breaks_its_promise_never_appears(place, request, monkeypatch):
+    """Rows that the engine spoils on the way are found out before anybody sees them."""
+    release = sf.anonymize(people(place, request), sf.KAnonymity(4), seed=1)
+    address = target(place, request)
+    honest = written.rows_in
+
+    def spoilt(engine, rows):
+        return f"{honest(engine, rows)} LIMIT 2"
+
+    monkeypatch.setattr("sfumato.data.tables.targets.rows_in", spoilt)
+    with pytest.raises(PromiseBroken):
+        release.save(address)
+    with pytest.raises((DataError, sf.errors.SchemaError)):
+        sf.read(address)
+    monkeypatch.undo()
+    release.save(address)
+    assert sf.verify(address, SCHEMA).holds
+
+
+def test_a_release_is_recorded_by_its_rows(postgres_url, request, tmp_path):
+    """The ledger's fingerprint is that of the rows, the same in every database."""
+    from sfumato.govern.ledger.ledger import Ledger
+
+    prints = []
+    for place in ("file", "postgres"):
+        release = sf.anonymize(people(place, request), sf.KAnonymity(4), seed=1)
+        release.save(target(place, request), ledger=tmp_path / f"{place}.db")
+        with Ledger(tmp_path / f"{place}.db") as ledger:
+            found = [entry for entry in ledger.entries() if entry.kind == "released"]
+            prints += [entry.fingerprint for entry in found]
+    assert len(prints) == 2
+    assert len(set(prints)) == 1
+
+
+# -- what goes wrong half-way ------------------------------------------------------------------
+
+HANGS = """
+    import sys, time
+    import sfumato as sf
+    from sfumato.data.tables import targets
+    source, address, schema = sys.argv[1:]
+    release = sf.anonymize(sf.read(source, schema=schema), sf.KAnonymity(4), seed=1)
+    import sfumato.release_table as table
+    def hang(*_, **__):
+        print("written", flush=True)
+        time.sleep(60)
+    table.verify = hang
+    release.save(address)
+"""
+
+
+@pytest.mark.parametrize("place", ["file", "postgres"])
+def test_a_killed_process_leaves_nothing(place, request, tmp_path):
+    """Killed between writing and naming, not even a staged table is left."""
+    source, address = put(place, request, KINDS, CELLS), target(place, request)
+    schema = tmp_path / "schema.yaml"
+    schema.write_text(
+        "attributes:\n  name: {role: identifier}\n  age: {role: quasi}\n  zip: {role: quasi}\n"
+        "  disease: {role: sensitive}\n"
+    )
+    script = textwrap.dedent(HANGS)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, source, address, str(schema)], stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout.readline() == b"written\n"
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    assert _names(place, address) == []
+
+
+def _names(place, address):
+    """Give what the database shows of a release, staged or not."""
+    if place == "file":
+        path = address.partition("::")[0]
+        return [path] if Path(path).exists() else []
+    import psycopg
+
+    url, _, name = address.partition("?table=")
+    with psycopg.connect(url, autocommit=True) as connection:
+        for _ in range(50):  # the server notices within a moment that the client is gone
+            found = connection.execute(
+                "SELECT relname FROM pg_class WHERE relname LIKE %s", (f"{name[:40]}%",)
+            ).fetchall()
+            if not found:
+                break
+            time.sleep(0.1)
+    return found
+
+
+def test_a_lost_connection_says_one_sentence(postgres_url, request, monkeypatch):
+    import psycopg
+
+    import sfumato.release_table
+
+    table = people("postgres", request)
+    release = sf.anonymize(table, sf.KAnonymity(4), seed=1)
+    address = target("postgres", request)
+    backend = table.engine.connection.info.backend_pid
+    honest = sfumato.release_table.verify
+
+    def cut(*arguments, **options):
+        with psycopg.connect(postgres_url, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", (backend,))
+        return honest(*arguments, **options)
+
+    monkeypatch.setattr(sfumato.release_table, "verify", cut)
+    with pytest.raises(
+        DataError, match="connection to Postgres was lost; nothing was written"
+    ) as e:
+        release.save(address)
+    assert e.value.__cause__ is None
+    assert _names("postgres", address) == []
+
+
+def test_a_failed_task_of_spark_says_one_sentence(spark, request):
+    """A cell that no executor can read ends the write; no table and no cell is to be seen."""
+    frame = spark.range(40).selectExpr(
+        "CAST(30 + id % 4 AS INT) AS age", "'1000' AS zip", "CAST(id AS STRING) AS name",
+        "IF(id = 39, RAISE_ERROR('the secret cell'), 'flu') AS disease",
+    )  # fmt: skip
+    with pytest.raises(DataError, match="Spark could not finish") as error:
+        sf.anonymize(sf.read(frame, schema=SCHEMA), sf.KAnonymity(4))
+    assert "secret" not in str(error.value)
+    release = sf.anonymize(people("spark", request), sf.KAnonymity(4), seed=1)
+    address = target("spark", request)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "sfumato.data.tables.targets.rows_in",
+            lambda *_: "SELECT RAISE_ERROR('the secret cell') AS age FROM RANGE(3)",
+        )
+        with pytest.raises(DataError, match="Spark could not finish"):
+            release.save(address)
+    shown = [row["tableName"] for row in spark.sql("SHOW TABLES").collect()]
+    assert not [name for name in shown if name.startswith(address.removeprefix("spark:")[:40])]
+
+
+def test_spark_writes_parquet_in_parts(spark, request, tmp_path):
+    release = sf.anonymize(people("spark", request), sf.KAnonymity(4), seed=1)
+    path = release.save(tmp_path / "out", report=False)
+    assert path.name == "release.parquet"
+    assert all(p.name.startswith("part-") for p in path.iterdir())
+    assert sf.verify(tmp_path / "out", SCHEMA).holds
+    assert release.data.count() == len(release.artefact)
+    other = sf.anonymize(people("memory", request), sf.KAnonymity(4), seed=1)
+    other.save(tmp_path / "other", report=False, file_format="csv")
+    assert rows_of(path) == rows_of(tmp_path / "other" / "release.csv")
+
+
+def test_rights_that_lack_are_said(postgres_url, request):
+    import psycopg
+
+    source = put("postgres", request, KINDS, CELLS)
+    name = source.partition("?table=")[2]
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS reader")
+        connection.execute("CREATE ROLE reader LOGIN")
+        try:
+            stranger = source.replace("postgres@", "reader@", 1)
+            with pytest.raises(DataError, match="does not grant the right"):
+                sf.anonymize(sf.read(stranger, schema=SCHEMA), sf.KAnonymity(4))
+            connection.execute(f"GRANT SELECT ON {name} TO reader")
+            release = sf.anonymize(sf.read(stranger, schema=SCHEMA), sf.KAnonymity(4))
+            with pytest.raises(DataError, match="does not grant the right"):
+                release.save(target("postgres", request).replace("postgres@", "reader@", 1))
+        finally:
+            connection.execute(f"REVOKE ALL ON {name} FROM reader")
+            connection.execute("DROP ROLE reader")

@@ -1,0 +1,48 @@
+"""A Spark session for one run of the tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+import pytest
+
+JVM = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:NewSize=500m -XX:MetaspaceSize=256m "
+    "-XX:ReservedCodeCacheSize=160m"  # what is compiled for these tests hardly fits in 48 MB
+)
+"""Little compiling and little collecting: the machine's other core is busy with other tests."""
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """Give a local session, quiet and small; skip, loudly, where Java or pyspark is missing."""
+    if shutil.which("java") is None:
+        pytest.skip("SPARK NOT TESTED: there is no Java; install Debian's default-jre-headless.")
+    sql = pytest.importorskip("pyspark.sql", reason="SPARK NOT TESTED: pyspark is not installed.")
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # its workers have what the tests have
+    place = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.default.parallelism": "1",
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.local.dir": str(place / "local"),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={place} {JVM}",
+        "spark.buffer.pageSize": "256k",  # every sort and every join takes a page and fills it
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",  # compiling would take most of the time
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.log.level": "OFF",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = sql.SparkSession.builder.master("local[1]").appName("sfumato-tests")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
