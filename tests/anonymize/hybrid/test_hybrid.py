@@ -176,3 +176,16 @@ def test_records_without_rows_are_one_class():
     release = sf.anonymize(data, promise)
     assert release.loss["set NCP"] == 0
     assert release.verify().holds
+
+
+def test_missing_sets_are_empty_ones_and_alike_rows_stay_together():
+    table = {
+        "name": ["x"] * 12, "age": ["30", "31", "40", "41"] * 3, "city": ["U", "U", "B", "B"] * 3,
+        "films": [["a", "b"], None, ["c"], []] * 3, "illness": ["flu"] * 12,
+    }  # fmt: skip
+    promise = sf.KAnonymity(2) & sf.KmAnonymity(2, m=2, attribute="films")
+    release = sf.anonymize(sf.read(table, schema=SCHEMA), promise)
+    assert release.verify().holds
+    assert release.loss["row NCP"] == 0  # three alike are no two and one more to be merged
+    assert release.loss["set NCP"] == 0
+    assert sorted(map(tuple, release.data["films"])) == [()] * 6 + [("a", "b")] * 3 + [("c",)] * 3

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato.anonymize.places.mix_zones import Mixed
 from sfumato.attack.places.mixing import naive_batches
-from sfumato.data.places.passages import find_passages
+from sfumato.data.places.passages import Passages, find_passages
 
 pytest.importorskip("scipy")
 BOUNDS = (-122.52, -122.36, 37.70, 37.82)
@@ -23,6 +25,16 @@ def cabs():
 @pytest.fixture(scope="module")
 def zones(cabs):
     return sf.places.MixZones.learn(cabs, k=3, zones=6, side=600.0)
+
+
+@pytest.fixture(scope="module")
+def mixed(cabs, zones):
+    return sf.places.mix(zones, cabs)
+
+
+@pytest.fixture(scope="module")
+def in_time(cabs, zones):
+    return sf.places.mix(replace(zones, late=False), cabs)
 
 
 def test_passages_are_found_where_a_trace_crosses():
@@ -47,8 +59,9 @@ def test_zones_lie_where_traffic_is_and_do_not_touch(cabs, zones):
     assert len(zones.passages(cabs)) > 300
 
 
-def test_batches_hold_and_nothing_links_across_a_zone(cabs, zones):
-    mixed = sf.places.mix(zones, cabs)
+@pytest.mark.parametrize("late", [True, False])
+def test_batches_hold_and_nothing_links_across_a_zone(cabs, mixed, in_time, late):
+    mixed = mixed if late else in_time
     assert isinstance(mixed, Mixed)
     found = sf.places.verify_mixing(mixed, cabs, k=3)
     assert found.holds, found
@@ -59,17 +72,32 @@ def test_batches_hold_and_nothing_links_across_a_zone(cabs, zones):
     assert "held back" in str(mixed)
 
 
-def test_a_verifier_sees_a_batch_that_is_too_small_and_a_pseudonym_that_is_kept(cabs, zones):
-    mixed = sf.places.mix(zones, cabs)
+def test_a_verifier_sees_a_batch_that_is_too_small_and_a_pseudonym_that_is_kept(cabs, mixed):
     batch = mixed.batch.copy()
     batch[np.flatnonzero(batch == 0)[0]] = -1
-    broken = Mixed(zones, mixed.points, mixed.pseudonym, mixed.passages, batch, mixed.moment, 0)
-    assert sf.places.verify_mixing(broken, cabs, k=3).too_small == 1
-    kept = Mixed(
-        zones, np.column_stack([cabs.places, cabs.times]), cabs.owner, mixed.passages, mixed.batch,
-        mixed.moment, 0,
-    )  # fmt: skip
+    assert sf.places.verify_mixing(replace(mixed, batch=batch), cabs, k=3).too_small == 1
+    points = np.column_stack([cabs.places, cabs.times])
+    kept = replace(mixed, points=points, pseudonym=cabs.owner)
     assert sf.places.verify_mixing(kept, cabs, k=3).linked > 100
+    hasty = mixed.points.copy()
+    hasty[:, 2] -= 1.0  # a second before it may be shown
+    assert sf.places.verify_mixing(replace(mixed, points=hasty), cabs, k=3).linked > 100
+
+
+def test_late_reports_begin_at_one_moment_and_stay_late_by_what_was_waited(cabs, mixed):
+    late = mixed.late[mixed.batch >= 0]
+    assert (late > 0).all()
+    assert mixed.mean_lateness == pytest.approx(late.mean())
+    shown = {(x, y) for x, y, _ in mixed.points.tolist()}
+    for p in np.flatnonzero(mixed.batch >= 0)[:50].tolist():
+        trace = cabs.trace(int(mixed.passages.trace[p]))
+        behind = trace[(trace[:, 2] >= mixed.passages.left[p])]
+        if len(behind):  # what others lose between leaving and the moment is shown here
+            assert tuple(behind[0, :2].tolist()) in shown
+    # whoever enters the next zone is seen there late
+    again = mixed.seen.entered - mixed.passages.entered
+    assert (again >= 0).all()
+    assert (again > 0).any()
 
 
 def test_timing_and_history_succeed_on_a_naive_zone_and_are_held_to_one_in_k_on_ours(cabs, zones):
@@ -80,13 +108,111 @@ def test_timing_and_history_succeed_on_a_naive_zone_and_are_held_to_one_in_k_on_
         found = sf.attack.match_exits(passages, naive, passages.left, habits, by=by)
         assert found.success > least, (by, found)
         assert found.succeeds
-    batch, moment = zones.batch(passages)
-    for by in ("timing", "turns", "both"):
-        found = sf.attack.match_exits(passages, batch, moment, habits, by=by)
-        assert not found.succeeds, (by, found)
-    turns = sf.attack.exit_entropies(passages, batch, moment, habits, by="turns")
+    for played in (zones.exchange(passages), replace(zones, late=False).exchange(passages)):
+        seen = played.passages, played.batch, played.moment
+        for by in ("timing", "turns", "both", "within", "last"):
+            found = sf.attack.match_exits(*seen, habits, by=by)
+            assert not found.succeeds, (by, found)
+    turns = sf.attack.exit_entropies(*seen, habits, by="turns")
     np.testing.assert_allclose(turns, np.log2(3))
     assert sf.attack.exit_entropies(passages, naive, passages.left, habits).mean() < 1.2
+
+
+def split_by_hours(traces, parts):
+    hour = np.floor(traces.times[traces.starts[:-1]] / 600).astype(int)
+    return [traces.select(np.flatnonzero(hour % parts == part)) for part in range(parts)]
+
+
+def made_passages(rng, batches):
+    """Entries through one side of one zone; who leaves to the east needs 20 s, to the north 200."""
+    entered = np.arange(4 * batches) * 60.0
+    out = np.where(rng.random(4 * batches) < 0.5, 1, 3)
+    took = np.where(out == 1, 20.0, 200.0) * rng.uniform(0.9, 1.1, 4 * batches)
+    nothing = np.zeros(4 * batches, np.int64)
+    return Passages(
+        trace=np.arange(4 * batches), person=np.arange(4 * batches), box=nothing, side_in=nothing,
+        side_out=out, entered=entered, left=entered + took,
+    )  # fmt: skip
+
+
+def test_a_moment_that_is_the_last_exit_tells_and_one_that_entries_decide_does_not():
+    past, later = (made_passages(np.random.default_rng(seed), 150) for seed in (1, 2))
+    habits = sf.attack.Habits.learn(past, 1)
+    zones = sf.places.MixZones(
+        np.array([[0.0, 400.0, 0.0, 400.0]]), habits.turns, np.array([230.0]), 4, 900.0
+    )
+    played = zones.exchange(later)
+    batch, moment = played.batch, played.moment
+    assert (batch >= 0).all()
+    by_exit = np.array([later.left[batch == b].max() for b in batch.tolist()])
+    found = sf.attack.match_exits(later, batch, by_exit, habits, by="last")
+    assert found.succeeds, found
+    for by in ("within", "last", "both"):
+        held = sf.attack.match_exits(later, batch, moment, habits, by=by)
+        assert not held.succeeds, (by, held)
+    entered = np.sort(later.entered.reshape(-1, 4).max(axis=1))
+    np.testing.assert_allclose(np.unique(moment), entered + 230.0)  # whoever turned where
+
+
+def test_a_batch_with_somebody_still_inside_is_held_back_as_a_whole():
+    later = made_passages(np.random.default_rng(3), 20)
+    slow = np.full(1, 100.0)
+    zones = sf.places.MixZones(np.array([[0.0, 1.0, 0.0, 1.0]]), np.ones((1, 4, 4)), slow, 4, 900.0)
+    played = zones.exchange(later)
+    batch, moment = played.batch, played.moment
+    assert (batch < 0).any()
+    for number in range(batch.max() + 1):
+        assert (batch == number).sum() == 4
+    assert (moment >= later.left)[batch >= 0].all()
+
+
+def test_zones_learnt_on_some_hours_hold_on_others(cabs):
+    learnt, judged, held_out = split_by_hours(cabs, 3)
+    zones = sf.places.MixZones.learn(learnt, k=3, zones=6, side=600.0)
+    decided = sf.attack.try_zones(zones, learnt, judged)
+    assert len(decided.by_zone) == len(decided.exits) == len(zones)
+    good = sf.places.keep_valid(zones, decided.by_zone, slack=0.2)
+    assert 1 <= len(good) <= len(zones)
+    for by in ("both", "within", "last"):
+        measured = sf.attack.try_zones(good, learnt, held_out, by=by)
+        assert measured.people > 50
+        assert not measured.succeeds, (by, measured)
+
+
+def test_without_delay_timing_succeeds_and_the_result_says_so(cabs):
+    zones = sf.places.MixZones.learn(cabs, k=3, zones=6, side=600.0, waits=False)
+    mixed = sf.places.mix(zones, cabs)
+    assert sf.places.verify_mixing(mixed, cabs, k=3).holds
+    assert mixed.mean_delay == 0
+    assert "without delay" in str(mixed)
+    assert sf.attack.try_zones(zones, cabs, cabs, by="timing").succeeds
+    assert not sf.attack.try_zones(zones, cabs, cabs, by="turns").succeeds
+
+
+def test_who_is_farther_away_when_reports_begin_again_is_known_unless_reports_stay_late(
+    cabs, mixed, in_time
+):
+    found = sf.attack.match_reappearances(in_time, cabs)
+    assert found.people > 100
+    assert found.succeeds, found
+    assert "can be matched" in str(in_time)
+    held = sf.attack.match_reappearances(mixed, cabs)
+    assert held.people > 300
+    assert not held.succeeds, held
+    assert "late on average" in str(mixed)
+
+
+def test_a_late_exchange_is_the_plain_one_where_nobody_meets_two_zones():
+    later = made_passages(np.random.default_rng(5), 40)
+    zones = sf.places.MixZones(
+        np.array([[0.0, 1.0, 0.0, 1.0]]), np.ones((1, 4, 4)), np.array([150.0]), 4, 200.0
+    )
+    late, plain = zones.exchange(later), replace(zones, late=False).exchange(later)
+    np.testing.assert_array_equal(late.batch >= 0, plain.batch >= 0)
+    mixed = plain.batch >= 0
+    assert 0 < mixed.sum() < len(mixed)
+    np.testing.assert_allclose(late.moment[mixed], plain.moment[mixed])
+    np.testing.assert_allclose(late.late[mixed], (plain.moment - later.left)[mixed])
 
 
 def test_only_zones_that_hold_are_kept(zones):

@@ -11,6 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymize.sets.algorithms import ALGORITHMS
+from sfumato.anonymize.sets.nested_partition import NestedPartition
 from sfumato.anonymize.sets.partition import Partition
 from sfumato.anonymize.sets.recoding import SetRecoding
 from sfumato.data.tables.permutation import RandomWords
@@ -140,7 +141,35 @@ def test_a_class_shows_the_cheapest_labels():
     for _ in range(40):
         sets = brute.random_sets(rng, sets=3, items=5, longest=4)
         data = sf.read(sets, shape="sets", hierarchy=int(rng.integers(2, 4)))
-        search = Partition(data, 3, False, RandomWords(1))
+        search = Partition(data, 3, RandomWords(1), bag=False)
         search.run()
         found = SetRecoding(data, search.nodes()).prices.sum()
         assert found == pytest.approx(least_cost(data))
+        nested = NestedPartition(data, 3)
+        nested.run()
+        assert SetRecoding(data, nested.nodes()).prices.sum() <= found + 1e-9
+
+
+def test_nested_labels_stand_for_items_of_their_own():
+    """{A1, A} says: an item of A1 and another of A; no label may be made up."""
+    rng = np.random.default_rng(5)
+    nested = 0
+    for _ in range(150):
+        sets = brute.random_sets(rng, sets=30, items=12, longest=7)
+        data = sf.read(sets, shape="sets", hierarchy=2)
+        recoding = sf.anonymize(data, sf.KAnonymity(3)).decision.content
+        tree, items, nodes = recoding.data.tree, recoding.data.items, recoding.nodes
+        shown = nodes >= 0
+        covers = (tree.first[nodes] <= items) & (items < tree.last[nodes])
+        assert covers[shown].all()
+        starts, labels = recoding.released
+        assert (np.diff(starts) <= recoding.data.sizes).all()
+        classes = {}
+        for b, e in pairwise(starts):
+            classes[tuple(labels[b:e])] = classes.get(tuple(labels[b:e]), 0) + 1
+        assert all(count >= 3 for found, count in classes.items() if found)
+        nested += any(
+            tree.first[u] <= tree.first[v] and tree.last[v] <= tree.last[u]
+            for found in classes for u in found for v in found if u != v
+        )  # fmt: skip
+    assert nested > 20

@@ -12,6 +12,7 @@ from sfumato.anonymize.definitions.structure import DEGREE, StructuralDefinition
 from sfumato.anonymize.graphs.degree_edits import find_edits
 from sfumato.anonymize.graphs.grouping import group_nodes
 from sfumato.anonymize.graphs.plan import EditPlan, GroupPlan
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.decision import Decision, SearchRecord
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.definition import Definition
-    from sfumato.data.graphs.graph import Graph
+    from sfumato.data.graphs.directed import AnyGraph
 
 EDITS = ("both", "add", "remove")
 
 
-def check_promise(graph: Graph, promise: Definition) -> None:
+def check_promise(graph: AnyGraph, promise: Definition) -> None:
     """Refuse a promise that says nothing certain about a graph, or needs more nodes."""
     for part in promise.parts:
         if isinstance(part, SensitiveDefinition):
@@ -49,7 +50,7 @@ def check_promise(graph: Graph, promise: Definition) -> None:
 
 
 def edit(
-    data: Graph,
+    data: AnyGraph,
     promise: Definition,
     *,
     progress: Any = None,  # noqa: ARG001 - it takes a second
@@ -59,6 +60,7 @@ def edit(
 ) -> Decision:
     """Add and remove as few edges as it finds, until every degree is shared by k nodes.
 
+    Of a directed graph arcs are edited, until every pair of degrees (in, out) is shared.
     `edits` is "both", "add" or "remove"; `keep` names attributes of nodes to release. An attribute
     that the promise judges is released, too, and withheld from all nodes of a degree where too few
     of its values meet.
@@ -87,13 +89,18 @@ def edit(
 
 
 def group(
-    data: Graph,
+    data: AnyGraph,
     promise: Definition,
     *,
     progress: Any = None,  # noqa: ARG001 - it takes seconds
     seed: int | None = None,
 ) -> Decision:
     """Put nodes with common neighbours into groups of k; single nodes are not shown at all."""
+    if isinstance(data, DirectedGraph):
+        raise ParameterError(
+            "Groups count edges without a direction; read the graph with direction='ignore', or "
+            "use algorithm='edit'."
+        )
     judged = [part for part in promise.parts if isinstance(part, SensitiveDefinition)]
     if judged:
         raise ParameterError(
@@ -105,10 +112,10 @@ def group(
 
 
 def _withhold(
-    data: Graph, degrees: NDArray[np.int64], judged: list[SensitiveDefinition]
+    data: AnyGraph, degrees: NDArray[np.int64], judged: list[SensitiveDefinition]
 ) -> dict[str, NDArray[np.bool_]]:
     """Return of which nodes each judged attribute must not be shown."""
-    _, group = np.unique(degrees, return_inverse=True)
+    _, group = np.unique(degrees, axis=0, return_inverse=True)
     group = group.reshape(-1).astype(np.int64)
     found: dict[str, NDArray[np.bool_]] = {}
     for part in judged:
@@ -135,7 +142,7 @@ def _largest_k(promise: Definition) -> int:
     return max(part.k for part in _structural(promise))
 
 
-def _check_kept(graph: Graph, keep: Any) -> None:
+def _check_kept(graph: AnyGraph, keep: Any) -> None:
     if isinstance(keep, str):
         raise ParameterError(f"keep must be a list of attributes; write keep=['{keep}'].")
     for name in keep:

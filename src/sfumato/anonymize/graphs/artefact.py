@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.anonymize.graphs.plan import EditPlan, GroupPlan
 from sfumato.anonymize.graphs.sampling import sample_graph
+from sfumato.data.graphs.directed import DirectedGraph, ordered_arcs
 from sfumato.data.graphs.edge_files import write_edge_file
 from sfumato.data.graphs.graph import Graph, ordered_edges
 from sfumato.data.graphs.graphml import write_graphml
@@ -25,6 +26,7 @@ from sfumato.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sfumato.data.graphs.directed import AnyGraph
     from sfumato.decision import Decision
 
 FORMATS = {"edges": write_edge_file, "graphml": write_graphml}
@@ -34,7 +36,7 @@ FORMATS = {"edges": write_edge_file, "graphml": write_graphml}
 class GraphArtefact:
     """The released graph; `left_out` names attributes that stay in the house."""
 
-    graph: Graph
+    graph: AnyGraph
     left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -64,6 +66,7 @@ class GraphArtefact:
         """Return numbers of nodes and edges, and which attributes are there."""
         return {
             "nodes": len(self.graph),
+            "directed": isinstance(self.graph, DirectedGraph),
             "edges": len(self.graph.edges),
             "attributes": list(self.graph.attributes),
             "attributes_left_out": list(self.left_out),
@@ -102,20 +105,23 @@ class GroupArtefact:
         return {"nodes": len(self), "groups": len(groups.sizes), "edges": groups.edges}
 
 
-def apply(data: Graph, decision: Decision) -> GraphArtefact | GroupArtefact:
+def apply(data: AnyGraph, decision: Decision) -> GraphArtefact | GroupArtefact:
     """Make the released graph, or the released groups, in an order that tells nothing."""
     plan: EditPlan | GroupPlan = decision.content
     order = np.arange(len(data) if isinstance(plan, EditPlan) else len(plan.sizes))
     shuffle(order, RandomWords(plan.seed))
     if isinstance(plan, GroupPlan):
+        assert isinstance(data, Graph)
         return GroupArtefact(_count_edges(data, order[plan.group_of], len(order)))
     back = np.argsort(order)
     kept = {name: tuple(_shown(data, plan, name)[back]) for name in plan.keep}
-    graph = Graph(len(data), ordered_edges(order[plan.edges]), None, kept, data.name, data.kind)
+    arrange = ordered_arcs if isinstance(data, DirectedGraph) else ordered_edges
+    edges = arrange(order[plan.edges])
+    graph = type(data)(len(data), edges, None, kept, data.name, data.kind)
     return GraphArtefact(graph, tuple(name for name in data.attributes if name not in plan.keep))
 
 
-def _shown(data: Graph, plan: EditPlan, name: str) -> Any:
+def _shown(data: AnyGraph, plan: EditPlan, name: str) -> Any:
     """Return an attribute as it is shown, a star where it is withheld."""
     values = np.array(data.attributes[name], dtype=object)
     hidden = plan.withheld.get(name)
@@ -131,10 +137,10 @@ def _count_edges(graph: Graph, group_of: Any, groups: int) -> NodeGroups:
     return NodeGroups(np.bincount(group_of, minlength=groups), within, between.reshape(-1, 3))
 
 
-def _to_networkx(graph: Graph) -> Any:
+def _to_networkx(graph: AnyGraph) -> Any:
     import networkx as nx  # noqa: PLC0415 - loaded when used: the data came from there
 
-    made: Any = nx.Graph()
+    made: Any = nx.DiGraph() if isinstance(graph, DirectedGraph) else nx.Graph()
     made.add_nodes_from(
         (node, {name: values[node] for name, values in graph.attributes.items()})
         for node in range(len(graph))
@@ -143,13 +149,16 @@ def _to_networkx(graph: Graph) -> Any:
     return made
 
 
-def to_sparse(graph: Graph) -> Any:
-    """Return the graph as a symmetric sparse matrix of zeros and ones."""
+def to_sparse(graph: AnyGraph) -> Any:
+    """Return the graph as a sparse matrix of zeros and ones; an arc is in the row of its tail."""
     try:
         from scipy.sparse import csr_array  # noqa: PLC0415 - an extra
     except ImportError:
         raise MissingExtra("SciPy", "graphs", "What a release of a graph cost") from None
 
-    ones = np.ones(len(graph.neighbours), dtype=np.int64)
     n = len(graph)
+    if isinstance(graph, DirectedGraph):
+        ones = np.ones(len(graph.edges), dtype=np.int64)
+        return csr_array((ones, (graph.edges[:, 0], graph.edges[:, 1])), shape=(n, n))
+    ones = np.ones(len(graph.neighbours), dtype=np.int64)
     return csr_array((ones, graph.neighbours, graph.starts), shape=(n, n))

@@ -38,15 +38,15 @@ class EdgeEditor:
         """Return the degrees nodes have now."""
         found = self._graph.degrees.copy()
         for edges, change in ((self.added, 1), (self.removed, -1)):
-            np.add.at(found, _pairs(edges).ravel(), change)
+            np.add.at(found, sorted_pairs(edges).ravel(), change)
         return found
 
     def edges(self) -> NDArray[np.int64]:
         """Return the edges there are now, sorted."""
         came, n = self._graph.edges, self.nodes
-        gone = _pairs(self.removed)
+        gone = sorted_pairs(self.removed)
         kept = ~np.isin(came[:, 0] * n + came[:, 1], gone[:, 0] * n + gone[:, 1])
-        return ordered_edges(np.concatenate([came[kept], _pairs(self.added)]))
+        return ordered_edges(np.concatenate([came[kept], sorted_pairs(self.added)]))
 
     def around(self, node: int) -> set[int]:
         """Return the neighbours a node has now; not to be changed."""
@@ -59,23 +59,25 @@ class EdgeEditor:
         """Join two nodes that are not joined."""
         self.around(u).add(v)
         self.around(v).add(u)
-        self._note((u, v) if u < v else (v, u), self.removed, self.added)
+        note_edit((u, v) if u < v else (v, u), self.removed, self.added)
 
     def remove(self, u: int, v: int) -> None:
         """Part two nodes that are joined."""
         self.around(u).discard(v)
         self.around(v).discard(u)
-        self._note((u, v) if u < v else (v, u), self.added, self.removed)
-
-    @staticmethod
-    def _note(
-        edge: tuple[int, int], undone: set[tuple[int, int]], done: set[tuple[int, int]]
-    ) -> None:
-        if edge in undone:
-            undone.discard(edge)
-        else:
-            done.add(edge)
+        note_edit((u, v) if u < v else (v, u), self.added, self.removed)
 
 
-def _pairs(edges: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+def note_edit(
+    edge: tuple[int, int], undone: set[tuple[int, int]], done: set[tuple[int, int]]
+) -> None:
+    """Note an edit, or that it takes an earlier one back."""
+    if edge in undone:
+        undone.discard(edge)
+    else:
+        done.add(edge)
+
+
+def sorted_pairs(edges: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return pairs as sorted rows."""
     return np.array(sorted(edges), dtype=np.int64).reshape(-1, 2)

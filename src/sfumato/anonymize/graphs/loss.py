@@ -9,6 +9,10 @@
 * connection: the change in the share of nodes in the largest connected part;
 * spectrum: the relative change of the largest eigenvalue of the adjacency matrix.
 
+Of a directed graph, `degrees` compares pairs (in, out), `reciprocity` is the change in the share of
+arcs that are answered, distances follow arcs, and the others are those of the graph without
+directions.
+
 For groups of nodes: how uncertain the places of the edges are, Σ e·(1 − e/possible) / Σ e
 (structural information loss, Campan and Truta 2008, as a share of its largest value).
 """
@@ -20,13 +24,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.anonymize.graphs.artefact import GraphArtefact, to_sparse
-from sfumato.data.graphs.graph import Graph
+from sfumato.data.graphs.directed import DirectedGraph, undirected
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.graphs.artefact import GroupArtefact
     from sfumato.anonymize.graphs.plan import EditPlan
+    from sfumato.data.graphs.directed import AnyGraph
+    from sfumato.data.graphs.graph import Graph
     from sfumato.data.graphs.group_files import NodeGroups
     from sfumato.decision import Decision
 
@@ -35,25 +41,30 @@ FROM_NODES = 16
 
 
 def measure(
-    data: Graph, decision: Decision, artefact: GraphArtefact | GroupArtefact
+    data: AnyGraph, decision: Decision, artefact: GraphArtefact | GroupArtefact
 ) -> dict[str, float]:
     """Return the losses of a release, the one that was minimised first."""
     if not isinstance(artefact, GraphArtefact):
         return {"edges": _uncertainty(artefact.groups)}
     plan: EditPlan = decision.content
-    after = Graph(len(data), plan.edges)
+    after = type(data)(len(data), plan.edges)
     either = len(data.edges) + plan.added
-    first, second = to_sparse(data), to_sparse(after)
+    steps = to_sparse(data), to_sparse(after)
+    flat = undirected(data)
+    first, second = to_sparse(flat), to_sparse(undirected(after))
     few = np.argsort(-data.degrees, kind="stable")[:FROM_NODES]
-    return {
+    losses = {
         "edits": (plan.added + plan.removed) / max(either, 1),
         "degrees": _degrees(data, after),
         "clustering": abs(_clustering(first) - _clustering(second)),
-        "distances": _relative(_distance(first, few), _distance(second, few)),
-        "communities": _communities(data, first, second),
+        "distances": _relative(_distance(steps[0], few), _distance(steps[1], few)),
+        "communities": _communities(flat, first, second),
         "connection": abs(_largest_part(first) - _largest_part(second)),
         "spectrum": _relative(_eigenvalue(first), _eigenvalue(second)),
     }
+    if isinstance(data, DirectedGraph):
+        losses["reciprocity"] = abs(_answered(steps[0]) - _answered(steps[1]))
+    return losses
 
 
 def _uncertainty(groups: NodeGroups) -> float:
@@ -64,10 +75,19 @@ def _uncertainty(groups: NodeGroups) -> float:
     return float((edges * (1 - edges / possible)).sum() / max(int(edges.sum()), 1))
 
 
-def _degrees(first: Graph, second: Graph) -> float:
-    most = int(max(first.degrees.max(initial=0), second.degrees.max(initial=0))) + 1
-    shares = [np.bincount(g.degrees, minlength=most) / len(g) for g in (first, second)]
-    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+def _degrees(first: AnyGraph, second: AnyGraph) -> float:
+    """Return how far apart the distributions of degrees (of pairs, for arcs) are."""
+    kinds = [g.degree_pairs if isinstance(g, DirectedGraph) else g.degrees[:, None]
+             for g in (first, second)]  # fmt: skip
+    _, kind = np.unique(np.concatenate(kinds), axis=0, return_inverse=True)
+    change = np.where(np.arange(2 * len(first)) < len(first), 1.0, -1.0)
+    return float(np.abs(np.bincount(kind.reshape(-1), weights=change)).sum() / 2 / len(first))
+
+
+def _answered(matrix: Any) -> float:
+    """Return the share of arcs that an arc in the other direction answers."""
+    arcs = int(matrix.sum())
+    return float(matrix.multiply(matrix.T).sum()) / arcs if arcs else 0.0
 
 
 def _clustering(matrix: Any) -> float:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sfumato.data.graphs.directed import AnyGraph
     from sfumato.data.graphs.graph import Graph
 
 
@@ -23,7 +24,7 @@ class EditPlan:
     `seed` repeats the new numbers of nodes.
     """
 
-    graph: Graph
+    graph: AnyGraph
     edges: NDArray[np.int64]
     added: int
     removed: int

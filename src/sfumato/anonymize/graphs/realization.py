@@ -69,6 +69,23 @@ class Realization:
             self._insert_into_edges()
             self._close_over_pairs()
 
+    def force(self) -> None:
+        """Serve what is wanted or spare by whoever comes first; the next round puts that right."""
+
+        def crowd(node: int) -> tuple[int, int]:
+            """Order nodes by how many share their degree: among many, a node matters least."""
+            return -self.counts[int(self.target[node])], node
+
+        for u in self.wanting if self.adding else []:
+            around = self.editor.around(u)
+            free = iter(sorted(set(range(self.editor.nodes)) - around - {u}, key=crowd))
+            while self.wanted.get(u, 0) > 0 and (partner := next(free, None)) is not None:
+                self.add(u, partner)
+        for u in self.spare if self.removing else []:
+            friends = sorted(self.editor.around(u), key=crowd)
+            for partner in friends[: max(-self.wanted.get(u, 0), 0)]:
+                self.remove(u, partner)
+
     @property
     def wanting(self) -> list[int]:
         """Nodes that want edges, those that want most first."""

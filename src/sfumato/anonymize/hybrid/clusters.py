@@ -112,6 +112,10 @@ def _gather_block(columns: Columns, members: NDArray[np.int64], k: int) -> list[
             cluster.append(int(left[best]))
             left = np.delete(left, best)
             nodes = columns.nodes(np.array(cluster))
+        alike = np.flatnonzero(columns.joined(nodes, columns.codes[:, left]) == 0)
+        if len(alike) < k:  # too few to be a cluster of their own, and they cost nothing here
+            cluster += left[alike].tolist()
+            left = np.delete(left, alike)
         found.append(cluster)
     shown = np.array([columns.nodes(np.array(cluster)) for cluster in found]).T
     for record in left.tolist():

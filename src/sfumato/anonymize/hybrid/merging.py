@@ -111,19 +111,19 @@ class Merging:
         for partner in self._partners(worst, self.strategy)[:PARTNERS]:
             if self._row_loss_with(worst, partner) > self.row_bound:
                 continue
-            one, two = self.clusters[worst], self.clusters[partner]
-            made = self._recode(np.concatenate([one.members, two.members]))
-            if made.loss < one.loss + two.loss - 1e-9:
+            kept, joined = self.clusters[worst], self.clusters[partner]
+            made = self._recode(np.concatenate([kept.members, joined.members]))
+            if made.loss < kept.loss + joined.loss - 1e-9:
                 self._merge(worst, partner, made)
                 self.steps.append((self.row_loss, self.set_loss))
                 return True
         return False
 
-    def _row_loss_with(self, one: int, two: int) -> float:
-        sizes = len(self.clusters[one].members), len(self.clusters[two].members)
+    def _row_loss_with(self, kept: int, joined: int) -> float:
+        sizes = len(self.clusters[kept].members), len(self.clusters[joined].members)
         total = sum(len(c.members) for c in self.clusters)
-        both = float(self.columns.joined(self.nodes[:, one], self.nodes[:, [two]])[0])
-        now = [self.columns.price(self.nodes[:, i]) for i in (one, two)]
+        both = float(self.columns.joined(self.nodes[:, kept], self.nodes[:, [joined]])[0])
+        now = [self.columns.price(self.nodes[:, i]) for i in (kept, joined)]
         extra = sum(sizes) * both - sizes[0] * now[0] - sizes[1] * now[1]
         return self.row_loss + extra / total
 
@@ -146,14 +146,14 @@ class Merging:
         order: list[int] = np.argsort(score, kind="stable")[:-1].tolist()
         return order
 
-    def _merge(self, one: int, two: int, made: Cluster | None = None) -> None:
-        members = np.concatenate([self.clusters[one].members, self.clusters[two].members])
-        self.clusters[one] = made or self._recode(members)
-        self.nodes[:, one] = self.columns.nodes(members)
-        self.sketch[one] += self.sketch[two]
-        del self.clusters[two]
-        self.nodes = np.delete(self.nodes, two, axis=1)
-        self.sketch = np.delete(self.sketch, two, axis=0)
+    def _merge(self, kept: int, joined: int, made: Cluster | None = None) -> None:
+        members = np.concatenate([self.clusters[kept].members, self.clusters[joined].members])
+        self.clusters[kept] = made or self._recode(members)
+        self.nodes[:, kept] = self.columns.nodes(members)
+        self.sketch[kept] += self.sketch[joined]
+        del self.clusters[joined]
+        self.nodes = np.delete(self.nodes, joined, axis=1)
+        self.sketch = np.delete(self.sketch, joined, axis=0)
 
     def _recode(self, members: NDArray[np.int64]) -> Cluster:
         """Make the sets of a cluster anonymous."""

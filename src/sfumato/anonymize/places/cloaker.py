@@ -32,6 +32,7 @@ import numpy as np
 from sfumato.anonymize.definitions.definition import positive_integer
 from sfumato.data.trajectories.trajectories import read_bounds
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -92,7 +93,7 @@ class StreamResult:
         )
 
 
-class Cloaker:
+class Cloaker(Shown):
     """A stream of requests; `submit` one after the other, or `process` many at once.
 
     >>> import sfumato as sf
@@ -111,7 +112,7 @@ class Cloaker:
         reach: float = 1000.0,
         wait: float = 120.0,
         mode: str = "marginal",
-        rate: float = 4500.0,
+        rate: float = 4800.0,
         memory: bool = False,
         session: float = 600.0,
         diversity: int = 1,

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 
 @njit(cache=True)
-def make_batches(
-    key: Ints, person: Ints, entered: Floats, left: Floats, k: int, delay: float
+def make_batches(  # noqa: C901 - one loop, compiled
+    key: Ints, person: Ints, entered: Floats, left: Floats, settled: Floats, k: int, delay: float
 ) -> Any:
     """Return batch and moment of passages that are sorted by key (zone and side) and entry.
 
     Whoever has waited `delay` when the next enters is held back, as is a second passage of a person
-    who waits already: both are known at that entry, so membership depends on entries alone.
+    who waits already: both are known at that entry, so membership depends on entries alone. So does
+    the moment: `settled` seconds (of that passage's zone) after the last entry. A batch of which
+    somebody has not left by then is held back as a whole.
     """
     n = len(key)
     batch, moment = np.full(n, -1, np.int64), np.zeros(n)
@@ -44,12 +46,14 @@ def make_batches(
         waiting[count] = i
         count += 1
         if count == k:
-            last = left[waiting[0]]
+            begin = entered[i] + settled[i]
+            gone = True
             for w in range(k):
-                last = max(last, left[waiting[w]])
-            for w in range(k):
-                batch[waiting[w]] = batches
-                moment[waiting[w]] = last
-            batches += 1
+                gone = gone and left[waiting[w]] <= begin
+            if gone:
+                for w in range(k):
+                    batch[waiting[w]] = batches
+                    moment[waiting[w]] = begin
+                batches += 1
             count = 0
     return batch, moment

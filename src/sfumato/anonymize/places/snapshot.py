@@ -30,6 +30,7 @@ from sfumato.anonymize.places import orders
 from sfumato.data.places.points import Points, read_points
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,7 @@ LARGE_K = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cloaks:
+class Cloaks(Shown):
     """A box per user: low x, high x, low y, high y in metres of the plane of `points`.
 
     `group` numbers the users who share a box where the method is reciprocal; None otherwise.

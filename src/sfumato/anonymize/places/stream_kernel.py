@@ -5,11 +5,8 @@ moments at which something must be looked at: a deadline, or a moment at which a
 again. Whoever leaves, leaves with all others of the box at one moment, so that nothing tells them
 apart.
 
-A box for request m is searched nearest first: for every size that a neighbour's or m's own k asks
-for, the nearest of different users are taken that are compatible with all taken so far. Two
-requests are compatible if each lies within the other's tolerance in space and time. At the
-deadline, where that finds nobody, every window of the tolerance's size around m is tried
-(`_any_window`).
+Two requests are compatible if each lies within the other's tolerance in space and time. How a box
+is searched is in `stream_search`, what happens when in `stream_loop`.
 """
 
 from __future__ import annotations
@@ -29,9 +26,7 @@ MOST = 512
 """Neighbours that a search looks at: the nearest are enough."""
 LARGEST = 64
 """Members that a box is searched for; more may join where they lie in it."""
-PATIENT = 0.5
-"""Share of its wait after which a request is taken along rather than left with too few to meet."""
-HURRY = 4.0
+HURRY = 6.0
 """Metres that a second of waiting counts for: of two as near, the older is taken."""
 ATTEMPTS = 8
 """How often a request tries again while it waits, in the marginal mode."""
@@ -224,145 +219,3 @@ def gather(q: Requests, state: State, rules: Rules, m: int, near: Ints, away: Fl
     order = np.argsort(away[:count])
     near[:count] = near[:count][order]
     return count
-
-
-@njit(cache=True)
-def enough(  # noqa: C901 - one loop, compiled
-    q: Requests, state: State, rules: Rules, taken: Ints, size: int
-) -> Any:
-    """Tell whether every member has as many users as it asks for, also those it remembers."""
-    if rules.diversity > 1:
-        kinds = 0
-        for a in range(size):
-            new = q.place[taken[a]] >= 0
-            for b in range(a):
-                new = new and q.place[taken[b]] != q.place[taken[a]]
-            kinds += new
-        if kinds < rules.diversity:
-            return False
-    for a in range(size):
-        if q.k[taken[a]] > size:
-            return False
-        if rules.remember and state.known[q.user[taken[a]]] >= 0:
-            common = 1
-            for b in range(size):
-                if b != a and remembers(state, q.user[taken[a]], q.user[taken[b]]):
-                    common += 1
-            if common < q.k[taken[a]]:
-                return False
-    return True
-
-
-@njit(cache=True)
-def _nearest_first(
-    q: Requests,
-    state: State,
-    rules: Rules,
-    m: int,
-    near: Ints,
-    count: int,
-    most_k: int,
-    taken: Ints,
-) -> Any:
-    """Take the nearest with k up to `most_k` until everybody has enough; return the number or 0."""
-    taken[0] = m
-    size = 1
-    if enough(q, state, rules, taken, size):
-        return size
-    for p in range(count):
-        j = near[p]
-        if q.k[j] > most_k or size == LARGEST:
-            continue
-        fits = True
-        for a in range(1, size):
-            if q.user[taken[a]] == q.user[j] or not compatible(q, taken[a], j):
-                fits = False
-                break
-        if not fits:
-            continue
-        taken[size] = j
-        size += 1
-        if size >= q.k[m] and enough(q, state, rules, taken, size):
-            return size
-    return 0
-
-
-@njit(cache=True)
-def area_of(q: Requests, taken: Ints, size: int) -> Any:
-    """Return the area of the box around some requests."""
-    low_x = high_x = q.x[taken[0]]
-    low_y = high_y = q.y[taken[0]]
-    for a in range(1, size):
-        low_x, high_x = min(low_x, q.x[taken[a]]), max(high_x, q.x[taken[a]])
-        low_y, high_y = min(low_y, q.y[taken[a]]), max(high_y, q.y[taken[a]])
-    return (high_x - low_x) * (high_y - low_y)
-
-
-@njit(cache=True)
-def _any_window(  # noqa: C901 - one loop, compiled
-    q: Requests, state: State, rules: Rules, m: int, near: Ints, count: int, taken: Ints
-) -> Any:
-    """Try every window of m's reach that begins at neighbours, and return the number found."""
-    few = min(count, LARGEST)
-    for a in range(-1, few):
-        left = q.x[m] if a < 0 else q.x[near[a]]
-        if left > q.x[m]:
-            continue
-        for b in range(-1, few):
-            low = q.y[m] if b < 0 else q.y[near[b]]
-            if low > q.y[m]:
-                continue
-            size = 1
-            taken[0] = m
-            for p in range(few):
-                j = near[p]
-                if not (left <= q.x[j] <= left + q.reach[m] and low <= q.y[j] <= low + q.reach[m]):
-                    continue
-                fits = True
-                for c in range(size):
-                    if q.user[taken[c]] == q.user[j] or not compatible(q, taken[c], j):
-                        fits = False
-                        break
-                if fits:
-                    taken[size] = j
-                    size += 1
-                    if size >= q.k[m] and enough(q, state, rules, taken, size):
-                        return size
-    return 0
-
-
-@njit(cache=True)
-def find_box(
-    q: Requests,
-    state: State,
-    rules: Rules,
-    m: int,
-    near: Ints,
-    away: Floats,
-    taken: Ints,
-    last: bool,
-) -> Any:
-    """Find the smallest box for m among the sizes asked for; return the number of members or 0."""
-    count = gather(q, state, rules, m, near, away)
-    best, least = 0, np.inf
-    trial = np.empty(LARGEST, np.int64)
-    for wanted in range(q.k[m], LARGEST):
-        if wanted > count + 1:
-            break
-        asked = wanted == q.k[m]
-        for p in range(count):
-            if q.k[near[p]] == wanted:
-                asked = True
-                break
-        if not asked:
-            continue
-        size = _nearest_first(q, state, rules, m, near, count, wanted, trial)
-        if size > 0:
-            area = area_of(q, trial, size)
-            if area < least:
-                best, least = size, area
-                taken[:size] = trial[:size]
-    if best == 0 and last:
-        best = _any_window(q, state, rules, m, near, count, trial)
-        taken[:best] = trial[:best]
-    return best

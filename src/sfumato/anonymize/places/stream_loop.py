@@ -1,7 +1,9 @@
 """The loop of streaming cloaking: arrivals, deadlines, attempts; who leaves, who is taken along.
 
 Whoever lies in a box that leaves goes with it, where that suits everybody. Whoever has waited long
-and would be left with too few to meet is taken along, too, even if the box grows.
+and would be left with too few to meet is taken along, too, even if the box grows. In the marginal
+mode a box that would leave somebody with too few does not leave before a deadline: where people are
+few it waits, and where they are many that costs nothing.
 """
 
 from __future__ import annotations
@@ -19,18 +21,13 @@ from sfumato.anonymize.places.stream_kernel import (
     MARGINAL,
     MOST,
     NOT_YET,
-    PATIENT,
     RELEASED,
     Outcome,
     Requests,
     Rules,
     State,
-    area_of,
     cell_of,
-    cells_around,
     compatible,
-    enough,
-    find_box,
     gather,
     hang,
     pop,
@@ -38,12 +35,17 @@ from sfumato.anonymize.places.stream_kernel import (
     remembers,
     unhang,
 )
+from sfumato.anonymize.places.stream_search import area_of, enough, find_box, others_near
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+
+
+PATIENT = 0.5
+"""Share of its wait after which a request is taken along rather than left with too few to meet."""
 
 
 @njit(cache=True)
@@ -76,33 +78,10 @@ def _join(
 
 
 @njit(cache=True)
-def _has_others(  # noqa: C901 - one loop, compiled
-    q: Requests, state: State, rules: Rules, j: int, taken: Ints, size: int
-) -> Any:
+def _has_others(q: Requests, state: State, rules: Rules, j: int, taken: Ints, size: int) -> Any:
     """Tell whether j could still meet enough users among the waiting when these have left."""
-    users = 0
-    seen = np.empty(LARGEST, np.int64)
-    reach = q.reach[j]
-    c0, c1, r0, r1 = cells_around(rules, q.x[j], q.y[j], reach)
-    for row in range(r0, r1 + 1):
-        for column in range(c0, c1 + 1):
-            i = state.head[row * rules.wide + column]
-            while i >= 0:
-                if q.user[i] != q.user[j] and compatible(q, i, j):
-                    new = True
-                    for a in range(size):
-                        if taken[a] == i:
-                            new = False
-                    for a in range(users):
-                        if seen[a] == q.user[i]:
-                            new = False
-                    if new:
-                        seen[users] = q.user[i]
-                        users += 1
-                        if users + 1 >= q.k[j] or users == LARGEST:
-                            return True
-                i = state.after[i]
-    return False
+    most = q.k[j] - 1
+    return others_near(q, state, rules, j, most, taken, size) >= min(most, LARGEST)
 
 
 @njit(cache=True)
@@ -134,6 +113,26 @@ def _rescue(
             if enough(q, state, rules, taken, size + 1):
                 size += 1
     return size
+
+
+@njit(cache=True)
+def _strands(
+    q: Requests, state: State, rules: Rules, taken: Ints, size: int, near: Ints, away: Floats
+) -> Any:
+    """Tell whether somebody who could meet enough users now could not when these have left."""
+    for c in range(size):
+        count = gather(q, state, rules, taken[c], near, away)
+        for p in range(count):
+            leaves = False
+            for a in range(size):
+                leaves = leaves or taken[a] == near[p]
+            if (
+                not leaves
+                and not _has_others(q, state, rules, near[p], taken, size)
+                and _has_others(q, state, rules, near[p], taken, 0)
+            ):
+                return True
+    return False
 
 
 @njit(cache=True)
@@ -221,6 +220,12 @@ def run(  # noqa: C901, PLR0912 - one loop, compiled
                 size = 0
         if size > 0:
             size = _rescue(q, state, rules, taken, size, near, away, now)
+            if (
+                rules.mode == MARGINAL
+                and not last
+                and _strands(q, state, rules, taken, size, near, away)
+            ):
+                continue
             size = _join(q, state, rules, taken, size, near, away)
             _release(q, state, rules, out, taken, size, now)
         elif last:

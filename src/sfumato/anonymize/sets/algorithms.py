@@ -26,12 +26,13 @@ from sfumato.anonymize.sets.cut import CutSearch
 from sfumato.anonymize.sets.descent import Descent
 from sfumato.anonymize.sets.disassociation import disassociate
 from sfumato.anonymize.sets.merging import Merging, merged_nodes
+from sfumato.anonymize.sets.nested_partition import NestedPartition
 from sfumato.anonymize.sets.partition import Partition
 from sfumato.anonymize.sets.recoding import DELETED, SetRecoding
 from sfumato.anonymize.sets.suppression import suppress
 from sfumato.data.sets.sources import regroup
 from sfumato.data.tables.permutation import RandomWords, shuffle
-from sfumato.data.wording import did_you_mean, listed
+from sfumato.data.wording import check_options, did_you_mean, listed
 from sfumato.decision import Decision, SearchRecord
 from sfumato.errors import ParameterError, Unsatisfiable
 
@@ -55,16 +56,20 @@ Step = Callable[["Sets", Definition, RandomWords], "NDArray[np.int32]"]
 
 def check_promise(data: Sets, promise: Definition) -> None:
     """Refuse what cannot be promised about these sets."""
+    filled = int((data.sizes > 0).sum())
     for part in promise.parts:
         k = getattr(part, "k", 1)
-        if k > len(data):
+        if k > filled:
             raise Unsatisfiable(
-                f"{part} asks for {k:,} sets that look alike, but there are only {len(data):,}."
+                f"{part} asks for {k:,} sets that look alike, but there are only {filled:,}"
+                f"{' that hold any item' if filled < len(data) else ''}."
             )
         if getattr(part, "on", ()) or getattr(part, "attribute", None):
             raise ParameterError(f"{part} names attributes, but sets have items alone.")
     known = data.tree.codes
-    for item in secret_items(promise):
+    stated = [found for part in promise.parts for found in getattr(part, "itemsets", ())]
+    named = [item for found in stated for item in found]
+    for item in (*secret_items(promise), *named):
         if item not in known:
             raise ParameterError(
                 f"There is no item '{item}', which the promise protects."
@@ -210,7 +215,11 @@ def partition(
         raise ParameterError(f"meaning is {listed(MEANINGS)}, not {meaning!r}.")
 
     def step(sets: Sets, wanted: Definition, words: RandomWords) -> NDArray[np.int32]:
-        search = Partition(sets, _size(wanted), meaning == "bag", words)
+        search: Partition | NestedPartition
+        if meaning == "bag":
+            search = Partition(sets, _size(wanted), words)
+        else:
+            search = NestedPartition(sets, _size(wanted))
         search.run()
         return search.nodes()
 
@@ -302,11 +311,13 @@ def delete_items(
 def choose(data: Sets, promise: Definition, **options: Any) -> Decision:
     """Take the algorithm that loses least for what is promised."""
     parts = promise.parts
+    name = "suppression"
     if any(isinstance(part, KAnonymity) or hasattr(part, "l") for part in parts):
-        return partition(data, promise, **options)
-    if any(isinstance(part, KmAnonymity) or hasattr(part, "p") for part in parts):
-        return recode_locally(data, promise, **options)
-    return delete_items(data, promise, **options)
+        name = "partition"
+    elif any(isinstance(part, KmAnonymity) or hasattr(part, "p") for part in parts):
+        name = "local"
+    check_options(f"Algorithm '{name}'", ALGORITHMS[name], options)
+    return ALGORITHMS[name](data, promise, **options)
 
 
 ALGORITHMS: dict[str, Callable[..., Decision]] = {

@@ -3,7 +3,8 @@
 All items start as the root, which keeps the promise if there are k sets. Then nodes are split, the
 costliest first. Sets in which a child would be part of a rare itemset keep the node, as long as
 those that keep it are company enough for one another; sets that would need too much company, such
-as one very large basket, lose the items instead. A split is done if it lowers the loss.
+as one very large basket, lose the items instead. A split is done if it lowers the loss; if it does
+not because too many stay for the sake of a few, these lose the items.
 Nothing is rare at any time (`descent_kernel` has the argument), so the result keeps the promise
 whenever the search ends.
 
@@ -19,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.anonymize.sets.descent_kernel import DROP, SPLIT, weigh_split
+from sfumato.anonymize.sets.descent_kernel import (
+    DROP,
+    SPLIT,
+    Rows,
+    Shown,
+    Split,
+    weigh_split,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,10 +87,13 @@ class Descent:
         child = children[np.searchsorted(tree.last[children], self.data.items[places], "right")]
         rows, row = np.unique(self.set_of[places], return_inverse=True)
         row = row.reshape(-1)
-        state = self._weigh(node, children, child, rows, row)[row]
-        after = np.where(state == SPLIT, tree.price[child], tree.price[node])
-        after = np.where(state == DROP, 1.0, after)
-        if after.sum() >= tree.price[node] * len(places) - 1e-12:
+        for staying in (True, False) if self.staying else (False,):
+            state = self._weigh(node, children, child, rows, row, staying=staying)[row]
+            after = np.where(state == SPLIT, tree.price[child], tree.price[node])
+            after = np.where(state == DROP, 1.0, after)
+            if after.sum() < tree.price[node] * len(places) - 1e-12:
+                break  # where odd sets held back everybody, they may lose the items instead
+        else:
             return []
         self.shown[places] = np.where(
             state == SPLIT, child, np.where(state == DROP, -1, node)
@@ -96,6 +107,8 @@ class Descent:
         child: NDArray[np.int32],
         rows: NDArray[np.int64],
         row: NDArray[np.int64],
+        *,
+        staying: bool,
     ) -> NDArray[np.int64]:
         """Hand the kernel each row's children, and each child's rows."""
         tree = self.data.tree
@@ -108,20 +121,13 @@ class Descent:
         price = float(tree.price[node])
         return np.asarray(
             weigh_split(
-                node,
-                self.data.starts,
-                self.shown,
-                rows,
-                r_first,
-                e_child,
-                np.bincount(row, minlength=len(rows)),
-                kids,
-                group,
-                e_row[order],
+                Shown(self.data.starts, self.shown),
+                Rows(rows, r_first, e_child, np.bincount(row, minlength=len(rows))),
+                Split(node, kids, group, e_row[order]),
                 self.k,
                 self.m,
                 (1 - price) / (price * self.k),
-                self.staying,
+                staying,
                 tree.nodes,
             )
         )

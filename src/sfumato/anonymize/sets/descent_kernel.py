@@ -8,12 +8,46 @@ Itemsets without them are untouched, so if nothing was rare before, nothing is a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 from numba import njit
 
 from sfumato.anonymize.sets.supports import count_rare
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 SPLIT, STAY, DROP = 0, 1, 2
+
+
+class Shown(NamedTuple):
+    """What every set shows now: `node[starts[t]:starts[t + 1]]` for set t, −1 where deleted."""
+
+    starts: NDArray[np.int64]
+    node: NDArray[np.int32]
+
+
+class Rows(NamedTuple):
+    """The sets that show the node: row i is set `set_[i]`.
+
+    Its children of the node are `child[first[i]:first[i + 1]]`, and `occurrences[i]` counts its
+    items below the node.
+    """
+
+    set_: NDArray[np.int64]
+    first: NDArray[np.int64]
+    child: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
+
+
+class Split(NamedTuple):
+    """A node and its children: `members[group[g]:group[g + 1]]` are the rows with `children[g]`."""
+
+    node: int
+    children: NDArray[np.int64]
+    group: NDArray[np.int64]
+    members: NDArray[np.int64]
 
 
 @njit(cache=True)
@@ -29,23 +63,25 @@ def choose(among, state, wanted):  # type: ignore[no-untyped-def]  # noqa: ANN00
 
 
 @njit(cache=True)
-def gather(chosen, rows, starts, shown, v, r_first, e_child, child, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def gather(chosen, shown, rows, v, child, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return what the chosen rows show beside v, as compressed sets.
 
     With a `child` (not −1) the rows are split: they show their other children of v as well.
+    `mark` is scratch, −1 per node before and after: it keeps a row from listing a node twice.
     """
+    starts = shown.starts
     size = 0
     for i in chosen:
-        size += starts[rows[i] + 1] - starts[rows[i]]
+        size += starts[rows.set_[i] + 1] - starts[rows.set_[i]]
     inner = np.zeros(len(chosen) + 1, np.int64)
     nodes = np.empty(size + 1, np.int64)
     filled = 0
     for x in range(len(chosen)):
         i = chosen[x]
-        t = rows[i]
+        t = rows.set_[i]
         begun = filled
         for p in range(starts[t], starts[t + 1]):
-            node = shown[p]
+            node = shown.node[p]
             if node >= 0 and node != v and mark[node] != t:
                 mark[node] = t
                 nodes[filled] = node
@@ -53,9 +89,9 @@ def gather(chosen, rows, starts, shown, v, r_first, e_child, child, mark):  # ty
         for q in range(begun, filled):
             mark[nodes[q]] = -1
         if child >= 0:
-            for e in range(r_first[i], r_first[i + 1]):
-                if e_child[e] != child:
-                    nodes[filled] = e_child[e]
+            for e in range(rows.first[i], rows.first[i + 1]):
+                if rows.child[e] != child:
+                    nodes[filled] = rows.child[e]
                     filled += 1
         inner[x + 1] = filled
     return inner, nodes[:filled]
@@ -82,18 +118,14 @@ def judge_rows(inner, nodes, k, m, count):  # type: ignore[no-untyped-def]  # no
 
 
 @njit(cache=True)
-def weigh_split(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912
-    v, starts, shown, rows, r_first, e_child, occurrences, children, group,  # noqa: ANN001
-    members, k, m, tolerance, staying, width,  # noqa: ANN001
-):  # fmt: skip
-    """Return the state of each row (a set that shows v) after splitting v.
+def weigh_split(shown, rows, split, k, m, tolerance, staying, width):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
+    """Return the state of each row (a set that shows the node) after splitting it.
 
-    `rows[i]` is the set of row i; its children of v are `e_child[r_first[i]:r_first[i + 1]]`, and
-    `occurrences[i]` counts its items below v. `members[group[g]:group[g + 1]]` are the rows with
-    `children[g]`. A row that stays and holds more than `tolerance` rare itemsets per occurrence
-    is dropped; without `staying` none stays.
+    A row that stays and holds more than `tolerance` rare itemsets per occurrence is dropped;
+    without `staying` none stays. There are `width` nodes in all.
     """
-    n = len(rows)
+    v, children, group, members = split
+    n = len(rows.set_)
     everybody = np.arange(n)
     state = np.zeros(n, np.int64)
     mark = np.full(width, -1, np.int64)
@@ -106,9 +138,7 @@ def weigh_split(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912
                 chosen = choose(members[group[g] : group[g + 1]], state, SPLIT)
                 if len(chosen) == 0:
                     break
-                inner, nodes = gather(
-                    chosen, rows, starts, shown, v, r_first, e_child, children[g], mark
-                )
+                inner, nodes = gather(chosen, shown, rows, v, children[g], mark)
                 guilty = judge_rows(inner, nodes, k, m, count)
                 out = 0
                 for x in range(len(chosen)):
@@ -121,16 +151,16 @@ def weigh_split(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912
         chosen = choose(everybody, state, STAY)
         if len(chosen) == 0:
             continue
-        inner, nodes = gather(chosen, rows, starts, shown, v, r_first, e_child, -1, mark)
+        inner, nodes = gather(chosen, shown, rows, v, -1, mark)
         guilty = judge_rows(inner, nodes, k, m, count)
         for x in range(len(chosen)):
-            if guilty[x] > tolerance * occurrences[chosen[x]] or (m > 2 and guilty[x] > 0):
+            if guilty[x] > tolerance * rows.occurrences[chosen[x]] or (m > 2 and guilty[x] > 0):
                 state[chosen[x]] = DROP
                 moved = True
             elif m == 2:
                 for q in range(inner[x], inner[x + 1]):
                     count[nodes[q]] += 1
-        if call_in(everybody, rows, starts, shown, v, r_first, e_child, state, count, mark, k):
+        if call_in(everybody, shown, rows, v, state, count, mark, k):
             moved = True
         if not moved:  # nobody is left to keep them company: what is rare still, goes
             for x in range(len(chosen)):
@@ -142,7 +172,7 @@ def weigh_split(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912
 
 
 @njit(cache=True)
-def call_in(everybody, rows, starts, shown, v, r_first, e_child, state, count, mark, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def call_in(everybody, shown, rows, v, state, count, mark, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Let split rows stay with those that lack company; tell whether any row moved.
 
     `count[b]` is how many staying rows show b; whoever shows a node that has too few joins them.
@@ -150,7 +180,7 @@ def call_in(everybody, rows, starts, shown, v, r_first, e_child, state, count, m
     moved = False
     staying = len(choose(everybody, state, STAY))
     split = choose(everybody, state, SPLIT)
-    inner, nodes = gather(split, rows, starts, shown, v, r_first, e_child, -1, mark)
+    inner, nodes = gather(split, shown, rows, v, -1, mark)
     for x in range(len(split)):
         short = 0 < staying < k
         for q in range(inner[x], inner[x + 1]):

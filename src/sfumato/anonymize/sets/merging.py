@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.data.sets.item_tree import ItemTree
     from sfumato.data.sets.sets import Sets
 
-MOST_ITEMS = 20_000
+MOST_ITEMS = 5_000
 """Items above which a hierarchy is needed: merging looks at pairs of groups."""
 CANDIDATES = 24
 """Cheapest partners of a group that are looked at closely."""

@@ -1,4 +1,4 @@
-"""Local recoding for full k-anonymity: classes of sets that show the same labels.
+"""Local recoding for full k-anonymity of bags: classes that show the same labels as often.
 
 Divided from the root down in the manner of He and Naughton (Anonymization of set-valued data via
 top-down, local generalization, VLDB 2009), then made better in three ways: each class shows the
@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.sets.partition_kernel import divide, label, list_labels
-from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move
+from sfumato.anonymize.sets.reassignment_kernel import (
+    ClassLabels,
+    find_above,
+    find_alternatives,
+    move,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,8 +41,8 @@ class Partition:
 
     data: Sets
     k: int
-    bag: bool
     words: RandomWords
+    bag: bool = True
 
     def __post_init__(self) -> None:
         self.class_of = np.full(len(self.data), -1, dtype=np.int64)
@@ -54,7 +59,7 @@ class Partition:
     def nodes(self) -> NDArray[np.int32]:
         """Return the node of every item of every set, −1 where it is deleted."""
         out = np.full(self.data.occurrences, -1, dtype=np.int32)
-        order, begins, ends = self._classes()
+        order, begins, ends = order_classes(self.class_of)
         label(order, begins, ends, *self._arrays(), out)
         return out
 
@@ -79,36 +84,44 @@ class Partition:
                 break
             waiting = aside
 
-    def _classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return sets ordered by class, and where each class begins and ends; renumber classes."""
-        inside = np.flatnonzero(self.class_of >= 0)
-        _, numbers = np.unique(self.class_of[inside], return_inverse=True)
-        self.class_of[inside] = numbers.reshape(-1)
-        order = inside[np.argsort(self.class_of[inside], kind="stable")]
-        classes = int(self.class_of.max(initial=-1)) + 1
-        bounds = np.searchsorted(self.class_of[order], np.arange(classes + 1))
-        return order, bounds[:-1], bounds[1:]
-
     def _move(self) -> tuple[float, float]:
         """Move sets to better classes; return what that saved and what was paid before."""
-        order, begins, ends = self._classes()
-        found, labels, copies = list_labels(order, begins, ends, *self._arrays())
-        head, classes = self._heads(found, labels)
-        pays, other, target = find_alternatives(
-            *self._arrays(), self.class_of, found, labels, copies, head, classes
-        )
+        order, begins, ends = order_classes(self.class_of)
+        found, nodes, copies = list_labels(order, begins, ends, *self._arrays())
+        labels = list_heads(self.data, found, nodes, copies)
+        look = np.ones(len(self.data), dtype=np.bool_)
+        pays, other, target = find_alternatives(*self._arrays(), self.class_of, look, labels)
         saved = move(self.class_of, (ends - begins).copy(), pays, other, target, self.k)
         return float(saved), float(pays.sum())
 
-    def _heads(
-        self, found: NDArray[np.int64], labels: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List the classes by their rarest label; those that show nothing are left out."""
-        nodes = self.data.tree.nodes
-        often = np.bincount(labels, minlength=nodes)
-        classes = np.flatnonzero(np.diff(found))
-        rank = often[labels] * nodes + labels
-        rarest = np.minimum.reduceat(rank, found[classes]) % nodes if len(classes) else classes
-        order = np.argsort(rarest, kind="stable")
-        head = np.searchsorted(rarest[order], np.arange(nodes + 1))
-        return head, classes[order]
+
+def order_classes(
+    class_of: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return sets ordered by class, and where each class begins and ends; renumber classes."""
+    inside = np.flatnonzero(class_of >= 0)
+    _, numbers = np.unique(class_of[inside], return_inverse=True)
+    class_of[inside] = numbers.reshape(-1)
+    order = inside[np.argsort(class_of[inside], kind="stable")]
+    classes = int(class_of.max(initial=-1)) + 1
+    bounds = np.searchsorted(class_of[order], np.arange(classes + 1))
+    return order, bounds[:-1], bounds[1:]
+
+
+def list_heads(
+    data: Sets,
+    found: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    copies: NDArray[np.int64],
+) -> ClassLabels:
+    """List the classes by their rarest label; those that show nothing are left out."""
+    tree = data.tree
+    until = np.concatenate([[0], np.cumsum(data.frequency)])
+    often = until[tree.last] - until[tree.first]
+    classes = np.flatnonzero(np.diff(found))
+    rank = often[nodes] * tree.nodes + nodes
+    rarest = np.minimum.reduceat(rank, found[classes]) % tree.nodes if len(classes) else classes
+    order = np.argsort(rarest, kind="stable")
+    head = np.searchsorted(rarest[order], np.arange(tree.nodes + 1))
+    above = find_above(found, nodes, tree.parent)
+    return ClassLabels(found, nodes, copies, above, head, classes[order])

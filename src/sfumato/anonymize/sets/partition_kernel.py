@@ -8,20 +8,64 @@ deleted. A node is shown where that is cheaper than the best its children can do
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 from numba import njit
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Arrays(NamedTuple):
+    """Sets as compressed rows, `items[starts[t]:starts[t + 1]]`, and the tree of their items.
+
+    `parent[v]` is the node above v (the root is its own), `price[v]` what an item shown as v pays.
+    """
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    price: NDArray[np.float64]
+
+
+class MetNodes(NamedTuple):
+    """What is known of the nodes above the items of one class, which `nodes` lists.
+
+    `occ[v]` items of the class are below v, `cov[v]` members have some, none has fewer than
+    `low[v]` if all have any, `show[v]` tells whether v is worth showing, `below[v]` is its cost;
+    `seen` is scratch.
+    """
+
+    occ: NDArray[np.int64]
+    cov: NDArray[np.int64]
+    low: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    below: NDArray[np.float64]
+    show: NDArray[np.bool_]
+    nodes: NDArray[np.int64]
+
 
 @njit(cache=True)
-def best_labels(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901
-    members, starts, items, parent, price, bag, occ, cov, low, seen, below, show, nodes  # noqa: ANN001
-):  # fmt: skip
+def _no_nodes(width):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return room for as many nodes as there are, none of them met."""
+    return MetNodes(
+        np.zeros(width, np.int64), np.zeros(width, np.int64), np.zeros(width, np.int64),
+        np.zeros(width, np.int64), np.zeros(width, np.float64), np.zeros(width, np.bool_),
+        np.zeros(width, np.int64),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def best_labels(members, data, bag, met_nodes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
     """Find the cheapest labels of a class; return its cost and how many nodes were met.
 
-    Afterwards for every met node v, listed in `nodes` with children first: `occ[v]` items of the
-    class are below it, `cov[v]` members have some, none has fewer than `low[v]` if all have any,
-    `show[v]` tells whether v is worth showing, `below[v]` is its cost. The caller clears `occ`.
+    They are the first of `met_nodes.nodes`; what is known of them stands beside. Nodes are numbered
+    from the leaves up, so sorted they come children first, and a node's cost is complete when its
+    turn comes. The caller clears `occ`, by which met nodes are told.
     """
+    starts, items, parent, price = data
+    occ, cov, low, seen, below, show, nodes = met_nodes
     met = 0
     count = np.int64(len(members))
     for x in range(count):
@@ -233,18 +277,13 @@ def divide(order, starts, items, parent, price, k, bag, keys):  # type: ignore[n
 def list_labels(order, begins, ends, starts, items, parent, price, bag):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return the cheapest labels of every class as compressed rows, with how often each stands."""
     width = len(parent)
-    occ, cov = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    low, seen = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    below, show = np.zeros(width, np.float64), np.zeros(width, np.bool_)
-    nodes = np.zeros(width, np.int64)
+    data, met_nodes = Arrays(starts, items, parent, price), _no_nodes(width)
+    occ, cov, low, _, _, show, nodes = met_nodes
     found = np.zeros(len(begins) + 1, np.int64)
     labels, copies = np.empty(len(items) + 1, np.int64), np.empty(len(items) + 1, np.int64)
     filled = 0
     for c in range(len(begins)):
-        _, met = best_labels(
-            order[begins[c] : ends[c]], starts, items, parent, price, bag,
-            occ, cov, low, seen, below, show, nodes,
-        )  # fmt: skip
+        _, met = best_labels(order[begins[c] : ends[c]], data, bag, met_nodes)
         for i in range(met - 1, -1, -1):  # parents first: a shown node hides what is below it
             v = nodes[i]
             hidden = parent[v] != v and cov[parent[v]] < 0
@@ -264,15 +303,11 @@ def list_labels(order, begins, ends, starts, items, parent, price, bag):  # type
 def label(order, begins, ends, starts, items, parent, price, bag, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Write the node of every item of every class to `out`, −1 where it is deleted."""
     width = len(parent)
-    occ, cov = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    low, seen = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    below, show = np.zeros(width, np.float64), np.zeros(width, np.bool_)
-    nodes = np.zeros(width, np.int64)
+    data, met_nodes = Arrays(starts, items, parent, price), _no_nodes(width)
+    occ, _, low, seen, _, show, nodes = met_nodes
     for c in range(len(begins)):
         members = order[begins[c] : ends[c]]
-        _, met = best_labels(
-            members, starts, items, parent, price, bag, occ, cov, low, seen, below, show, nodes
-        )
+        _, met = best_labels(members, data, bag, met_nodes)
         for t in members:
             for i in range(met):
                 seen[nodes[i]] = 0

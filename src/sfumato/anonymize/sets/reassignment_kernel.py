@@ -1,35 +1,69 @@
 """Kernels that better a partition: sets move to classes whose labels fit them more closely.
 
-A set fits a class if it has an item under each of its labels (for bags: enough items). It then
-shows those labels; its other items are deleted. The labels of the class it joins stay valid, and
-what is left of its own class can show at least what it showed, so a move changes the loss by what
-the set itself pays. A class must keep k members, or lose all of them.
+A set fits a class if it has an item of its own for each of its labels (for bags: enough items). It
+then shows those labels; its other items are deleted. The labels of the class it joins stay valid,
+and what is left of its own class can show at least what it showed, so a move changes the loss by
+what the set itself pays. A class must keep k members, or lose all of them.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 from numba import njit
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class ClassLabels(NamedTuple):
+    """The labels of all classes, those of class c at ``starts[c]:starts[c + 1]``, children first.
+
+    `copies` tells how often each stands, `above` where the next label above it stands, or −1.
+    ``classes[head[v]:head[v + 1]]`` are the classes whose rarest label is v: whoever fits a class
+    has an item under that label, so only those classes are looked at.
+    """
+
+    starts: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    above: NDArray[np.int64]
+    head: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
 
 @njit(cache=True)
-def find_alternatives(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PLR0912
-    starts, items, parent, price, bag, class_of, g_starts, g_nodes, g_copies, head, head_classes  # noqa: ANN001
-):  # fmt: skip
+def find_above(starts, nodes, parent):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return for every label where the next label of its class above it stands, −1 for none."""
+    at = np.full(len(parent), -1, np.int64)
+    above = np.full(len(nodes), -1, np.int64)
+    for c in range(len(starts) - 1):
+        for q in range(starts[c], starts[c + 1]):
+            at[nodes[q]] = q
+        for q in range(starts[c], starts[c + 1]):
+            v = nodes[q]
+            while parent[v] != v and above[q] < 0:
+                v = parent[v]
+                above[q] = at[v]
+        for q in range(starts[c], starts[c + 1]):
+            at[nodes[q]] = -1
+    return above
+
+
+@njit(cache=True)
+def find_alternatives(starts, items, parent, price, bag, class_of, look, labels):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
     """Return for every set what it pays in its class, the best other class, and its price there.
 
-    `g_nodes[g_starts[c]:g_starts[c + 1]]` are the labels of class c, `g_copies` how often each
-    stands. `head_classes[head[v]:head[v + 1]]` are the classes whose rarest label is v: whoever
-    fits a class has an item under that label, so only those classes are looked at.
+    Other classes are looked for where `look` says so.
     """
     n = len(starts) - 1
     pays, other = np.zeros(n, np.float64), np.full(n, np.inf)
     target = np.full(n, -1, np.int64)
     below = np.zeros(len(parent), np.int64)  # items of the set at hand under each node
     met = np.empty(len(parent), np.int64)
+    left = np.empty(len(parent), np.int64)
     for t in range(n):
-        if class_of[t] < 0:
-            pays[t] = starts[t + 1] - starts[t]
         length = starts[t + 1] - starts[t]
         known = 0
         for p in range(starts[t], starts[t + 1]):
@@ -43,15 +77,16 @@ def find_alternatives(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PL
                     break
                 v = parent[v]
         own = class_of[t]
+        pays[t] = length
         if own >= 0:
-            pays[t] = _price_of(own, length, below, price, bag, g_starts, g_nodes, g_copies)
-        if pays[t] > 0.0:
+            pays[t] = _price_of(own, length, below, price, bag, labels, left)
+        if pays[t] > 0.0 and look[t]:
             for i in range(known):
                 v = met[i]
-                for q in range(head[v], head[v + 1]):
-                    c = head_classes[q]
+                for q in range(labels.head[v], labels.head[v + 1]):
+                    c = labels.classes[q]
                     if c != own:
-                        cost = _price_of(c, length, below, price, bag, g_starts, g_nodes, g_copies)
+                        cost = _price_of(c, length, below, price, bag, labels, left)
                         if cost < other[t]:
                             other[t], target[t] = cost, c
         for i in range(known):
@@ -60,17 +95,24 @@ def find_alternatives(  # type: ignore[no-untyped-def]  # noqa: ANN201, C901, PL
 
 
 @njit(cache=True)
-def _price_of(c, length, below, price, bag, g_starts, g_nodes, g_copies):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def _price_of(c, length, below, price, bag, labels, left):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Return what a set pays in a class; infinity where it does not fit."""
+    first, last = labels.starts[c], labels.starts[c + 1]
+    for q in range(first, last):
+        left[q - first] = below[labels.nodes[q]]
+        if left[q - first] < labels.copies[q]:
+            return np.inf
     cost = 0.0
     covered = 0
-    for q in range(g_starts[c], g_starts[c + 1]):
-        v = g_nodes[q]
-        if below[v] < g_copies[q]:
+    for q in range(first, last):  # labels above come later: theirs is what no label below took
+        kept = left[q - first]
+        if kept < labels.copies[q]:
             return np.inf
-        kept = g_copies[q] if bag else below[v]
+        if labels.above[q] >= 0:
+            left[labels.above[q] - first] -= below[labels.nodes[q]]
+        kept = labels.copies[q] if bag else kept
         covered += kept
-        cost += price[v] * kept
+        cost += price[labels.nodes[q]] * kept
     return cost + (length - covered)
 
 

@@ -1,17 +1,18 @@
-"""Deletion of whole items until every part of a promise holds: an item deleted leaves no trace.
+"""Deletion of items until every part of a promise holds: an item deleted leaves no trace.
 
 Serves every definition about sets, alone or behind another algorithm. An item is taken out of all
 sets at once, so sets that were alike stay alike, and a support that was large enough stays so:
-k-anonymity, k^m-anonymity and coherence are kept by deletion. Where a secret follows too surely
-from what is known, the cheapest of the items in the rule goes; where a named itemset or an itemset
-of public items is rare, the cheapest of its items. Every step deletes an item, so it ends.
+k-anonymity, k^m-anonymity and coherence are kept by deletion. What breaks a promise are itemsets,
+and one item of each has to go, so this is a problem of hitting sets: the item in most breaches
+per set that would lose it goes first. Where a secret is too frequent among sets that look alike,
+only some of those sets lose it, whichever come first in their random order.
 
-Which sets hold what is asked of the released labels, through the same eyes as a stranger.
+Parts are mended in turn until all hold; every step deletes something, so it ends. Which sets hold
+what is asked of the released labels, through the same eyes as a stranger.
 """
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,152 +26,259 @@ from sfumato.anonymize.definitions.itemsets import (
     KmAnonymity,
     RhoUncertainty,
 )
+from sfumato.anonymize.sets.breaches import Breach, project, tally
+from sfumato.anonymize.sets.closed_rules import surest_known
+from sfumato.anonymize.sets.likeness import number_alike, release_rare
 from sfumato.anonymize.sets.recoding import DELETED, SetRecoding
-from sfumato.anonymize.sets.supports import blame
+from sfumato.anonymize.sets.supports import invert
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-Row = frozenset[int]
 
 
 def suppress(recoding: SetRecoding, promise: Definition) -> SetRecoding:
     """Delete items (as they are shown) until every part of the promise holds."""
-    nodes = recoding.nodes.copy()
+    current = recoding
     while True:
-        current = SetRecoding(recoding.data, nodes, recoding.bag)
-        guilty = _guilty(current, promise)
-        if not len(guilty):
+        before = current
+        for part in promise.parts:
+            current = _mend(part, current, promise)
+        if current is before:
             return current
-        weight = np.bincount(nodes[nodes >= 0], minlength=recoding.data.tree.nodes)
-        score = guilty / np.maximum(weight, 1)
-        nodes[nodes == int(np.argmax(score))] = DELETED
 
 
-def _guilty(recoding: SetRecoding, promise: Definition) -> NDArray[np.float64]:
-    """Return how many breaches each shown node takes part in; nothing where all holds."""
-    total = np.zeros(recoding.data.tree.nodes)
-    broken = False
-    for part in promise.parts:
-        for nodes in _breaches(part, recoding, promise):
-            total[list(nodes)] += 1
-            broken = True
-    return total if broken else np.zeros(0)
-
-
-def _breaches(part: Definition, recoding: SetRecoding, promise: Definition) -> Iterator[Row]:
-    """Give the nodes of itemsets that break one part of a promise."""
+def _mend(part: Definition, recoding: SetRecoding, promise: Definition) -> SetRecoding:
+    """Delete until a part holds; the same recoding where it does already."""
+    hidden = _codes(recoding, _secrets(promise))
     if isinstance(part, KmAnonymity):
-        yield from _rare(recoding, part.k, part.m, frozenset())
-    elif isinstance(part, Coherence):
+        return _mend_rare(recoding, part.k, part.m, ())
+    if isinstance(part, Coherence):
         private = _codes(recoding, part.private)
-        yield from _rare(recoding, part.k, part.p, private)
-        yield from _sure(recoding, private, part.h, part.p, known_secrets=False)
-    elif isinstance(part, RhoUncertainty):
+        recoding = _mend_rare(recoding, part.k, part.p, private)
+        return _mend_rules(recoding, private, part.h, part.p, barred=private)
+    if isinstance(part, RhoUncertainty):
         private = _codes(recoding, part.sensitive_items)
-        yield from _sure(recoding, private, part.rho, part.m, known_secrets=True)
-    elif isinstance(part, ItemConstraints):
-        yield from _constrained(recoding, part)
-    elif isinstance(part, ItemDiversity):
-        yield from _uniform(recoding, part, promise)
-    elif isinstance(part, KAnonymity):
-        yield from _alone(recoding, part, promise)
-    else:
-        raise ParameterError(f"{part} says nothing about sets of items.")
+        return _mend_rules(recoding, private, part.rho, part.m, barred=())
+    if isinstance(part, ItemConstraints):
+        return _mend_constraints(recoding, part)
+    if isinstance(part, ItemDiversity):
+        return _mend_diversity(recoding, part, hidden)
+    if isinstance(part, KAnonymity):
+        return release_rare(recoding, part.k, hidden)
+    raise ParameterError(f"{part} says nothing about sets of items.")
 
 
-def _sets(recoding: SetRecoding) -> list[Row]:
-    starts, nodes = recoding.released
-    flat = nodes.tolist()
-    return [frozenset(flat[b:e]) for b, e in itertools.pairwise(starts) if e > b]
+# -- itemsets that must not be rare, or tell too much --------------------------------------
 
 
-def _codes(recoding: SetRecoding, items: tuple[str, ...]) -> Row:
-    codes = recoding.data.tree.codes
-    return frozenset(codes[item] for item in items if item in codes)
+def _mend_rare(recoding: SetRecoding, k: int, m: int, private: tuple[int, ...]) -> SetRecoding:
+    """Delete until no itemset of up to m items is rare; smaller itemsets first.
+
+    When those of size − 1 are frequent, every rare one of a size is least: each counts once.
+    """
+    starts, shown = _distinct(recoding)
+    starts, shown = _leave_out(starts, shown, recoding, private)
+    gone: list[int] = []
+    for size in range(1, m + 1):
+        starts, shown = _leave_out(starts, shown, recoding, gone)
+        unmarked = np.zeros(len(starts) - 1, dtype=np.bool_)
+        gone += _hit(starts, shown, unmarked, Breach(k, 1.0, size, size), _weights(recoding))
+    return _delete(recoding, gone)
 
 
-def _rare(recoding: SetRecoding, k: int, m: int, private: Row) -> Iterator[Row]:
-    """Give one breach per guilty node; how many itemsets it is in decides elsewhere."""
-    starts, nodes = recoding.released
-    if private:
-        kept = ~np.isin(nodes, list(private))
-        starts = np.concatenate([[0], np.cumsum(kept)])[starts].astype(np.int64)
-        nodes = nodes[kept]
-    rare, guilt = blame(starts, nodes, recoding.data.tree.nodes, k, m, False)
-    if rare:
-        for node in np.flatnonzero(guilt):
-            for _ in range(min(int(guilt[node]), 1000)):
-                yield frozenset({int(node)})
-
-
-def _sure(
-    recoding: SetRecoding, private: Row, share: float, m: int | None, *, known_secrets: bool
-) -> Iterator[Row]:
-    """Give rules by which a secret follows too surely: what is known, and the secret."""
-    sets = _sets(recoding)
+def _mend_rules(
+    recoding: SetRecoding,
+    private: tuple[int, ...],
+    share: float,
+    m: int | None,
+    *,
+    barred: tuple[int, ...],
+) -> SetRecoding:
+    """Delete until no secret follows from up to m known items (any number where m is None)."""
     for secret in private:
-        holders = [members - {secret} for members in sets if secret in members]
-        for known in _occurring(holders, m, frozenset() if known_secrets else private):
-            support = sum(known <= members for members in sets)
-            together = sum(known <= members for members in holders)
-            if together > (share + TOLERANCE) * support:
-                yield known | {secret}
-                break
+        starts, shown = _distinct(recoding)
+        filled = np.diff(starts) > 0  # what is empty is not released, so nobody counts it
+        held = _holding(starts, shown, secret)
+        if not held.any():
+            continue
+        known = tuple({secret, *barred})
+        starts, shown = _leave_out(starts, shown, recoding, known)
+        rows = np.flatnonzero(filled)
+        starts, shown = project(starts, shown, rows, _flags(recoding, ()))
+        marked = held[rows]
+        limit = share + TOLERANCE
+        if marked.sum() > limit * len(rows):
+            recoding = _delete(recoding, [secret])
+            continue
+        weights = _weights(recoding)
+        bound = 2 if m is None else m
+        breach = Breach(0, limit, 1, bound)
+        gone = _hit(starts, shown, marked, breach, weights, secret)
+        if m is None and secret not in gone:
+            gone += _hit_closed(
+                *_leave_out(starts, shown, recoding, gone), marked, limit, weights, secret
+            )
+        recoding = _delete(recoding, gone)
+    return recoding
 
 
-def _occurring(holders: list[Row], m: int | None, barred: Row) -> Iterator[Row]:
-    """Give the itemsets of up to m items that occur; all intersections of sets without an m."""
-    if not holders:
-        return
-    if m is None:
-        found: set[Row] = {frozenset()}
-        for members in {members - barred for members in holders}:
-            found |= {members & other for other in found} | {members}
-        yield from found
-        return
-    level: set[Row] = {frozenset()}
-    for _ in range(m + 1):
-        yield from level
-        level = {
-            known | {a} for known in level for members in holders if known <= members
-            for a in members - known - barred
-        }  # fmt: skip
+def _hit(
+    starts: NDArray[np.int64],
+    shown: NDArray[np.int32],
+    marked: NDArray[np.bool_],
+    breach: Breach,
+    weights: NDArray[np.int64],
+    secret: int = -1,
+) -> list[int]:
+    """Return items that together are in every breach; the secret itself may be one."""
+    guilt = np.zeros(len(weights), dtype=np.int64)
+    left = tally(starts, shown, marked, breach, guilt, 1)
+    if breach.largest == 1 and secret < 0:
+        return [int(a) for a in np.flatnonzero(guilt)]
+    begin, sets = invert(starts, shown, len(weights))
+    gone = np.zeros(len(weights), dtype=np.bool_)
+    inner = breach._replace(smallest=breach.smallest - 1, largest=breach.largest - 1)
+    while left:
+        worst = int(np.argmax(guilt / weights))
+        if secret >= 0 and left * weights[worst] >= guilt[worst] * weights[secret]:
+            return [secret]  # to delete it alone is cheaper by what it mends
+        gone[worst] = True
+        rows = sets[begin[worst] : begin[worst + 1]]
+        around = project(starts, shown, rows, gone)
+        left -= tally(*around, marked[rows], inner, guilt, -1)
+        guilt[worst] = 0
+    if secret >= 0 and weights[gone].sum() >= weights[secret]:
+        return [secret]
+    return [int(a) for a in np.flatnonzero(gone)]
 
 
-def _constrained(recoding: SetRecoding, part: ItemConstraints) -> Iterator[Row]:
-    tree, sets = recoding.data.tree, _sets(recoding)
+def _hit_closed(
+    starts: NDArray[np.int64],
+    shown: NDArray[np.int32],
+    marked: NDArray[np.bool_],
+    limit: float,
+    weights: NDArray[np.int64],
+    secret: int,
+) -> list[int]:
+    """Return items to delete so that no itemset of any size tells the secret."""
+    gone: list[int] = []
+    while (known := surest_known(starts, shown, marked, limit, gone)) is not None:
+        cheapest = min({*known, secret}, key=lambda a: (weights[a], a))
+        if cheapest == secret:
+            return [secret]
+        gone.append(cheapest)
+    return gone
+
+
+# -- named itemsets, and secrets among sets that look alike --------------------------------
+
+
+def _mend_constraints(recoding: SetRecoding, part: ItemConstraints) -> SetRecoding:
+    """Delete, of every named itemset that is rare, the way to show it that costs least."""
+    tree = recoding.data.tree
     for wanted in part.itemsets:
         if not all(item in tree.codes for item in wanted):
             continue
-        ways = [frozenset(tree.above(tree.codes[item])) for item in wanted]
-        matching = [members for members in sets if all(members & way for way in ways)]
-        if 0 < len(matching) < part.k:
-            yield frozenset(node for way in ways for members in matching for node in members & way)
+        ways = [tuple(tree.above(tree.codes[item])) for item in wanted]
+        starts, shown = _distinct(recoding)
+        holders = [_holding(starts, shown, *way) for way in ways]
+        matching = int(np.logical_and.reduce(holders).sum())
+        if 0 < matching < part.k:
+            cheapest = min(range(len(ways)), key=lambda i: int(holders[i].sum()))
+            recoding = _delete(recoding, ways[cheapest])
+    return recoding
 
 
-def _uniform(recoding: SetRecoding, part: ItemDiversity, promise: Definition) -> Iterator[Row]:
-    hidden = _codes(recoding, _secrets(promise))
-    groups: dict[Row, list[Row]] = {}
-    for members in _sets(recoding):
-        groups.setdefault(members - hidden, []).append(members)
-    for group in groups.values():
-        for secret in _codes(recoding, part.sensitive_items):
-            if sum(secret in members for members in group) * part.l > len(group) * (1 + TOLERANCE):
-                yield frozenset({secret})
+def _mend_diversity(
+    recoding: SetRecoding, part: ItemDiversity, hidden: tuple[int, ...]
+) -> SetRecoding:
+    """Delete a secret from as many of the sets that look alike as hold it too often.
+
+    Sets that show nothing but secrets are alike in that; they lose it altogether.
+    """
+    hidden = tuple({*hidden, *_codes(recoding, part.sensitive_items)})
+    group, public = number_alike(recoding, hidden)
+    starts, shown = _distinct(recoding)
+    sizes = np.bincount(group[np.diff(starts) > 0], minlength=group.max(initial=0) + 1)
+    nodes = recoding.nodes.copy()
+    rows = np.repeat(np.arange(len(recoding.data)), recoding.data.sizes)
+    for secret in _codes(recoding, part.sensitive_items):
+        holders = np.flatnonzero(_holding(starts, shown, secret))
+        order = holders[np.argsort(group[holders], kind="stable")]
+        first = np.searchsorted(group[order], group[order])
+        allowed = np.floor(sizes[group[order]] / part.l * (1 + TOLERANCE))
+        allowed[~public[order] & (part.l > 1)] = 0
+        many = np.bincount(group[holders], minlength=len(sizes))[group[order]]
+        spare = (many > allowed) & (np.arange(len(order)) - first >= allowed)
+        nodes[(nodes == secret) & np.isin(rows, order[spare])] = DELETED
+    return _renewed(recoding, nodes)
 
 
-def _alone(recoding: SetRecoding, part: KAnonymity, promise: Definition) -> Iterator[Row]:
-    hidden = _codes(recoding, _secrets(promise))
-    counts: dict[Row, int] = {}
-    for members in _sets(recoding):
-        counts[members - hidden] = counts.get(members - hidden, 0) + 1
-    for members, count in counts.items():
-        if count < part.k and members:
-            yield members
+# -- what they share -----------------------------------------------------------------------
+
+
+def _renewed(recoding: SetRecoding, nodes: NDArray[np.int32]) -> SetRecoding:
+    """Return a recoding with these nodes; the same one where nothing changed."""
+    if np.array_equal(nodes, recoding.nodes):
+        return recoding
+    return SetRecoding(recoding.data, nodes, recoding.bag)
+
+
+def _delete(recoding: SetRecoding, gone: Iterable[int]) -> SetRecoding:
+    """Delete nodes from all sets."""
+    lost = _flags(recoding, gone)
+    nodes = np.where((recoding.nodes >= 0) & lost[recoding.nodes], DELETED, recoding.nodes)
+    return _renewed(recoding, nodes.astype(np.int32))
+
+
+def _distinct(recoding: SetRecoding) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the released sets, each label once."""
+    if recoding.bag:
+        return SetRecoding(recoding.data, recoding.nodes).released
+    return recoding.released
+
+
+def _leave_out(
+    starts: NDArray[np.int64],
+    shown: NDArray[np.int32],
+    recoding: SetRecoding,
+    gone: Iterable[int],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return all sets without some labels."""
+    everybody = np.arange(len(starts) - 1)
+    found: tuple[NDArray[np.int64], NDArray[np.int32]] = project(
+        starts, shown, everybody, _flags(recoding, gone)
+    )
+    return found
+
+
+def _holding(
+    starts: NDArray[np.int64], shown: NDArray[np.int32], *labels: int
+) -> NDArray[np.bool_]:
+    """Tell of every set whether it shows one of the labels."""
+    hits = np.concatenate([[0], np.cumsum(np.isin(shown, labels))])
+    held: NDArray[np.bool_] = hits[starts[1:]] > hits[starts[:-1]]
+    return held
+
+
+def _weights(recoding: SetRecoding) -> NDArray[np.int64]:
+    """Return what deleting a label costs: the items shown by it, at least 1."""
+    nodes = recoding.nodes[recoding.nodes >= 0]
+    return np.maximum(np.bincount(nodes, minlength=recoding.data.tree.nodes), 1)
+
+
+def _flags(recoding: SetRecoding, labels: Iterable[int]) -> NDArray[np.bool_]:
+    flags = np.zeros(recoding.data.tree.nodes, dtype=np.bool_)
+    flags[list(labels)] = True
+    return flags
+
+
+def _codes(recoding: SetRecoding, items: tuple[str, ...]) -> tuple[int, ...]:
+    codes = recoding.data.tree.codes
+    return tuple(codes[item] for item in items if item in codes)
 
 
 def _secrets(promise: Definition) -> tuple[str, ...]:

@@ -8,11 +8,16 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
+from sfumato.anonymize.definitions.nearness import CoLocalization
+from sfumato.anonymize.trajectories.artefact import PIECE
 from sfumato.anonymize.trajectories.microaggregation import group_traces
+from sfumato.anonymize.trajectories.nearness import move_together
 from sfumato.anonymize.trajectories.observations import generalize_observations
 from sfumato.anonymize.trajectories.plan import Precision, box_groups
 from sfumato.anonymize.trajectories.resampling import along_the_way, at_moments
+from sfumato.anonymize.trajectories.splitting import Cells, split_observations
 from sfumato.data.trajectories.trajectories import PERSON, TRIP
+from sfumato.data.wording import check_options
 from sfumato.decision import Decision, SearchRecord
 from sfumato.errors import ParameterError, Unsatisfiable
 
@@ -21,20 +26,28 @@ if TYPE_CHECKING:
 
     from sfumato.anonymize.definitions.definition import Definition
     from sfumato.anonymize.trajectories.plan import BoxPlan
+    from sfumato.anonymize.trajectories.resampling import Positions
     from sfumato.data.trajectories.trajectories import Trajectories
 
 FASTEST = 70.0
 """Metres per second that nobody exceeds on the ground: 250 km/h."""
 RESAMPLED = "positions between points are interpolated"
+MOVED = "places are moved towards those of others"
+MOVED_IN_TIME = "times of a trip are the mean times of its group"
 
 
 def check_promise(data: Trajectories, promise: Definition) -> None:
     """Refuse what cannot be promised about these traces."""
     for part in promise.parts:
-        if not isinstance(part, KAnonymity | KmAnonymity):
+        if not isinstance(part, KAnonymity | KmAnonymity | CoLocalization):
             raise ParameterError(
                 f"{part} says nothing about traces; promise sf.KAnonymity(k), or for people seen m "
                 "times sf.KmAnonymity(k, m=…)."
+            )
+        if isinstance(part, CoLocalization) and len(promise.parts) > 1:
+            raise ParameterError(
+                f"{part} moves places and shows them, where other promises show boxes; promise it "
+                "alone, or leave it out: traces that share boxes need it not."
             )
         if getattr(part, "on", ()) or getattr(part, "attribute", None):
             raise ParameterError(
@@ -70,17 +83,14 @@ def microaggregate(
     (seconds; found from the time that the data span if absent). Boxes are rounded outwards to
     `metres`, moments to `seconds`. `speed` weighs a second of spread like so many metres.
     """
-    if isinstance(places, bool) or not isinstance(places, int) or not 2 <= places <= 256:
-        raise ParameterError(f"places must be a whole number from 2 to 256, not {places!r}.")
-    if not speed >= 0:
-        raise ParameterError(f"speed must be a number from 0, not {speed!r}.")
+    if any(isinstance(part, CoLocalization) for part in promise.parts):
+        raise ParameterError(f"{promise} is about places that are moved; use 'approach'.")
     precision = Precision(metres, seconds)
     k = max(part.k for part in promise.parts if isinstance(part, KAnonymity | KmAnonymity))
-    trips = data.unit == TRIP
-    positions = along_the_way(data, places) if trips else at_moments(data, time_bin)
+    positions = _positions(data, places, time_bin, speed)
     group = group_traces(positions, data.person, k, speed=speed)
     plan = box_groups(data, positions, group, precision, seed)
-    shown = {"places": places} if trips else {"time_bin": positions.bin}
+    shown = _sampling(positions, places, data.unit == TRIP)
     return Decision(
         record=SearchRecord(
             "microaggregate",
@@ -107,15 +117,10 @@ def generalize(
     The finest cells are 2^`levels` to a side of the bounds. Traces of which nothing can be shown
     are suppressed.
     """
-    if any(isinstance(part, KAnonymity) for part in promise.parts):
-        raise ParameterError(
-            "Cells do not make whole traces alike, as k-anonymity asks; use 'microaggregate'."
-        )
-    parts = [part for part in promise.parts if isinstance(part, KmAnonymity)]
-    if not time_bin > 0:
-        raise ParameterError(f"time_bin must be a number of seconds above 0, not {time_bin!r}.")
-    k, m = max(part.k for part in parts), max(part.m for part in parts)
-    plan, gone = generalize_observations(data, k, m, levels=levels, seconds=time_bin, seed=seed)
+    cells = _cells(promise, levels, time_bin)
+    plan, gone, _ = generalize_observations(
+        data, cells.k, cells.m, levels=levels, seconds=time_bin, seed=seed
+    )
     return Decision(
         record=SearchRecord(
             "generalize",
@@ -126,6 +131,126 @@ def generalize(
         suppressed=int((np.diff(plan.starts) == 0).sum()),
         settings={"unit": data.unit, "levels": levels, "time_bin": time_bin},
     )
+
+
+def split(
+    data: Trajectories,
+    promise: Definition,
+    *,
+    progress: Any = None,  # noqa: ARG001 - it takes seconds
+    levels: int = 6,
+    time_bin: float = 3600.0,
+    cuts: int | None = None,
+    price: float = 1.0,
+    seed: int | None = None,
+) -> Decision:
+    """Cut traces at common moments where that saves more than it costs; then as `generalize`.
+
+    At most `cuts` cuts are made. A cut costs as much as `price` observations left out, for each
+    trace that goes on behind it. What is promised is about pieces, which a release says.
+    """
+    cells = _cells(promise, levels, time_bin)
+    plan, gone, moments = split_observations(data, cells, price=price, most=cuts, seed=seed)
+    shown = np.diff(plan.starts) > 0
+    there = np.unique(plan.person[shown])
+    return Decision(
+        record=SearchRecord(
+            "split",
+            label="the best cuts, given a top-down search between them",
+            facts={
+                **_facts(plan),
+                "observations left out": gone,
+                "cuts common to all traces": len(moments),
+                "pieces": int(shown.sum()),
+            },
+        ),
+        content=plan,
+        suppressed=data.people - len(there),
+        settings={
+            "unit": PIECE,
+            "levels": levels,
+            "time_bin": time_bin,
+            "price": price,
+            "cuts": list(moments),
+        },
+    )
+
+
+def approach(
+    data: Trajectories,
+    promise: Definition,
+    *,
+    progress: Any = None,  # noqa: ARG001 - it takes seconds
+    places: int = 8,
+    time_bin: float | None = None,
+    metres: float = 10.0,
+    seconds: float = 60.0,
+    speed: float = 2.0,
+    seed: int | None = None,
+) -> Decision:
+    """Move places of like traces together until they are within δ; this is no k-anonymity.
+
+    Options are those of `microaggregate`; places are shown as cells of `metres`.
+    """
+    if not all(isinstance(part, CoLocalization) for part in promise.parts):
+        raise ParameterError(
+            f"Traces that run near each other are still told apart; 'approach' keeps no {promise}. "
+            "Use 'microaggregate' or 'generalize'."
+        )
+    precision = Precision(metres, seconds)
+    [part] = (part for part in promise.parts if isinstance(part, CoLocalization))
+    positions = _positions(data, places, time_bin, speed)
+    group = group_traces(positions, data.person, part.k, speed=speed)
+    plan, moves = move_together(data, positions, group, part.delta, precision, seed)
+    trips = data.unit == TRIP
+    return Decision(
+        record=SearchRecord(
+            "approach",
+            label="places moved towards the middle of groups; no k-anonymity",
+            facts={
+                "mean move of a place (m)": round(moves.mean, 1),
+                "largest move of a place (m)": round(moves.largest, -1),
+                "places moved (%)": round(100 * moves.share, 1),
+                "groups": int(group.max()) + 1,
+                "steps nobody could make": _impossible(plan),
+            },
+        ),
+        content=plan,
+        settings={
+            "unit": data.unit,
+            **_sampling(positions, places, trips),
+            "metres": metres,
+            "seconds": seconds,
+        },
+        untruthful=(RESAMPLED, MOVED, MOVED_IN_TIME) if trips else (RESAMPLED, MOVED),
+    )
+
+
+def _cells(promise: Definition, levels: int, time_bin: float) -> Cells:
+    """Return what is asked of cells, or refuse a promise that cells cannot keep."""
+    if any(isinstance(part, KAnonymity) for part in promise.parts):
+        raise ParameterError(
+            "Cells do not make whole traces alike, as k-anonymity asks; use 'microaggregate'."
+        )
+    if any(isinstance(part, CoLocalization) for part in promise.parts):
+        raise ParameterError(f"{promise} is about places that are moved; use 'approach'.")
+    if isinstance(time_bin, bool) or not isinstance(time_bin, int | float) or not time_bin > 0:
+        raise ParameterError(f"time_bin must be a number of seconds above 0, not {time_bin!r}.")
+    parts = [part for part in promise.parts if isinstance(part, KmAnonymity)]
+    return Cells(max(part.k for part in parts), max(part.m for part in parts), levels, time_bin)
+
+
+def _positions(data: Trajectories, places: int, time_bin: float | None, speed: float) -> Positions:
+    """Return traces as rows of equal length."""
+    if isinstance(places, bool) or not isinstance(places, int) or not 2 <= places <= 256:
+        raise ParameterError(f"places must be a whole number from 2 to 256, not {places!r}.")
+    if not speed >= 0:
+        raise ParameterError(f"speed must be a number from 0, not {speed!r}.")
+    return along_the_way(data, places) if data.unit == TRIP else at_moments(data, time_bin)
+
+
+def _sampling(positions: Positions, places: int, trips: bool) -> dict[str, Any]:
+    return {"places": places} if trips else {"time_bin": positions.bin}
 
 
 def _facts(plan: BoxPlan) -> dict[str, object]:
@@ -152,13 +277,20 @@ def _impossible(plan: BoxPlan) -> int:
 
 def choose(data: Trajectories, promise: Definition, **options: Any) -> Decision:
     """Take the algorithm that fits the promise: boxes for k-anonymity, cells for k^m alone."""
-    if any(isinstance(part, KAnonymity) for part in promise.parts):
-        return microaggregate(data, promise, **options)
-    return generalize(data, promise, **options)
+    parts = promise.parts
+    name = "generalize"
+    if any(isinstance(part, KAnonymity) for part in parts):
+        name = "microaggregate"
+    elif any(isinstance(part, CoLocalization) for part in parts):
+        name = "approach"
+    check_options(f"Algorithm '{name}'", ALGORITHMS[name], options)
+    return ALGORITHMS[name](data, promise, **options)
 
 
 ALGORITHMS: Mapping[str, Callable[..., Decision]] = {
     "best": choose,
     "microaggregate": microaggregate,
     "generalize": generalize,
+    "split": split,
+    "approach": approach,
 }

@@ -3,6 +3,8 @@
 The file has a row per box: the number of the `trace` (random), the number of its `person` among
 those who share its boxes, the box, and the first and the last moment. The number of a person says
 how many people are in a group and nothing else: it begins again in every group and links nothing.
+Where groups are not told by equal boxes, a column `group` tells them: those who run together within
+δ, or the pieces between two cuts.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 DIGITS = 1e6
 """A millionth of a degree is a tenth of a metre; edges are rounded outwards to it."""
+PIECE = "piece"
+"""What is protected where traces are cut: a piece of a person's trace."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +46,7 @@ class TracesArtefact:
     unit: str
     clock: bool
     kind: str = "csv"
+    group: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -55,6 +60,8 @@ class TracesArtefact:
             "trace": np.repeat(np.arange(1, len(sizes) + 1), sizes),
             "person": np.repeat(self.person, sizes),
         }
+        if self.group is not None:
+            found["group"] = np.repeat(self.group, sizes)
         edges = ((across, "low", 0), (across, "high", 1), (up, "low", 2), (up, "high", 3))
         for name, end, column in edges:
             found[f"{name}_{end}"] = self._written(self.boxes[:, column], column // 2, end == "low")
@@ -117,10 +124,20 @@ def apply(data: Trajectories, decision: Decision) -> TracesArtefact:
     sizes = np.diff(plan.starts)[order]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     rows = np.repeat(plan.starts[order] - starts[:-1], sizes) + np.arange(starts[-1])
+    group = plan.group[order]
     return TracesArtefact(
-        starts, plan.boxes[rows], plan.spans[rows], _people(plan.group[order], data.person[order]),
-        data.frame, data.unit, data.clock, data.kind,
+        starts, plan.boxes[rows], plan.spans[rows], _people(group, plan.person[order]),
+        data.frame, data.unit if plan.whole is None else PIECE, data.clock, data.kind,
+        _in_order_of_release(group) if plan.shows_group else None,
     )  # fmt: skip
+
+
+def _in_order_of_release(group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers of groups from 1 as they appear, so that they tell nothing."""
+    _, first, index = np.unique(group, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first, kind="stable")] = np.arange(1, len(first) + 1)
+    return rank[index.reshape(-1)]
 
 
 def _people(group: NDArray[np.int64], person: NDArray[np.int64]) -> NDArray[np.int64]:

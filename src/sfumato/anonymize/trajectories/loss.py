@@ -5,7 +5,9 @@
 * queries: the mean relative error of counts of traces seen in a box and a time, assuming
   that a released trace is anywhere in its box alike;
 * trips: how far the distributions of (first cell, last cell) are apart, and lengths: those of the
-  length of traces measured through the middles of boxes (Jensen–Shannon divergence, base 2).
+  length of traces measured through the middles of boxes (Jensen–Shannon divergence, base 2);
+* moves, where places were moved: the mean move, as a share of the mean side of the region;
+* cuts, where traces were cut: the share of pieces that are the rest of an earlier one.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def measure(data: Trajectories, decision: Decision, artefact: TracesArtefact) ->
     boxes = plan.boxes[:, [1, 3]] - plan.boxes[:, [0, 2]]
     span = max(float(np.ptp(data.times)), 1e-9)
     middles = (plan.boxes[:, [0, 2]] + plan.boxes[:, [1, 3]]) / 2
+    changes = _changes(plan, float(sides.mean()))
     return {
+        **({} if plan.moved is None else changes),
         "boxes": float(np.clip(boxes / sides, 0, 1).mean()),
         "times": float(np.clip(np.diff(plan.spans, axis=1) / span, 0, 1).mean()),
         "queries": query_error(data, plan, region),
@@ -45,7 +49,19 @@ def measure(data: Trajectories, decision: Decision, artefact: TracesArtefact) ->
             _ends(data.places, data.starts, region), _ends(middles, plan.starts, region)
         ),
         "lengths": _divergence(*_lengths(data, middles, plan.starts)),
+        **changes,
     }
+
+
+def _changes(plan: BoxPlan, side: float) -> dict[str, float]:
+    """Return what moving and cutting cost, where it was done."""
+    found = {}
+    if plan.moved is not None:
+        found["moves"] = float(np.clip(plan.moved / side, 0, 1).mean())
+    if plan.whole is not None:
+        shown = plan.whole[np.diff(plan.starts) > 0]
+        found["cuts"] = 1.0 - len(np.unique(shown)) / max(len(shown), 1)
+    return found
 
 
 def region_of(data: Trajectories) -> NDArray[np.float64]:

@@ -30,8 +30,12 @@ MOST_LEVELS = 8
 
 def generalize_observations(
     data: Trajectories, k: int, m: int, *, levels: int, seconds: float, seed: int | None
-) -> tuple[BoxPlan, int]:
-    """Return the boxes to show of every trace, and how many observations are not shown at all."""
+) -> tuple[BoxPlan, int, float]:
+    """Return the boxes to show of every trace, and how many observations are not shown at all.
+
+    The last number is what it cost: 1 for an observation that is not shown, the share of levels
+    it lost for the others.
+    """
     if data.frame.plane_bounds is None:
         raise ParameterError(
             "Cells need public bounds: read the data with bounds=(low x, high x, low y, high y)."
@@ -54,7 +58,8 @@ def generalize_observations(
         data, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), boxes[ordered],
         spans[ordered], np.zeros(len(data), np.int64), seed,
     )  # fmt: skip
-    return plan, int((~kept).sum())
+    lost = np.where(kept, 1.0 - level_of_node[np.where(kept, shown, tree.root)] / levels, 1.0)
+    return plan, int((~kept).sum()), float(lost.sum())
 
 
 def _observe(

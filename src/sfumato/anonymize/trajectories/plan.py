@@ -21,8 +21,10 @@ class BoxPlan:
     """Boxes for traces: those of trace i are rows `starts[i]` up to `starts[i + 1]`.
 
     `boxes` has low x, high x, low y, high y in metres and `spans` the first and the last moment.
-    `group` is a number per trace: people are numbered within their group. `data` are the traces as
-    they came; `seed` repeats the order of a release.
+    `group` is a number per trace: people are numbered within their group, which a release shows
+    where `shows_group` says so. `data` are the traces as they came; `seed` repeats the order of a
+    release. Where traces are cut, row i is a piece of trace `whole[i]`; `moved` has the metres that
+    places were moved, where they were.
     """
 
     data: Trajectories
@@ -31,6 +33,14 @@ class BoxPlan:
     spans: NDArray[np.float64]
     group: NDArray[np.int64]
     seed: int | None = None
+    shows_group: bool = False
+    whole: NDArray[np.int64] | None = None
+    moved: NDArray[np.float64] | None = None
+
+    @property
+    def person(self) -> NDArray[np.int64]:
+        """The person of each row."""
+        return self.data.person if self.whole is None else self.data.person[self.whole]
 
 
 @dataclass(frozen=True)

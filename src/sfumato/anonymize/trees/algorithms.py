@@ -13,6 +13,7 @@ from sfumato.anonymize.trees.diversity import SensitiveValues
 from sfumato.anonymize.trees.plan import ClassPlan, CutPlan
 from sfumato.anonymize.trees.tree_arrays import make_forest
 from sfumato.data.tables.permutation import RandomWords, shuffle
+from sfumato.data.wording import check_options
 from sfumato.decision import Decision, SearchRecord
 from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 
@@ -49,7 +50,9 @@ def check_promise(data: Trees, promise: Definition) -> None:
 def automatic(data: Trees, promise: Definition, **options: Any) -> Decision:
     """Cut trees apart where that is all the promise asks for, else form classes."""
     only_known = all(isinstance(part, KmnAnonymity) for part in promise.parts)
-    return (disassociate if only_known else cluster)(data, promise, **options)
+    chosen = disassociate if only_known else cluster
+    check_options(f"Algorithm '{chosen.__name__}'", chosen, options)
+    return chosen(data, promise, **options)
 
 
 def cluster(

@@ -7,7 +7,8 @@ b's.
 
 Two vertices that meet never cost more than leaving both out, so as many children meet as can; which
 ones is an assignment problem (Kuhn 1955, in the form with potentials), solved exactly up to `EXACT`
-pairs and greedily beyond. Costs are worked out from the lowest types up, once per pair of forms.
+pairs and greedily beyond, form by form. Costs are worked out from the lowest types up, once per
+pair of forms.
 """
 
 from __future__ import annotations
@@ -85,21 +86,42 @@ def assign(cost):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901,
 
 
 @njit(cache=True)
-def _greedy(cost):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Return a column per row, the cheapest pairs first."""
-    n, m = cost.shape
-    column = np.full(n, -1, dtype=np.int64)
-    free = np.ones(m, dtype=np.bool_)
-    left = n
-    for place in np.argsort(cost.ravel()):
-        i, j = place // m, place % m
-        if column[i] < 0 and free[j]:
-            column[i] = j
-            free[j] = False
-            left -= 1
-            if left == 0:
-                break
-    return column
+def _runs(form, first, last):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Return the children in the order of their forms, and where each form begins."""
+    order = np.argsort(form[first:last], kind="mergesort")
+    begin = np.zeros(last - first + 1, dtype=np.int64)
+    forms = 0
+    for i in range(len(order)):
+        if i == 0 or form[first + order[i]] != form[first + order[i - 1]]:
+            begin[forms] = i
+            forms += 1
+    begin[forms] = last - first
+    return order, begin[: forms + 1]
+
+
+@njit(cache=True)
+def _meet_many(a, b, s, table, at, width, ends):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Assign many children: the forms that save most first, as many as there are of both."""
+    first_a, last_a, first_b, last_b, form_a, form_b = ends
+    mine, begin_a = _runs(a.form, first_a, last_a)
+    theirs, begin_b = _runs(b.form, first_b, last_b)
+    rows, columns = len(begin_a) - 1, len(begin_b) - 1
+    saving = np.empty(rows * columns)
+    for i in range(rows):
+        x = first_a + mine[begin_a[i]]
+        for j in range(columns):
+            y = first_b + theirs[begin_b[j]]
+            paid = table[at + (a.form[x] - form_a) * width + (b.form[y] - form_b)]
+            saving[i * columns + j] = paid - s * a.rest[x] - b.size[y]
+    partner = np.full(last_a - first_a, -1, dtype=np.int64)
+    next_a, next_b = begin_a[:-1].copy(), begin_b[:-1].copy()
+    for place in np.argsort(saving, kind="mergesort"):
+        i, j = place // columns, place % columns
+        while next_a[i] < begin_a[i + 1] and next_b[j] < begin_b[j + 1]:
+            partner[mine[next_a[i]]] = theirs[next_b[j]]
+            next_a[i] += 1
+            next_b[j] += 1
+    return partner
 
 
 @njit(cache=True)
@@ -110,6 +132,8 @@ def _meet(a, b, s, table, at, width, ends):  # type: ignore[no-untyped-def]  # n
     """
     first_a, last_a, first_b, last_b, form_a, form_b = ends
     na, nb = last_a - first_a, last_b - first_b
+    if na * nb > EXACT:
+        return _meet_many(a, b, s, table, at, width, ends)
     flip = na > nb
     saving = np.empty((min(na, nb), max(na, nb)))
     for i in range(na):
@@ -121,7 +145,7 @@ def _meet(a, b, s, table, at, width, ends):  # type: ignore[no-untyped-def]  # n
                 saving[j, i] = worth
             else:
                 saving[i, j] = worth
-    column = assign(saving) if na * nb <= EXACT else _greedy(saving)
+    column = assign(saving)
     partner = np.full(na, -1, dtype=np.int64)
     for r in range(len(column)):
         if flip:

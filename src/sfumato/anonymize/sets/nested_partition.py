@@ -1,0 +1,149 @@
+"""Local recoding for full k-anonymity of sets whose labels may lie above one another.
+
+Sets are divided from the root down with a look ahead (`division_kernel`), which puts some aside;
+those are divided among themselves, and then move to the classes that fit them best
+(`reassignment_kernel`). Classes that lost or won members are divided on. Where the cheapest labels
+of a class that do not overlap (`partition_kernel`: exact, with deletion) cost less than
+what was found, the class shows those. Every step lowers the loss or leaves it.
+
+Every label of a set stands for at least one item of its own: a released set never has more labels
+than the set had items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.anonymize.sets.division_kernel import Ground, divide_deeply
+from sfumato.anonymize.sets.partition import list_heads, order_classes
+from sfumato.anonymize.sets.partition_kernel import label
+from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move
+from sfumato.anonymize.sets.recoding import DELETED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sfumato.data.sets.sets import Sets
+
+PATIENCE = 0.8
+ASIDE = 0.12
+"""What putting a set aside counts, as a share of what it pays; see `division_kernel.Ground`."""
+SMALL = 100
+"""Classes of at most so many sets try splits out before they choose."""
+TRIES = 6
+"""Most splits that are tried out; where sets are short, fewer are worth it."""
+
+
+@dataclass
+class NestedPartition:
+    """A partition of sets into classes of at least k; `class_of` is −1 for sets left out."""
+
+    data: Sets
+    k: int
+
+    def __post_init__(self) -> None:
+        data, tree = self.data, self.data.tree
+        self.class_of = np.full(len(data), -1, dtype=np.int64)
+        self.shown = np.full(data.occurrences, tree.root, dtype=np.int32)
+        self.set_of = np.repeat(np.arange(len(data)), data.sizes)
+        self.made = 0
+
+    def run(self) -> None:
+        """Divide, divide what was put aside, and move sets to where they fit best."""
+        waiting = np.flatnonzero(self.data.sizes > 0)
+        late = np.zeros(len(self.data), dtype=np.bool_)
+        while len(waiting) >= self.k:
+            aside = self._divide(waiting)
+            late[aside] = True
+            if len(aside) == len(waiting):
+                break
+            waiting = aside
+        self._settle()
+        if late.any():
+            self._move(late | (self.class_of < 0))
+            self._settle()
+
+    def nodes(self) -> NDArray[np.int32]:
+        """Return the node of every item of every set, −1 where it is deleted."""
+        return np.where(self.shown == self.data.tree.root, DELETED, self.shown).astype(np.int32)
+
+    @property
+    def tries(self) -> int:
+        """How many splits of a small class are tried out."""
+        mean = self.data.occurrences / max(len(self.data), 1)
+        return max(2, min(TRIES, round(0.6 * mean)))
+
+    def _ground(self, aside: float) -> Ground:
+        data, tree = self.data, self.data.tree
+        return Ground(data.starts, data.items, tree.parent, tree.price, self.k, PATIENCE, aside)
+
+    def _divide(self, waiting: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Divide sets that are in no class yet; return those put aside."""
+        order = waiting.copy()
+        bounds = np.array([0]), np.array([len(order)])
+        ground = self._ground(ASIDE)
+        found = divide_deeply(order, *bounds, self.shown, ground, self.tries, SMALL)
+        self.class_of[order] = np.where(found < 0, -1, found + self.made)
+        self.made += int(found.max(initial=-1)) + 1
+        aside: NDArray[np.int64] = order[found < 0]
+        put = np.zeros(len(self.data), dtype=np.bool_)
+        put[aside] = True
+        self.shown[put[self.set_of]] = self.data.tree.root
+        return aside
+
+    def _settle(self) -> None:
+        """Divide classes further where nobody is put aside, then take cheaper plain labels."""
+        data, tree = self.data, self.data.tree
+        order, begins, ends = order_classes(self.class_of)
+        if not len(order):
+            return
+        ground = self._ground(np.inf)
+        found = divide_deeply(order, begins, ends, self.shown, ground, self.tries, SMALL)
+        self.class_of[order] = found
+        order, begins, ends = order_classes(self.class_of)
+        plain = self.shown.copy()
+        label(order, begins, ends, data.starts, data.items, tree.parent, tree.price, False, plain)
+        plain[plain == DELETED] = tree.root
+        price = tree.price[plain] - tree.price[self.shown]
+        inside = self.class_of[self.set_of]
+        more = np.bincount(inside[inside >= 0], weights=price[inside >= 0])
+        better = (inside >= 0) & (np.append(more, 0.0)[inside] < -1e-12)
+        self.shown[better] = plain[better]
+
+    def _move(self, look: NDArray[np.bool_]) -> None:
+        """Move sets that `look` names, or their classes, to classes that fit them better."""
+        data, tree = self.data, self.data.tree
+        order, begins, ends = order_classes(self.class_of)
+        found, nodes = self._list_labels(order[begins])
+        labels = list_heads(data, found, nodes, np.ones(len(nodes), dtype=np.int64))
+        pays, other, target = find_alternatives(
+            data.starts, data.items, tree.parent, tree.price, False, self.class_of, look, labels
+        )
+        before = self.class_of.copy()
+        move(self.class_of, (ends - begins).copy(), pays, other, target, self.k)
+        for t in np.flatnonzero(before != self.class_of).tolist():
+            c = self.class_of[t]
+            self._show(t, nodes[found[c] : found[c + 1]])
+
+    def _list_labels(
+        self, examples: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the labels of every class, of which an example is given, as compressed rows."""
+        width = self.data.tree.nodes
+        class_of = np.full(len(self.data), -1, dtype=np.int64)
+        class_of[examples] = np.arange(len(examples))
+        whose = class_of[self.set_of]
+        kept = (whose >= 0) & (self.shown != self.data.tree.root)
+        keys = np.unique(whose[kept] * width + self.shown[kept])
+        found = np.searchsorted(keys, np.arange(len(examples) + 1) * width)
+        return found, keys % width
+
+    def _show(self, t: int, labels: NDArray[np.int64]) -> None:
+        """Show the items of a set by the lowest of these labels above each."""
+        data, tree = self.data, self.data.tree
+        for p in range(int(data.starts[t]), int(data.starts[t + 1])):
+            above = [v for v in tree.above(int(data.items[p])) if v in labels]
+            self.shown[p] = above[0] if above else tree.root
