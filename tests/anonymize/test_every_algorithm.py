@@ -47,6 +47,8 @@ PROMISES = {
     "likeness": sf.BetaLikeness(1.5, "disease"),
     "disclosure": sf.DeltaDisclosure(2.0, "wage"),
     "k-map": sf.KMap(4),
+    "average risk": sf.AverageRisk(0.25),
+    "unique share": sf.UniqueShare(0.02),
     "presence": sf.DeltaPresence(0, 0.8),
     "own": sf.KAnonymity(2) & AtMostHalf("disease"),
 }

@@ -5,15 +5,16 @@ Read → check → decide → apply → measure; what each step means is the sha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sfumato.anonymize.definitions.definition import Definition
-from sfumato.data.wording import did_you_mean, listed
+from sfumato.data.wording import check_options, did_you_mean, listed
 from sfumato.errors import ParameterError
 from sfumato.release import Provenance, Release
 from sfumato.shape import find_shape, read
 
 if TYPE_CHECKING:
+    from sfumato.anonymize.options import Options
     from sfumato.decision import Decision
     from sfumato.shape import Shape
 
@@ -25,7 +26,7 @@ def anonymize(
     schema: Any = None,
     shape: str | None = None,
     algorithm: str | None = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Release:
     """Return a release of `data` that keeps `promise` at the least loss the algorithm finds.
 
@@ -35,7 +36,13 @@ def anonymize(
     could be in the data (for k-map and δ-presence); `pseudonym_key` releases identifiers as keyed
     pseudonyms instead of dropping them; `seed` repeats the row order of a release (leave it out for
     anything you publish); `order="keep"` keeps it. `progress` is told how far it is, `time_limit`
-    ends the search. Further options go to the algorithm, for instance `strict=False` for Mondrian.
+    ends the search. Further options go to the algorithm: "optimal" takes `heuristic` and `width`,
+    "mondrian" `strict` and `ranges`, "topdown" `scope`, `steps` and `target`.
+
+    For sets: `meaning`, `deletion`, `cluster`; for hybrid records: `strategy`, `row_bound`,
+    `set_bound`; for trees: `cut`; for graphs: `edits`, `keep`; for traces: `places`, `levels`,
+    `time_bin`, `metres`, `seconds`, `speed`, and with "split" `cuts` and `price`. An algorithm that
+    has no such option says so, and what was probably meant.
 
     >>> import sfumato as sf
     >>> people = sf.read({"age": [30, 31, 41, 41]}, schema=sf.Schema(quasi=["age"]))
@@ -47,6 +54,7 @@ def anonymize(
     check_promise(promise, form)
     form.check(dataset, promise)
     name, search = choose_algorithm(form, algorithm)
+    check_options(f"Algorithm '{name}'", search, options, ("schema", "shape", "algorithm"))
     return assemble(form, dataset, promise, search(dataset, promise, **options), algorithm=name)
 
 

@@ -104,6 +104,8 @@ TEXTS = {
     "likeness": ("1.5:d", sf.BetaLikeness(1.5, "d")),
     "disclosure": ("0.5:d", sf.DeltaDisclosure(0.5, "d")),
     "k_map": ("4", sf.KMap(4)),
+    "average_risk": ("0.2", sf.AverageRisk(0.2)),
+    "unique_share": ("0.05", sf.UniqueShare(0.05)),
     "presence": ("0.1,0.9", sf.DeltaPresence(0.1, 0.9)),
     "km": ("5:2", sf.KmAnonymity(5, m=2)),
     "k_degree": ("3", sf.KDegreeAnonymity(3)),

@@ -33,6 +33,8 @@ ALL = [
     sf.KMap(20),
     sf.DeltaPresence(0.3, 0.7),
     sf.DeltaPresence(0, 0.6),
+    sf.AverageRisk(0.15),
+    sf.UniqueShare(0.1),
     KAnonymity(4) & sf.EntropyLDiversity(2, "d") & sf.TCloseness(0.5, "other"),
     KAnonymity(3) & sf.DistinctLDiversity(2, "d"),
 ]
@@ -51,6 +53,8 @@ def test_claims_are_as_documented():
         "5-anonymity",
         "distinct 3-diversity of d",
         "20-map",
+        "average risk of at most 0.15",
+        "at most 0.1 of the records unique",
         "3-anonymity and distinct 2-diversity of d",
     }
     assert [str(d) for d in ALL if not d.union_closed] == ["(0.3, 0.7)-presence"]
@@ -151,6 +155,10 @@ NAN = float("nan")
         lambda: sf.DeltaDisclosure(0, "d"),
         lambda: sf.DeltaDisclosure(NAN, "d"),
         lambda: sf.KMap(0),
+        lambda: sf.AverageRisk(0),
+        lambda: sf.AverageRisk(1.1),
+        lambda: sf.UniqueShare(-0.1),
+        lambda: sf.UniqueShare(NAN),
         lambda: sf.DeltaPresence(-0.1, 0.5),
         lambda: sf.DeltaPresence(0.1, 1.5),
         lambda: sf.DeltaPresence(0.6, 0.5),

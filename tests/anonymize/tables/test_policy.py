@@ -367,3 +367,11 @@ def test_bad_files(first, tmp_path, change, message):
 def test_no_file(tmp_path):
     with pytest.raises(SchemaError, match="cannot be read"):
         Policy.read(tmp_path / "absent.yaml")
+
+
+def test_values_without_a_place_are_listed_for_the_owner():
+    policy = Policy.of(sf.anonymize(sf.read(batch(300, 1), schema=SCHEMA), sf.KAnonymity(3)))
+    assert policy.uncovered(batch(50, 2), SCHEMA) == {}
+    later = batch(50, 3)
+    later["job"][7] = "astronaut"
+    assert policy.uncovered(later, SCHEMA) == {"job": ("astronaut",)}

@@ -16,19 +16,21 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
-import numpy as np
-
 from sfumato.anonymize.definitions.definition import Definition, positive_integer
 from sfumato.anonymize.definitions.option import Option, whole_number
 from sfumato.data.wording import enumerated, some
 from sfumato.errors import ParameterError
+from sfumato.lazy import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
+else:
+    np = later("numpy")  # a definition is also read for its option alone
 
 
 def _read(text: str) -> Definition:

@@ -24,22 +24,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-import numpy as np
-
 from sfumato.anonymize.definitions.definition import TOLERANCE, SensitiveDefinition, number_between
 from sfumato.anonymize.definitions.diversity import attribute_name, finite_number
 from sfumato.anonymize.definitions.option import Option, number, number_and_attribute
-from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import HierarchyError, ParameterError, SchemaError
+from sfumato.lazy import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
     from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.data.hierarchies.hierarchy import Hierarchy
     from sfumato.data.schema import Schema
+else:
+    np = later("numpy")  # a definition is also read for its option alone
 
 Distance = Literal["equal", "kl", "ordered", "hierarchical"]
 
@@ -103,6 +105,8 @@ class TCloseness(SensitiveDefinition):
 
     def check_schema(self, schema: Schema) -> None:
         """Refuse trees that change with the values: a reader of the release would see another."""
+        from sfumato.data.hierarchies.hierarchy import Hierarchy  # noqa: PLC0415 - loads NumPy
+
         super().check_schema(schema)
         declared = schema.attribute(self.attribute).hierarchy
         if self.distance != "hierarchical" or declared is None or isinstance(declared, Hierarchy):

@@ -22,20 +22,23 @@ from dataclasses import dataclass, fields, is_dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.lazy import later
 from sfumato.promise import Entry, fitting, home_of, is_built_in
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
     from sfumato.anonymize.definitions.option import Option
     from sfumato.data.schema import Schema
+else:
+    np = later("numpy")  # a definition is also read for its option alone
 
 LARGEST = 2**53
 
@@ -44,7 +47,7 @@ TOLERANCE = 1e-9
 broken by the last bit of a sum of fractions."""
 
 
-class Definition(ABC):
+class Definition(Written, ABC):
     """A promise about every equivalence class of a release."""
 
     shapes: ClassVar[frozenset[str] | None] = frozenset({"table", "hybrid"})
@@ -52,6 +55,9 @@ class Definition(ABC):
     monotone: ClassVar[bool] = False
     union_closed: ClassVar[bool] = False
     needs_population: ClassVar[bool] = False
+    of_whole: ClassVar[bool] = False
+    """Whether the promise is about all classes of a release together (`keep_together`). `judge`
+    then asks of each class what suffices; the two properties above are about both."""
     option: ClassVar[Option | None] = None
 
     @property
@@ -75,7 +81,7 @@ class Definition(ABC):
     @property
     def per_class(self) -> bool:
         """Whether an equivalence class can be judged by its own records alone."""
-        return not self.combination and not self.needs_population
+        return not self.combination and not self.needs_population and not self.of_whole
 
     @property
     def allows_suppression(self) -> bool:
@@ -85,6 +91,23 @@ class Definition(ABC):
     @abstractmethod
     def judge(self, classes: Classes) -> NDArray[np.bool_]:
         """Return for each class whether it holds."""
+
+    def keep_together(self, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which classes, of these sizes, to keep so that a promise about all of them holds.
+
+        Called where `of_whole` is true. Whatever it returns for what it kept must be all of it.
+        """
+        return np.ones(len(sizes), dtype=np.bool_)
+
+    def most_released(self, classes: Classes) -> NDArray[np.int64]:
+        """Return how many records of each class can be released once it is cut into finer ones.
+
+        A bound for search: unless you know better it is none of them where the definition is
+        monotone and the class fails, and all otherwise.
+        """
+        if not self.monotone:
+            return classes.sizes
+        return np.where(self.judge(classes), classes.sizes, 0)
 
     def shortfall(self, classes: Classes) -> NDArray[np.float64]:
         """Return how far each class is from holding: 0 where it holds, larger is worse.
@@ -184,8 +207,14 @@ class Conjunction(Definition):
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
-        """Monotone when every part is."""
-        return all(part.monotone for part in self.members)
+        """Monotone when every part is.
+
+        Which classes a promise about the whole release leaves out decides what remains of key
+        combinations, so both together need not be.
+        """
+        whole = any(part.of_whole for part in self.members)
+        spanning = any(part.combination for part in self.members)
+        return all(part.monotone for part in self.members) and not (whole and spanning)
 
     @property
     def union_closed(self) -> bool:  # type: ignore[override]

@@ -20,8 +20,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from sfumato.anonymize.definitions.definition import (
     TOLERANCE,
     SensitiveDefinition,
@@ -35,14 +33,18 @@ from sfumato.anonymize.definitions.option import (
 )
 from sfumato.data.wording import some
 from sfumato.errors import ParameterError
+from sfumato.lazy import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.definitions.definition import Definition
+else:
+    np = later("numpy")  # a definition is also read for its option alone
 
 CLASSED = frozenset({"table", "hybrid", "trees", "graph"})
 """Shapes with classes in which values are counted: of trees, vertices that look alike; of graphs,

@@ -18,8 +18,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from sfumato.anonymize.definitions.definition import (
     TOLERANCE,
     Definition,
@@ -28,13 +26,17 @@ from sfumato.anonymize.definitions.definition import (
 )
 from sfumato.anonymize.definitions.option import Option, number, whole_number
 from sfumato.errors import ParameterError
+from sfumato.lazy import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
+else:
+    np = later("numpy")  # a definition is also read for its option alone
 
 ITEMS = "items"
 """What the histogram of sensitive items is called among those of a group."""

@@ -18,20 +18,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from sfumato.anonymize.definitions.definition import TOLERANCE, SensitiveDefinition
 from sfumato.anonymize.definitions.diversity import attribute_name, finite_number
 from sfumato.anonymize.definitions.option import Option, number, number_and_attribute
 from sfumato.errors import ParameterError
+from sfumato.lazy import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.definitions.definition import Definition
+else:
+    np = later("numpy")  # a definition is also read for its option alone
 
 _NEVER_SEEN = 1e-300  # keeps the ratio finite for a value that the table lacks
 

@@ -22,8 +22,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from sfumato.anonymize.definitions.definition import (
     TOLERANCE,
     Definition,
@@ -33,13 +31,17 @@ from sfumato.anonymize.definitions.definition import (
 from sfumato.anonymize.definitions.option import Option, number, whole_number
 from sfumato.data.wording import some
 from sfumato.errors import ParameterError
+from sfumato.lazy import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.classes import Classes
+else:
+    np = later("numpy")  # a definition is also read for its option alone
 
 
 def people_who_fit(classes: Classes, definition: Definition) -> NDArray[np.int64]:
@@ -157,6 +159,17 @@ class DeltaPresence(Definition):
         """Hold where the share lies between low and high."""
         share = self.presence(classes)
         return (share >= self.low - TOLERANCE) & (share <= self.high + TOLERANCE)
+
+    def most_released(self, classes: Classes) -> NDArray[np.int64]:
+        """Return `high` times the people who fit.
+
+        Nobody fits two finer classes, and of those who fit a released one at most the share `high`
+        are in it; summed over the finer classes that are released this bounds their records.
+        """
+        people = people_who_fit(classes, self)
+        most = np.floor((self.high + 2 * TOLERANCE) * people + TOLERANCE).astype(np.int64)
+        bounded: NDArray[np.int64] = np.minimum(most, classes.sizes)
+        return bounded
 
     def shortfall(self, classes: Classes) -> NDArray[np.float64]:
         """Distance of the share from the allowed interval."""

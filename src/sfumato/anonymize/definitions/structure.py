@@ -67,6 +67,8 @@ def _read_degree(text: str) -> Definition:
 class KDegreeAnonymity(StructuralDefinition):
     """Every number of neighbours that a node has is shared by at least k nodes.
 
+    In a directed graph every pair is: how many arcs come in, and how many go out.
+
     >>> import sfumato as sf
     >>> str(sf.KDegreeAnonymity(5))
     '5-degree anonymity'
@@ -88,8 +90,8 @@ class KDegreeAnonymity(StructuralDefinition):
     def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - nodes have no attributes here
         """Say it for whoever knows a number of friends, and for nobody else."""
         return (
-            f"Whoever knows how many neighbours a person has is left with at least {self.k} nodes; "
-            "nothing is said about those who know more."
+            "Whoever knows how many neighbours a person has (with arcs: how many in, how many out) "
+            f"is left with at least {self.k} nodes; nothing is said about those who know more."
         )
 
     def __str__(self) -> str:

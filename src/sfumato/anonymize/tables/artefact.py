@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sfumato.data.engines.base import TableEngine
     from sfumato.data.tables.rows import Rows
     from sfumato.data.tables.table import Kind
 
@@ -26,7 +27,7 @@ class TableArtefact:
     `left_out` names columns that were not released, `pseudonyms` identifiers released under keyed
     pseudonyms; `levels` is the level per quasi-identifier where all records are treated alike.
     `unit` is what the schema calls a person; `numbers` the column that tells the people of a class
-    apart, where somebody has several rows.
+    apart, where somebody has several rows; `home` the engine that holds the data.
     """
 
     rows: Rows
@@ -38,6 +39,7 @@ class TableArtefact:
     pseudonyms: tuple[str, ...] = ()
     levels: Mapping[str, int] | None = None
     unit: str = ROW_UNIT
+    home: TableEngine | None = None
     numbers: str | None = None
 
     def __len__(self) -> int:
@@ -46,6 +48,11 @@ class TableArtefact:
     @cached_property
     def data(self) -> Any:
         """The rows in the kind the data came in (a file comes as a frame)."""
+        if self.kind == "spark" and self.home is not None and self.home.dialect == "spark":
+            from sfumato.data.tables.written import spark_frame  # noqa: PLC0415 - an extra
+
+            with self.home.explained("the release"):
+                return spark_frame(self.home, self.rows)
         return self.rows.frame(self.kind)
 
     @property
@@ -55,12 +62,17 @@ class TableArtefact:
 
     def write(self, folder: Path, file_format: str | None = None) -> Path:
         """Write `release.csv` or `release.parquet`."""
-        form = file_format or ("parquet" if self.kind == "parquet" else "csv")
+        form = file_format or ("parquet" if self.kind in {"parquet", "spark"} else "csv")
         if form not in FORMATS:
             raise DataError(f"A release is written as 'csv' or 'parquet', not '{form}'.")
         path = folder / f"release.{form}"
         if form == "csv":
             self.rows.write_csv(path, self.delimiter)
+        elif self.home is not None and self.home.dialect == "spark":
+            from sfumato.data.tables.written import write_parts  # noqa: PLC0415 - an extra
+
+            with self.home.explained("the release"):
+                write_parts(self.home, self.rows, path)
         else:
             self.rows.write_parquet(path)
         return path

@@ -33,9 +33,11 @@ from sfumato.data.hierarchies.pinned_hierarchy import pinned
 from sfumato.data.hierarchies.rule_specs import spec_of
 from sfumato.data.schema import Schema
 from sfumato.data.tables.sources import read
+from sfumato.data.tables.table import value_counts
 from sfumato.data.wording import listed
-from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
+from sfumato.errors import HierarchyError, ParameterError, SchemaError, Unsatisfiable
 from sfumato.shape import find_shape
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +53,7 @@ LABEL = "levels of an earlier release, applied to a new batch; the promise was j
 
 
 @dataclass(frozen=True, eq=False)
-class Policy:
+class Policy(Shown):
     """Levels, hierarchies and promise of a release, ready for the next batch.
 
     `levels` maps each quasi-identifier to its level; the quasi-identifiers of `schema` carry
@@ -137,6 +139,25 @@ class Policy:
         decision = settle_decision(prepared, recoding, settings, asked, fixed=True)
         return assemble(find_shape("table"), table, self.promise, decision, algorithm="policy")
 
+    def uncovered(
+        self, data: Any, schema: Schema | str | Path | None = None
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the values of a batch that have no place in the policy, by quasi-identifier.
+
+        For the owner, who adds them to the hierarchies: they are cells of the data.
+        """
+        table = read(data, schema=schema)
+        table = table.with_schema(self._merged(table.known_schema))
+        found = {}
+        for name in self.schema.quasi_names:
+            rule = self.schema.attributes[name].hierarchy
+            assert rule is not None
+            values = value_counts(table.count([name]), 0)
+            unplaced = tuple(value for value in values if not _is_placed(rule, value, name))
+            if unplaced:
+                found[name] = unplaced
+        return found
+
     def _merged(self, given: Schema | None) -> Schema:
         """Return the roles of the given schema with the policy's quasi-identifiers."""
         if given is None:
@@ -181,6 +202,14 @@ class Policy:
         facts = {"suppressed": found.suppressed, "objective": self.objective}
         record = SearchRecord("policy", label=LABEL, facts=facts)
         return FullDomain(levels, evaluator.suppressed_tuples(levels), record)
+
+
+def _is_placed(rule: HierarchyRule, value: str, name: str) -> bool:
+    try:
+        rule.over([value], name)
+    except HierarchyError:
+        return False
+    return True
 
 
 def _check_levels(levels: Mapping[str, int], schema: Schema) -> None:

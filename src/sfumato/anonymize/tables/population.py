@@ -16,7 +16,7 @@ from sfumato.data.tables.frequency import FrequencyTable
 from sfumato.data.tables.table import value_counts
 
 if TYPE_CHECKING:
-    from sfumato.data.engines.duckdb import Counted
+    from sfumato.data.engines.counted import Counted
     from sfumato.data.hierarchies.hierarchy import Hierarchy
     from sfumato.data.schema import Schema
     from sfumato.data.tables.table import Table

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.definition import Definition
-    from sfumato.data.engines.duckdb import Counted
+    from sfumato.data.engines.counted import Counted
     from sfumato.data.tables.table import Table
 
 

@@ -23,7 +23,7 @@ from sfumato.anonymize.tables.decision import TableDecision
 from sfumato.anonymize.tables.people.unit import person_column, repeats
 from sfumato.anonymize.tables.pose import pose
 from sfumato.data.tables.permutation import RandomWords
-from sfumato.data.wording import did_you_mean, listed
+from sfumato.data.wording import check_options, did_you_mean, listed
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -74,13 +74,8 @@ def decide(
         )
     prepared = prepare(table, promise, settings, population, objective, share)
     searching = partial(search, progress=progress)
-    if prepared.source is None:
-        recoding = searching(prepared.problem)
-    else:
-        from sfumato.anonymize.tables.people.search import find_people_recoding  # noqa: PLC0415 - rarely needed
-
-        people = prepared.source.people
-        recoding = find_people_recoding(people, prepared.problem, searching, algorithm)
+    levels = decides_levels(algorithm, options)
+    recoding = _find_recoding(prepared, searching, algorithm, seed, levels=levels)
     asked = {
         "algorithm": algorithm,
         "suppression": share,
@@ -89,6 +84,26 @@ def decide(
         **options,
     }
     return settle_decision(prepared, recoding, settings, asked)
+
+
+def _find_recoding(
+    prepared: Prepared,
+    search: Callable[..., Recoding],
+    algorithm: str,
+    seed: int | None,
+    *,
+    levels: bool,
+) -> Recoding:
+    """Let an algorithm decide; where people or a population are counted, it may be too hasty."""
+    problem, source = prepared.problem, prepared.source
+    if source is None and not problem.definition.needs_population:
+        return search(problem)
+    from sfumato.anonymize.tables.people import search as exact  # noqa: PLC0415 - rarely needed
+
+    if source is None:
+        words = RandomWords(seed)
+        return exact.find_population_recoding(problem, search, algorithm, words, levels=levels)
+    return exact.find_people_recoding(source.people, problem, search, algorithm, levels=levels)
 
 
 def settle_decision(
@@ -141,6 +156,7 @@ def apply(table: Table, decision: TableDecision) -> TableArtefact:
         left_out=tuple(column for column in table.columns if column not in columns),
         pseudonyms=() if settings.pseudonym_key is None else schema.identifier_names,
         unit=schema.unit,
+        home=table.engine,
         numbers=decision.numbers,
         levels=None
         if levels is None
@@ -193,14 +209,14 @@ def algorithm_named(
                 f"The time limit must be a finite number of seconds above 0, not {time_limit!r}."
             )
         given["time_limit"] = float(time_limit)
-    known = [p for p in signature(search).parameters if p not in {"problem", "progress"}]
-    for option in given:
-        if option not in known:
-            raise ParameterError(
-                f"Algorithm '{name}' has no option '{option}'; it has {listed(known)}."
-                f"{did_you_mean(option, known)}"
-            )
+    also = [p for p in signature(decide).parameters if p not in {"table", "promise", "options"}]
+    check_options(f"Algorithm '{name}'", search, given, also)
     return partial(search, **given)
+
+
+def decides_levels(algorithm: str, options: dict[str, Any]) -> bool:
+    """Tell whether an algorithm gives one level per attribute, not classes of their own."""
+    return algorithm == "optimal" or options.get("scope") == "full-domain"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,10 +19,11 @@ from sfumato.anonymize.tables.apply.rows import RowSettings
 from sfumato.anonymize.tables.people.search import (
     bounded_problem,
     find_people_recoding,
+    find_population_recoding,
     reach_everybody,
     settle,
 )
-from sfumato.anonymize.tables.release import algorithm_named, prepare
+from sfumato.anonymize.tables.release import algorithm_named, decides_levels, prepare
 from sfumato.data.tables.permutation import RandomWords
 from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -72,8 +73,11 @@ def sweep(
     decide = algorithm_named(algorithm, time_limit, options)
     prepared = prepare(source, promise, RowSettings(), population, objective, share)
     people = None if prepared.source is None else prepared.source.people
-    counted = _Counted(prepared.problem, people, share, source.schema.weights)
-    return _points(counted, promises, partial(decide, progress=progress), algorithm)
+    counted = _Counted(
+        prepared.problem, people, share, source.schema.weights, algorithm,
+        decides_levels(algorithm, options),
+    )  # fmt: skip
+    return _points(counted, promises, partial(decide, progress=progress))
 
 
 def sweep_release(
@@ -92,8 +96,11 @@ def sweep_release(
     decide = algorithm_named(name, time_limit, asked)
     promises = _promises(release.promise, ks)
     decision = release.decision
-    counted = _Counted(decision.problem, decision.people, share, release.schema.weights)
-    return _points(counted, promises, partial(decide, progress=progress), name)
+    counted = _Counted(
+        decision.problem, decision.people, share, release.schema.weights, name,
+        decides_levels(name, asked),
+    )  # fmt: skip
+    return _points(counted, promises, partial(decide, progress=progress))
 
 
 def _promises(promise: Definition, ks: Iterable[int]) -> dict[int, Definition]:
@@ -112,28 +119,33 @@ class _Counted:
     """A table that was counted: the problem, and whose the records are where people have several.
 
     `problem` is then about records or about primary records; people are decided about anew.
+    `levels` says that the algorithm decides levels, not classes of their own.
     """
 
     problem: Problem
     people: People | None
     share: float
     weights: tuple[float, ...]
+    algorithm: str
+    levels: bool
 
     def decide(
-        self, promise: Definition, search: Callable[..., Recoding], algorithm: str
+        self, promise: Definition, search: Callable[..., Recoding]
     ) -> tuple[Problem, Recoding]:
         """Return what an algorithm decides for a promise, settled as a release would be."""
         words = RandomWords(None)
         if self.people is None:
             problem = replace(self.problem, definition=promise)
-            recoding = search(problem)
-            if promise.needs_population:
-                recoding = reach_everybody(problem, recoding, words)
-            return problem, recoding
+            if not promise.needs_population:
+                return problem, search(problem)
+            recoding = find_population_recoding(
+                problem, search, self.algorithm, words, levels=self.levels
+            )
+            return problem, reach_everybody(problem, recoding, words)
         problem = replace(self.people.problem, definition=promise)
         people = replace(self.people, problem=problem)
         bounded = bounded_problem(people, self.share, self.weights)
-        recoding = find_people_recoding(people, bounded, search, algorithm)
+        recoding = find_people_recoding(people, bounded, search, self.algorithm, levels=self.levels)
         return problem, settle(people, recoding, words)[0]
 
 
@@ -141,12 +153,11 @@ def _points(
     counted: _Counted,
     promises: dict[int, Definition],
     search: Callable[..., Recoding],
-    algorithm: str,
 ) -> tuple[SweepPoint, ...]:
     points = []
     for k, promise in promises.items():
         try:
-            problem, recoding = counted.decide(promise, search, algorithm)
+            problem, recoding = counted.decide(promise, search)
         except Unsatisfiable:
             points.append(SweepPoint(k, None, None))
             continue

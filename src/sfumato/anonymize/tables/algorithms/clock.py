@@ -7,7 +7,6 @@ is finished, cheaply, into classes that keep the promise. A second Ctrl-C ends a
 
 from __future__ import annotations
 
-import math
 import signal
 import threading
 import time
@@ -30,12 +29,14 @@ class Clock:
     """Tells whether the time is up."""
 
     def __init__(self, time_limit: float | None = None) -> None:
-        self._deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+        self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self.interrupted = False
 
     @property
     def late(self) -> bool:
         """Whether to come to an end."""
+        if self._deadline is None:
+            return self.interrupted
         return self.interrupted or time.monotonic() > self._deadline
 
     def interrupt(self) -> None:

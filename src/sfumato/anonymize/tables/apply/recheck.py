@@ -7,7 +7,7 @@ will show it. `verify` repeats this from the file, with other code.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from sfumato.anonymize.tables.apply.cells import class_numbers, released_cells
 from sfumato.errors import PromiseBroken
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.tables.problem import Problem
     from sfumato.anonymize.tables.recoding import Recoding
@@ -24,7 +26,7 @@ def recheck(problem: Problem, recoding: Recoding) -> None:
     """Raise `PromiseBroken` if a class of the release does not hold.
 
     Promises about key combinations and populations are left to `verify`: they are not about
-    one class alone.
+    one class alone. Those about the release as a whole are judged by the sizes of all classes.
     """
     parts = [part for part in problem.definition.parts if part.per_class]
     cells = released_cells(problem.table, problem.hierarchies, recoding)
@@ -32,6 +34,7 @@ def recheck(problem: Problem, recoding: Recoding) -> None:
     kept = np.flatnonzero(cells.kept & (cells.count > 0))
     groups = numbers[cells.row[kept]]
     present, groups = np.unique(groups, return_inverse=True)
+    _recheck_whole(problem, np.bincount(groups.reshape(-1), weights=cells.count[kept]))
     totals = {
         name: np.bincount(
             problem.table.sensitive[cells.tuple_[kept], s],
@@ -56,3 +59,13 @@ def recheck(problem: Problem, recoding: Recoding) -> None:
                     "nothing is released. If this is your own definition, check that it does not "
                     "depend on the order or number of classes."
                 )
+
+
+def _recheck_whole(problem: Problem, sizes: NDArray[Any]) -> None:
+    for part in problem.definition.parts:
+        if part.of_whole and not part.keep_together(sizes.astype(np.int64)).all():
+            raise PromiseBroken(
+                f"{part} does not hold for all classes together of what the algorithm decided; "
+                "nothing is released. If this is your own definition, check that keep_together "
+                "keeps all of what it kept before."
+            )

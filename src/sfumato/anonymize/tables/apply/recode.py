@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.recoding import Recoding
-    from sfumato.data.engines.duckdb import Counted
+    from sfumato.data.engines.counted import Counted
     from sfumato.data.hierarchies.hierarchy import Hierarchy
     from sfumato.data.tables.frequency import FrequencyTable
 

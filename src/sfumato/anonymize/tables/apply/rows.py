@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.definitions.definition import Definition
     from sfumato.anonymize.tables.apply.recode import LabelledShares
     from sfumato.anonymize.tables.recoding import Recoding
-    from sfumato.data.engines.duckdb import Counted
+    from sfumato.data.engines.counted import Counted
     from sfumato.data.tables.frequency import FrequencyTable
     from sfumato.data.tables.rows import Rows
     from sfumato.data.tables.table import Table
@@ -98,7 +98,8 @@ def count_people(
     if settings.order == "shuffle" and table.about(SAMPLE) <= MOST_LINES:
         return table, table.count((*columns, unit))
     judged = [c for c in columns if c in table.schema.quasi_names or c in promise.sensitive]
-    return table.materialize(), table.count((*judged, unit))
+    copy = table.materialize()
+    return copy, copy.count((*judged, unit))
 
 
 def expected_lines(table: Table) -> float:
@@ -115,12 +116,11 @@ def expected_lines(table: Table) -> float:
     columns = [c for c in table.columns if c in table.schema.attributes]
     chosen = ", ".join(table.text(c) for c in columns) or "1"
     counts = []
-    table.run("SET preserve_insertion_order = true")  # the same sample every time
-    for size in (SAMPLE // 2, SAMPLE):
-        scan = f"(SELECT * FROM {table.scan} LIMIT {size})"
-        query = f"SELECT count(*), count(DISTINCT ({chosen})) FROM {scan}"
-        counts.append(table.run(query)[0])
-    table.run("SET preserve_insertion_order = false")
+    with table.engine.in_order():  # the same sample every time
+        for size in (SAMPLE // 2, SAMPLE):
+            scan = f"(SELECT * FROM {table.scan} LIMIT {size})"
+            query = f"SELECT count(*), count(DISTINCT ({chosen})) FROM {scan}"
+            counts.append(table.run(query)[0])
     (_, half), (rows, whole) = counts
     if rows < SAMPLE:
         return float(whole)

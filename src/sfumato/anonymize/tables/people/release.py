@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.tables.people.placement import Placement
     from sfumato.anonymize.tables.problem import Problem
     from sfumato.anonymize.tables.recoding import Recoding
-    from sfumato.data.engines.duckdb import Counted
+    from sfumato.data.engines.counted import Counted
     from sfumato.data.tables.frequency import FrequencyTable
     from sfumato.data.tables.rows import Rows
     from sfumato.data.tables.table import Table

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.tables.apply.recode import LabelledShares
     from sfumato.anonymize.tables.people.holdings import Holdings
     from sfumato.anonymize.tables.people.placement import Placement
-    from sfumato.data.engines.duckdb import Counted
+    from sfumato.data.engines.counted import Counted
     from sfumato.data.tables.permutation import RandomWords
     from sfumato.data.tables.rows import Rows
     from sfumato.data.tables.table import Table

@@ -114,13 +114,45 @@ def settle(
 
 
 def find_people_recoding(
-    people: People, bounded: Problem, search: Callable[..., Recoding], algorithm: str
+    people: People,
+    bounded: Problem,
+    search: Callable[..., Recoding],
+    algorithm: str,
+    *,
+    levels: bool,
 ) -> Recoding:
-    """Let an algorithm decide about primary records; what it cannot do is not final."""
+    """Let an algorithm decide about primary records; what it cannot do is not final.
+
+    `levels` says that it decides levels, not classes of their own.
+    """
     try:
         return search(bounded)
     except Unsatisfiable:
-        return _begin_exactly(people, algorithm, levels=algorithm == "optimal")
+        return _begin_exactly(people, algorithm, levels=levels)
+
+
+def find_population_recoding(
+    problem: Problem,
+    search: Callable[..., Recoding],
+    algorithm: str,
+    words: RandomWords,
+    *,
+    levels: bool,
+) -> Recoding:
+    """Let an algorithm decide about a promise that compares with a population.
+
+    A local class shows what its members have in common. Everybody in one class may so be shown
+    more narrowly than `*`, fewer of the population fit, and the promise fails that `*` keeps. Where
+    an algorithm gives up, classes of equal tuples are therefore united until each holds, and the
+    last one is widened to `*`. Levels need none of this: their search has judged `*`.
+    """
+    try:
+        return search(problem)
+    except Unsatisfiable:
+        if levels:
+            raise
+        people = _one_row_each(problem)
+        return settle(people, _begin_exactly(people, algorithm, levels=False), words)[0]
 
 
 def _begin_exactly(people: People, algorithm: str, *, levels: bool) -> Recoding:
@@ -164,6 +196,13 @@ def _recheck(judge: ExactJudge, placement: Placement) -> None:
         )
 
 
+def _one_row_each(problem: Problem) -> People:
+    """Take every record for that of another person."""
+    holdings = one_record_each(problem.table)
+    everybody = holdings.person
+    return People(problem, holdings, everybody, everybody, problem.table.counts.nonzero()[0])
+
+
 def reach_everybody(
     problem: Problem, recoding: Recoding, words: RandomWords, *, fixed: bool = False
 ) -> Recoding:
@@ -172,13 +211,10 @@ def reach_everybody(
     Whoever of the population fits no released class is known to be absent. Algorithms judge the
     classes that have records; this looks at everybody else. A recoding that holds is kept.
     """
-    table = problem.table
-    holdings = one_record_each(table)
-    judge = ExactJudge(problem, holdings)
+    people = _one_row_each(problem)
+    judge = ExactJudge(problem, people.holdings)
     if not judge.covering:
         return recoding
-    everybody = holdings.person
-    people = People(problem, holdings, everybody, everybody, table.counts.nonzero()[0])
     if isinstance(recoding, Local):
         found, _ = settle(people, recoding, words)
         return found

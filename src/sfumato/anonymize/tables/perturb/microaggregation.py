@@ -23,6 +23,7 @@ from sfumato.anonymize.tables.perturb.number_groups import (
     univariate_groups,
 )
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Microaggregate:
+class Microaggregate(Written):
     """Replace numbers by the means of groups of at least `size` records; no formal guarantee.
 
     Several columns are grouped together, each scaled by its standard deviation. A record with

@@ -19,6 +19,7 @@ import numpy as np
 from sfumato.anonymize.tables.perturb.column_names import names_of
 from sfumato.anonymize.tables.perturb.random_draws import flat, laplace, normal
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +37,7 @@ _DRAWS: dict[str, Callable[[int, RandomWords], NDArray[np.float64]]] = {
 
 
 @dataclass(frozen=True)
-class AddNoise:
+class AddNoise(Written):
     """Add random noise of mean 0 to the numbers of one or more columns; no formal guarantee.
 
     `scale` is the standard deviation of the noise in the unit of the column, `relative` the

@@ -1,4 +1,4 @@
-"""Operations that hurt truthfulness: noise, swapping, microaggregation, synthetic records.
+"""Operations that hurt truthfulness: noise, swapping, shuffling, PRAM and others.
 
 Generalisation and suppression tell less, but what they tell is true. The operations here tell
 something else than the data said, so a table they touched carries their names, and so does
@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from sfumato.anonymize.tables.perturb.microaggregation import Microaggregate
 from sfumato.anonymize.tables.perturb.noise_addition import AddNoise
+from sfumato.anonymize.tables.perturb.post_randomization import PostRandomize
 from sfumato.anonymize.tables.perturb.records import Column, Records, records_of, table_of
+from sfumato.anonymize.tables.perturb.shuffling import Shuffle
 from sfumato.anonymize.tables.perturb.swapping import Swap
 from sfumato.anonymize.tables.perturb.synthetic_records import AddSynthetic
 from sfumato.data.tables.permutation import RandomWords
@@ -37,7 +39,9 @@ __all__ = [
     "Column",
     "Microaggregate",
     "Operation",
+    "PostRandomize",
     "Records",
+    "Shuffle",
     "Swap",
     "perturb",
 ]

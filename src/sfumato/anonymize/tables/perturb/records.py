@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.data.domains import Range
-from sfumato.data.engines.duckdb import quoted, translated
+from sfumato.data.engines.duckdb import quoted
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.data.numbers import number
+from sfumato.data.tables.brought import brought
 from sfumato.data.tables.rows import typed
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import DataError, ParameterError
@@ -180,21 +181,21 @@ def _text(value: float, decimals: int) -> str:
 
 def records_of(table: Table) -> Records:
     """Load the columns of a table, in the order of its rows."""
-    copy = table.materialize()
+    copy = brought(table).materialize()
     if copy.rows == 0:
         raise DataError(
             f"{table.source} has a header but no records; at least one record is needed."
         )
-    with translated(table.source), _ordered(table):
+    with copy.explained(), copy.engine.in_order():
         columns = {name: _load(copy, name) for name in table.columns}
-        copy.engine.run(f"DROP TABLE {copy.scan}")
+        copy.drop()
     return Records(columns, table.known_schema)
 
 
 def _load(table: Table, name: str) -> Column:
     """Encode one column by its distinct texts, numbered as they first occur."""
     query = f"SELECT {table.text(name)} AS cell FROM {table.scan}"
-    cells = table.engine.connection.execute(query).fetchnumpy()["cell"]
+    cells = table.engine.local.connection.execute(query).fetchnumpy()["cell"]
     place: dict[str, int] = {}
     codes = np.fromiter(
         (place.setdefault(cell, len(place)) for cell in cells), dtype=np.int32, count=len(cells)
@@ -204,7 +205,7 @@ def _load(table: Table, name: str) -> Column:
 
 def table_of(records: Records, table: Table, untruthful: Sequence[str]) -> Table:
     """Return the table with these records in place of its own, in kind and marked."""
-    engine = table.engine
+    engine = table.engine.local
     cells: dict[str, Any] = {
         f"c{i}": np.array(column.values, dtype=object)[column.codes]
         for i, column in enumerate(records.columns.values())
@@ -212,21 +213,8 @@ def table_of(records: Records, table: Table, untruthful: Sequence[str]) -> Table
     names = {f"c{i}": name for i, name in enumerate(records.columns)}
     kinds = tuple(column.kind for column in records.columns.values())
     target = engine.fresh("perturbed")
-    with translated(table.source), _ordered(table):
+    with engine.explained(table.source), engine.in_order():
         frame = engine.register(cells)
         engine.run(f"CREATE TEMP TABLE {quoted(target)} AS {typed(frame, names, kinds)}")
-        engine.connection.unregister(frame)
-    return replace(table, scan=target, untruthful=(*table.untruthful, *untruthful))
-
-
-class _ordered:  # noqa: N801 - used like a function
-    """Keep the order of rows while a block runs."""
-
-    def __init__(self, table: Table) -> None:
-        self._engine = table.engine
-
-    def __enter__(self) -> None:
-        self._engine.run("SET preserve_insertion_order = true")
-
-    def __exit__(self, *_: object) -> None:
-        self._engine.run("SET preserve_insertion_order = false")
+        engine.drop(frame)
+    return replace(table, engine=engine, scan=target, untruthful=(*table.untruthful, *untruthful))

@@ -21,6 +21,7 @@ from sfumato.anonymize.definitions.definition import number_between
 from sfumato.anonymize.tables.perturb.column_names import names_of
 from sfumato.anonymize.tables.perturb.random_draws import chosen
 from sfumato.errors import ParameterError
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Swap:
+class Swap(Written):
     """Exchange the values of a column between records; no formal guarantee.
 
     `share` of the records take part. Several columns are exchanged together, so that what
@@ -68,24 +69,24 @@ class Swap:
         count = round(self.share * len(taking_part))
         rows = taking_part[chosen(len(taking_part), count, words)]
         if self.window is None:
-            one, other = rows[0 : count - 1 : 2], rows[1:count:2]
+            first, second = rows[0 : count - 1 : 2], rows[1:count:2]
         else:
             numbers = records.numbers(self.columns[0], self).values[rows]
             by_rank = rows[np.argsort(numbers, kind="stable")]
-            one, other = _ranked_pairs(by_rank, max(int(self.window * count), 1), words)
+            first, second = _ranked_pairs(by_rank, max(int(self.window * count), 1), words)
         return records.with_columns(
             {
-                name: replace(column, codes=_exchanged(column.codes, one, other))
+                name: replace(column, codes=_exchanged(column.codes, first, second))
                 for name, column in columns.items()
             }
         )
 
 
 def _exchanged(
-    codes: NDArray[np.int32], one: NDArray[np.int64], other: NDArray[np.int64]
+    codes: NDArray[np.int32], first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.int32]:
     changed = codes.copy()
-    changed[one], changed[other] = codes[other], codes[one]
+    changed[first], changed[second] = codes[second], codes[first]
     return changed
 
 

@@ -23,6 +23,7 @@ from sfumato.anonymize.tables.perturb.random_draws import below, chosen
 from sfumato.anonymize.tables.perturb.records import LARGEST_NUMBER, type_range
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.data.numbers import by_size
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ POOL = 10
 
 
 @dataclass(frozen=True)
-class AddSynthetic:
+class AddSynthetic(Written):
     """Add made-up records, `share` × the number of real ones; no formal guarantee."""
 
     share: float = field(kw_only=True)

@@ -24,6 +24,7 @@ from sfumato.anonymize.definitions.diversity import (
 )
 from sfumato.anonymize.definitions.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.anonymize.definitions.presence import DeltaPresence, KMap
+from sfumato.anonymize.definitions.risk import AverageRisk, UniqueShare
 from sfumato.anonymize.loss.measures import separable
 from sfumato.anonymize.tables.algorithms.full_domain.lattice import search
 from sfumato.anonymize.tables.problem import Problem
@@ -206,6 +207,15 @@ PROMISES = {
     ),
     "k-map": (KMap(4), map_rule(4)),
     "presence": (DeltaPresence(0.1, 0.6), presence_rule(0.1, 0.6)),
+    "presence from 0": (DeltaPresence(0.0, 0.5), presence_rule(0.0, 0.5)),
+    "k, presence and l": (
+        KAnonymity(2) & DeltaPresence(0.0, 0.7) & DistinctLDiversity(2, "illness"),
+        both(k_rule(2), presence_rule(0.0, 0.7), distinct_rule(2)),
+    ),
+    "recursive and t-ordered": (
+        RecursiveLDiversity(2.0, 2, "wage") & TCloseness(0.3, "illness", distance="ordered"),
+        both(recursive_rule(2.0, 2, 1), ordered_rule(0.3)),
+    ),
 }
 
 
@@ -347,6 +357,38 @@ def test_optimal_equals_brute_force(name, objective, records, limit, others, pay
     promise, rule = PROMISES[name]
     with patch.object(compiled.ACCOUNT, "worth", lambda _: pays):  # kernels in both their forms
         check_against_brute_force(promise, rule, objective, records, limit, others)
+
+
+WHOLE = {
+    "average": (AverageRisk(0.3), lambda sizes: 10 * len(sizes) <= 3 * sum(sizes)),
+    "uniques": (UniqueShare(0.2), lambda sizes: 5 * sizes.count(1) <= sum(sizes)),
+    "k and both": (
+        KAnonymity(1) & AverageRisk(0.5) & UniqueShare(0.1),
+        lambda sizes: 2 * len(sizes) <= sum(sizes) and 10 * sizes.count(1) <= sum(sizes),
+    ),
+}
+
+
+@pytest.mark.parametrize("objective", ["LM", "DM"])
+@pytest.mark.parametrize("name", WHOLE)
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(records=st.lists(record, min_size=1, max_size=12))
+def test_promises_about_the_whole_release_equal_brute_force(name, objective, records):
+    promise, holds = WHOLE[name]
+    best = None
+    for node in itertools.product(*(range(h.height) for h in TREES)):
+        classes = kept_classes(records, node, k_rule(1), [])
+        if holds([len(rows) for rows in classes.values()]):
+            loss = price(records, classes, node, objective)
+            best = loss if best is None else min(best, loss)
+    problem = make_problem(records, promise, 0, objective, [])
+    if best is None:
+        with pytest.raises(Unsatisfiable):
+            search(problem)
+        return
+    found = search(problem)
+    assert found.record.proven_optimal
+    assert found.record.facts["loss"] == pytest.approx(best, abs=1e-9)
 
 
 def check_against_brute_force(promise, rule, objective, records, limit, others):

@@ -80,10 +80,14 @@ def test_no_part_of_a_class_that_holds_is_larger_than_the_bound(part, found, res
         rule, rules.reference(rule, total), histogram, sizes, fails, np.full(1, -np.inf), 0.0, 99
     )
     assert fails[0] != judged(part, [found], total)[0]
-    removed = np.zeros(1, dtype=np.int64)
-    widened = rules.widen(rule, total, limit)
-    removal.raise_removed(rule, widened, histogram, sizes, fails, removed)
-    assert 0 <= removed[0] <= sizes[0]
+    removed, again = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.bool_)
+    against = (rules.reference(rule, total), rules.widen(rule, total, limit))
+    slack = np.full(1, -np.inf)
+    risen = removal.bound_classes(
+        rule, against, histogram, sizes, again, removed, slack, 1, int(sizes[0])
+    )
+    assert again[0] == fails[0]
+    assert 0 <= removed[0] == risen <= sizes[0]
     if fails[0]:
         assert removed[0] <= sizes[0] - largest_part(part, found, total.tolist(), limit)
 
@@ -102,10 +106,10 @@ def test_no_part_of_a_class_that_holds_is_larger_than_the_bound(part, found, res
 )
 def test_bounds_are_as_sharp_as_the_definition(part, found, total, removed):
     rule = rules.rule_of(part, VALUES, TREE)
-    widened = rules.widen(rule, np.array(total), 0)
+    against = (rules.reference(rule, np.array(total)), rules.widen(rule, np.array(total), 0))
     bound, sizes = np.zeros(1, dtype=np.int64), np.array([sum(found)])
-    fails = np.ones(1, dtype=np.bool_)
-    removal.raise_removed(rule, widened, as_histogram(found), sizes, fails, bound)
+    fails, slack = np.zeros(1, dtype=np.bool_), np.full(1, -np.inf)
+    removal.bound_classes(rule, against, as_histogram(found), sizes, fails, bound, slack, 1, 99)
     assert bound[0] == removed
 
 
@@ -125,3 +129,53 @@ def test_a_class_with_slack_left_cannot_fail(part, found, rest, less):
     verdicts.judge_classes(rule, before_reference, *args, 0.0, 99)
     if slack[0] > rules.move(rule, before_reference, after_reference):
         assert judged(part, [found], after)[0]
+
+
+def many_values(seed):
+    """Return a table of 90 ordered values, some absent, and classes with a few of them each."""
+    rng = np.random.default_rng(seed)
+    total = rng.integers(0, 9, 90) * rng.integers(0, 2, 90)
+    there = np.flatnonzero(total)
+    classes = []
+    for _ in range(30):
+        some = np.sort(rng.choice(there, rng.integers(1, 8), replace=False))
+        classes.append((some.astype(np.int32), rng.integers(1, total[some] + 1)))
+    starts = np.concatenate([[0], np.cumsum([len(values) for values, _ in classes])])
+    values, found = (np.concatenate(part) for part in zip(*classes, strict=True))
+    return total.astype(np.int64), Histogram(starts, values, found.astype(np.int64))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_passing_over_ordered_values_gives_what_walking_along_them_gives(seed):
+    total, histogram = many_values(seed)
+    part = TCloseness(0.08, "d", distance="ordered")
+    names = tuple(f"{v:02d}" for v in range(90))
+    rule = rules.rule_of(part, names, None)
+    against = (rules.reference(rule, total), rules.widen(rule, total, 5))
+    scratch = np.zeros(90, dtype=np.int64)
+    for c in range(30):
+        begin, end = histogram.starts[c : c + 2]
+        values, found = histogram.values[begin:end], histogram.counts[begin:end]
+        size = int(found.sum())
+        walked = verdicts._walk(against[0], values, found, size, scratch)
+        steps = int((total > 0).sum()) - 1
+        excess = verdicts.measure_excess(rule, against[0], histogram, c, size, scratch)
+        assert excess == pytest.approx(walked / steps - rule.bound, abs=1e-12)
+        for kept in (size, size * 0.7, 1.0):
+            line = removal._ordered_line(against[1], values, found, size, kept, scratch)
+            start = (against[1].occurring - 1) * against[1].distance
+            long = removal._ordered_walk(against[1], values, found, size, kept, scratch, 0.0, start)
+            # at a corner of G two lines are right; they meet there
+            assert line[0] + line[1] * kept == pytest.approx(long[0] + long[1] * kept, abs=1e-9)
+
+
+def test_bounding_ends_when_more_than_the_room_is_removed():
+    total, histogram = many_values(1)
+    rule = rules.rule_of(TCloseness(0.01, "d"), tuple(f"{v:02d}" for v in range(90)), None)
+    against = (rules.reference(rule, total), rules.widen(rule, total, 5))
+    sizes = np.add.reduceat(histogram.counts, histogram.starts[:-1])
+    removed, fails = np.zeros(30, dtype=np.int64), np.zeros(30, dtype=np.bool_)
+    slack = np.full(30, -np.inf)
+    risen = removal.bound_classes(rule, against, histogram, sizes, fails, removed, slack, 1, 20)
+    assert 20 < risen == removed.sum() < sizes.sum()
+    assert not fails.all()

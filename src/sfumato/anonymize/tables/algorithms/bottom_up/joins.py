@@ -30,10 +30,7 @@ def look(
     """
     state, tree = clusters.state, clusters.encoding.tree
     at, level = in_line(tree, order, state.low[line], state.level[line])
-    _look(
-        at, level, line, row, window, lending, state.size, state.price, state.holds, tree.node,
-        tree.price, best, cost,
-    )  # fmt: skip
+    _look(at, level, line, row, window, lending, state, tree, best, cost)
 
 
 def in_line(
@@ -57,15 +54,19 @@ def _look(
     row: NDArray[np.int64],
     window: int,
     lending: int,
-    size: NDArray[np.int64],
-    price_of: NDArray[np.float64],
-    holds: NDArray[np.bool_],
-    node: NDArray[np.int32],
-    price: NDArray[np.float64],
+    state: State,
+    tree: Tree,
     best: NDArray[np.int64],
     cost: NDArray[np.float64],
 ) -> None:
-    """Do what `look` says, on rows gathered in sorted order."""
+    """Do what `look` says, on rows gathered in sorted order.
+
+    Row i of `at` and `level` is cluster `line[i]`: `at[i, a] + h` is where the branch of attribute
+    a is on level h. The union is priced attribute by attribute, and given up as soon as it cannot
+    beat the last of the list: prices are not negative, so it would only grow.
+    """
+    size, price_of, holds = state.size, state.price, state.holds
+    node, price = tree.node, tree.price
     for i in range(len(line)):
         c = line[i]
         r = row[c]

@@ -11,7 +11,7 @@ does not hold, is not made. So the loss only falls and what held still holds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.algorithms.bottom_up.verdicts import Judge
+    from sfumato.anonymize.tables.algorithms.encoding import Tree
 
 ROUNDS = 30
 WINDOW = 6
@@ -51,6 +52,28 @@ def improve(shares: Shares, judge: Judge, *, rounds: int = ROUNDS) -> Shares:
         if saved < ENOUGH * now.total or n < 2:
             break
     return shares.and_suppressed(*gone)
+
+
+class Line(NamedTuple):
+    """Shares in one sorted order: `share[i]` is the i-th, and `own[i]` its class.
+
+    `mine[i, a]` is where the share's branch of attribute a begins in the tree's arrays, `at[i, a]`
+    and `level[i, a]` where that of its class does, and the level it is generalised to.
+    """
+
+    share: NDArray[np.int64]
+    own: NDArray[np.int64]
+    mine: NDArray[np.int64]
+    at: NDArray[np.int64]
+    level: NDArray[np.int64]
+
+
+class Homes(NamedTuple):
+    """The best class found for each share, what joining it costs, and the price there."""
+
+    home: NDArray[np.int64]
+    cost: NDArray[np.float64]
+    price: NDArray[np.float64]
 
 
 class _Memory:
@@ -218,9 +241,8 @@ def _propose(
 def _homes(now: PricedClasses, memory: _Memory) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return for each share the class it would cost least to join, and the price there."""
     encoding, shares = now.judge.encoding, now.shares
-    home = np.full(len(shares.tuple_), -1, dtype=np.int64)
-    cost = np.full(len(shares.tuple_), np.inf)
-    price = np.full(len(shares.tuple_), 0.0)
+    n = len(shares.tuple_)
+    homes = Homes(np.full(n, -1, dtype=np.int64), np.full(n, np.inf), np.full(n, 0.0))
     leaves = encoding.tree.leaves[shares.tuple_].astype(np.int64)
     awake = memory.awake[shares.tuple_]
     for order in sorted_orders(encoding):
@@ -229,40 +251,38 @@ def _homes(now: PricedClasses, memory: _Memory) -> tuple[NDArray[np.int64], NDAr
         mine, _ = in_line(encoding.tree, order, leaves[line], leaves[line])
         at, level = in_line(encoding.tree, order, now.low[own], now.level[own])
         _look_for_homes(
-            mine, at, level, line, own, awake, shares.count, now.size, now.price,
-            encoding.tree.node, encoding.tree.price, WINDOW, home, cost, price,
+            Line(line, own, mine, at, level), encoding.tree, awake, shares.count, now.size,
+            now.price, WINDOW, homes,
         )  # fmt: skip
-    return home, price
+    return homes.home, homes.price
 
 
 @njit(cache=True)
 def _look_for_homes(
-    mine: NDArray[np.int64],
-    at: NDArray[np.int64],
-    level: NDArray[np.int64],
-    line: NDArray[np.int64],
-    own: NDArray[np.int64],
+    line: Line,
+    tree: Tree,
     awake: NDArray[np.bool_],
     count: NDArray[np.int64],
     size: NDArray[np.int64],
     price_of: NDArray[np.float64],
-    node: NDArray[np.int32],
-    prices: NDArray[np.float64],
     window: int,
-    home: NDArray[np.int64],
-    cost: NDArray[np.float64],
-    price: NDArray[np.float64],
+    homes: Homes,
 ) -> None:
     """Keep for each share the cheapest class among those of its neighbours in one order.
 
-    Rows of shares (`mine`) and of their classes (`at`, `level`, `own`) are in sorted order.
+    `awake` and `count` are per share, `size` and `price_of` (what a record pays) per class. A class
+    costs what all its records pay with the share less what they paid without it; `limit` is that
+    bound as a price per record, and adding up stops where it is passed, since prices only add.
     """
-    for i in range(len(line)):
-        s = line[i]
+    share, own, mine, at, level = line
+    node, prices = tree.node, tree.price
+    home, cost, price = homes
+    for i in range(len(share)):
+        s = share[i]
         if not awake[s]:
             continue
         last = -1
-        for j in range(max(0, i - window), min(len(line), i + window + 1)):
+        for j in range(max(0, i - window), min(len(share), i + window + 1)):
             d = own[j]
             if d == last or d == own[i] or d == home[s]:
                 continue
@@ -314,8 +334,8 @@ def _prices_without(  # noqa: C901 - three nested walks
             before = 0
             for i in range(first, last):
                 # One share before, one after: all others agree with them above these levels.
-                one = i - 1 if i > first else i + 1
-                x = start[a] + leaves[tuple_[one], a] * height[a]
+                neighbour = i - 1 if i > first else i + 1
+                x = start[a] + leaves[tuple_[neighbour], a] * height[a]
                 h = before
                 if i + 1 < last:
                     h = max(h, after[i + 1])

@@ -128,6 +128,11 @@ class Evaluator:
             },
         )
 
+    @property
+    def minimum(self) -> int:
+        """The size below which no class is released."""
+        return self._judge.minimum
+
     def watch(self, clock: Clock) -> None:
         """Leave an evaluation that has a bar with `Stopped` when the time is up."""
         self._judge.clock = clock

@@ -23,6 +23,7 @@ from sfumato.anonymize.definitions.classes import DENSE_CELLS, Classes, Sensitiv
 from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
 from sfumato.anonymize.tables.algorithms.full_domain import rules
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import sum_per_group
+from sfumato.anonymize.tables.algorithms.full_domain.smallest import smallest_class
 from sfumato.compiled import ACCOUNT, kernel
 
 if TYPE_CHECKING:
@@ -77,16 +78,18 @@ class Judge:
         self._grouper = grouper
         self.clock = Clock()
         definition = problem.definition
-        self.minimum = definition.minimum_size
         self._exact = definition.monotone or (
             definition.union_closed and problem.suppression_limit == 0
         )
         self._plain: list[Definition] = []
         self._together: list[Definition] = []
+        self._whole: list[Definition] = []
         self._sensitive: list[Definition] = []
         for part in definition.parts:
             if part.combination:
                 self._together.append(part)
+            elif part.of_whole:
+                self._whole.append(part)
             elif part.sensitive:
                 self._sensitive.append(part)
             elif type(part) is not KAnonymity:  # whose k is in the minimum size
@@ -96,6 +99,7 @@ class Judge:
         )
         self._rules = [self._rule(part) for part in self._sensitive]
         self._widened: tuple[int, list[rules.Widened]] = (-1, [])
+        self.minimum = self._smallest()
 
     def _rule(self, part: Definition) -> tuple[str, rules.Rule] | None:
         if len(part.sensitive) != 1:
@@ -104,6 +108,13 @@ class Judge:
         tree = self._problem.sensitive_hierarchies.get(name)
         rule = rules.rule_of(part, self._values[name], tree)
         return None if rule is None else (name, rule)
+
+    def _smallest(self) -> int:
+        """Return the size below which no class holds, whatever is released with it."""
+        known = [rule for _, rule in filter(None, self._rules)]
+        limit = self._problem.suppression_limit
+        implied = [smallest_class(r, self._widen(i, limit)) for i, r in enumerate(known)]
+        return max(self._problem.definition.minimum_size, *implied, 1)
 
     def _start(self, sizes: NDArray[np.int64]) -> Verdict:
         """Return what the sizes alone tell: classes below the minimum fail, here and below."""
@@ -119,14 +130,15 @@ class Judge:
     ) -> Verdict:
         """Return the classes to suppress; `price` tells what suppressing some classes adds."""
         verdict = self._start(grouping.sizes)
-        if not self._plain and not self._sensitive and not self._together:
+        spanning = self._together or self._whole
+        if not self._plain and not self._sensitive and not spanning:
             return verdict  # sizes tell all
         over = _Over(grouping.sizes, bar, price)
         if over.limit(verdict.removed):
             verdict.finished = False
             return verdict
         self._judge_plain(grouping, verdict)
-        if self._sensitive or self._together:
+        if self._sensitive or spanning:
             self._judge_rounds(node, grouping, bar, over, verdict)
         return verdict
 
@@ -149,6 +161,7 @@ class Judge:
                 self._judge_dense(self._sensitive, grouping, known, verdict)
             else:
                 self._judge_watched(watches, grouping, known, verdict, bar, first=first)
+            self._judge_whole(sizes, verdict)
             if first:
                 self._close(verdict, sizes)
             if (verdict.fails == known).all():
@@ -165,7 +178,7 @@ class Judge:
 
     def _moves(self, watches: list[_Watch] | None) -> bool:
         """Whether suppressing classes can change what is said of others."""
-        if self._together or watches is None:
+        if self._together or self._whole or watches is None:
             return True
         unruled = len(watches) < len(self._sensitive)
         return unruled or any(w.rule.kind not in _FIXED for w in watches)
@@ -179,10 +192,12 @@ class Judge:
 
     def _judge_plain(self, grouping: Grouping, verdict: Verdict) -> None:
         for part in self._plain:
-            holds = part.judge(Classes(grouping.sizes, {}, grouping.people))
-            if part.monotone:
-                np.copyto(verdict.removed, grouping.sizes, where=~holds)
-            verdict.fails |= ~holds
+            classes = Classes(grouping.sizes, {}, grouping.people)
+            verdict.fails |= ~part.judge(classes)
+            np.maximum(
+                verdict.removed, grouping.sizes - part.most_released(classes), out=verdict.removed
+            )
+        self._close(verdict, grouping.sizes)
 
     def _judge_together(
         self, node: tuple[int, ...], grouping: Grouping, known: NDArray[np.bool_], verdict: Verdict
@@ -199,6 +214,15 @@ class Judge:
             if self._exact:  # fails in every node below, where fewer agree on the attributes
                 np.copyto(verdict.removed, grouping.sizes, where=short)
             verdict.fails |= short
+
+    def _judge_whole(self, sizes: NDArray[np.int64], verdict: Verdict) -> None:
+        """Judge promises about the release as a whole, of what every other part leaves.
+
+        They say nothing about which class every node below must suppress, so they move no bound.
+        """
+        for part in self._whole:
+            left = np.flatnonzero(~verdict.fails & (sizes > 0))
+            verdict.fails[left] = ~part.keep_together(sizes[left])
 
     # -- parts that see values -------------------------------------------------------------
 
@@ -269,47 +293,78 @@ class Judge:
         first: bool,
     ) -> None:
         """Judge by rules, in compiled code."""
-        from sfumato.anonymize.tables.algorithms.full_domain.removal import (  # noqa: PLC0415
-            raise_removed,  # loaded with the compiler, when it pays
-        )
-        from sfumato.anonymize.tables.algorithms.full_domain.verdicts import (  # noqa: PLC0415
-            judge_classes,  # the same
-        )
-
-        sizes = grouping.sizes
-        limit = int(sizes.sum()) if bar is None else bar.limit
         for i, watch in enumerate(watches):
-            if not first and watch.rule.kind in _FIXED:
-                continue
-            histogram = grouping.histograms[watch.name]
-            if not first:
-                now = rules.reference(watch.rule, self._total(histogram, watch.name, known))
-                watch.moved += rules.move(watch.rule, watch.reference, now)
-                watch.reference = now
-            before = verdict.fails.copy() if first and not self._exact else verdict.fails
-            # The bounds for the nodes below want to see every failing class.
-            lost = int(sizes[verdict.fails].sum())
-            room = limit - lost if self._exact or not first else int(sizes.sum())
-            judge_classes(
-                watch.rule,
-                watch.reference,
-                histogram,
-                sizes,
-                verdict.fails,
-                watch.slack,
-                watch.moved,
-                room,
-            )
-            if self._exact:
-                if first:
-                    np.copyto(verdict.removed, sizes, where=verdict.fails)
-            elif first and (watch.rule.kind in _FIXED or 4 * limit < self._problem.rows):
-                # with more than that left out the reference may be anything
-                which = verdict.fails & ~before
-                widened = self._widen(i, limit)
-                raise_removed(watch.rule, widened, histogram, sizes, which, verdict.removed)
+            if first:
+                self._judge_first(i, watch, grouping, verdict, bar)
+            elif watch.rule.kind not in _FIXED:
+                self._judge_again(watch, grouping, known, verdict, bar)
         unruled = [p for p, r in zip(self._sensitive, self._rules, strict=True) if r is None]
         self._judge_dense(unruled, grouping, known, verdict)
+
+    def _judge_first(
+        self, i: int, watch: _Watch, grouping: Grouping, verdict: Verdict, bar: Bar | None
+    ) -> None:
+        """Judge against the whole table, and say what every node below must suppress."""
+        sizes = grouping.sizes
+        limit = int(sizes.sum()) if bar is None else bar.limit
+        if self._exact:
+            self._judge_by(watch, grouping, verdict, limit - int(sizes[verdict.fails].sum()))
+            np.copyto(verdict.removed, sizes, where=verdict.fails)
+            return
+        if watch.rule.kind not in _FIXED and 4 * limit >= self._problem.rows:
+            # with more than that left out the reference may be anything: no bounds worth their time
+            alone = len(self._rules) == 1
+            left = limit - int(sizes[verdict.fails].sum()) if alone else self._problem.rows
+            self._judge_by(watch, grouping, verdict, left)
+            return
+        from sfumato.anonymize.tables.algorithms.full_domain.removal import (  # noqa: PLC0415
+            bound_classes,  # loaded with the compiler, when it pays
+        )
+
+        bound_classes(
+            watch.rule,
+            (watch.reference, self._widen(i, limit)),
+            grouping.histograms[watch.name],
+            sizes,
+            verdict.fails,
+            verdict.removed,
+            watch.slack,
+            self.minimum,
+            limit - int(verdict.removed.sum()),
+        )
+
+    def _judge_again(
+        self,
+        watch: _Watch,
+        grouping: Grouping,
+        known: NDArray[np.bool_],
+        verdict: Verdict,
+        bar: Bar | None,
+    ) -> None:
+        """Judge against what is left, where that can change a verdict."""
+        total = self._total(grouping.histograms[watch.name], watch.name, known)
+        now = rules.reference(watch.rule, total)
+        watch.moved += rules.move(watch.rule, watch.reference, now)
+        watch.reference = now
+        limit = int(grouping.sizes.sum()) if bar is None else bar.limit
+        room = limit - int(grouping.sizes[verdict.fails].sum())
+        self._judge_by(watch, grouping, verdict, room)
+
+    def _judge_by(self, watch: _Watch, grouping: Grouping, verdict: Verdict, room: int) -> None:
+        from sfumato.anonymize.tables.algorithms.full_domain.verdicts import (  # noqa: PLC0415
+            judge_classes,  # loaded with the compiler, when it pays
+        )
+
+        judge_classes(
+            watch.rule,
+            watch.reference,
+            grouping.histograms[watch.name],
+            grouping.sizes,
+            verdict.fails,
+            watch.slack,
+            watch.moved,
+            room,
+        )
 
     def _widen(self, i: int, limit: int) -> rules.Widened:
         """Return the widened reference of the `i`-th rule, made anew when the limit changes."""

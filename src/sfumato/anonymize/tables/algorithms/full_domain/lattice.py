@@ -20,8 +20,12 @@ What may be concluded from an evaluated node, and why:
   have saved, and in a node below, where releasing them would have been cheaper still, at least
   as much. So a node is bounded by the highest price known from below plus the highest addition
   known from above.
-* *Number of classes* (AECS), m being the minimum size. A class released above contains a class of
-  at least m records or is made of smaller ones that have m records together; so at most
+* *Fewest classes.* A node has at most as many classes as there are combinations of labels on its
+  levels, say c. AECS is then at least 1/c (suppressed records are of a class that is not released),
+  and so is DM, as Σ size² ≥ n²/c.
+* *Number of classes* (AECS), m being the minimum size: the definition's, or what whole numbers of
+  records need to come close to a distribution (`smallest`). A class released above contains one
+  of at least m records or is made of smaller ones that have m records together; so at most
   `large + small/m` of them are released there, and what is suppressed counts as one more.
   Below, a class of s records falls into at most s/m released ones.
 * *Worth suppressing.* A suppressed record costs what its suppression costs, whatever the node, so
@@ -29,8 +33,9 @@ What may be concluded from an evaluated node, and why:
   cannot beat it. The allowed number shrinks to that as the incumbent improves.
 
 Chains of open nodes are searched by bisection, as in Kohlmayer et al., *Flash: efficient,
-stable and optimal k-anonymity* (2012), to find a first incumbent; after that the dearest
-open node is decided first.
+stable and optimal k-anonymity* (2012), to find a first incumbent, which is improved by looking at
+its neighbours where failing tells little about the nodes below; after that the dearest open node
+is decided first, in turn with the cheapest where both can teach something.
 """
 
 from __future__ import annotations
@@ -45,6 +50,7 @@ import numpy as np
 from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
+from sfumato.anonymize.tables.algorithms.full_domain.level_bounds import level_bounds
 from sfumato.anonymize.tables.algorithms.full_domain.prices import (
     SEPARABLE,
     TIE,
@@ -54,12 +60,15 @@ from sfumato.anonymize.tables.algorithms.full_domain.prices import (
     unsatisfiable_message,
 )
 from sfumato.anonymize.tables.recoding import FullDomain, SearchRecord
-from sfumato.errors import Unsatisfiable
+from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluation
+    from sfumato.anonymize.tables.algorithms.full_domain.level_bounds import Bounds
     from sfumato.anonymize.tables.algorithms.progress import Progress
     from sfumato.anonymize.tables.problem import Problem
 
@@ -80,19 +89,28 @@ def search(
     time_limit: float | None = None,
     heuristic: bool = False,
     width: int | None = None,
+    levels: Mapping[str, tuple[int, int]] | None = None,
 ) -> FullDomain:
     """Return the cheapest full-domain recoding that meets the definition.
 
     Interrupted by Ctrl-C or the time limit it returns the best found, marked as not proven.
     A lattice of more than `LARGEST_LATTICE` nodes is searched heuristically (`beam`), a smaller
     one on request; `width`, how many nodes that search keeps per step, is such a request too.
+    `levels` gives attributes the lowest and the highest level that may be chosen; the cheapest
+    node among those is returned.
     """
+    bounds = level_bounds(problem, levels or {})
     if heuristic or width is not None or math.prod(problem.heights.tolist()) > LARGEST_LATTICE:
         from sfumato.anonymize.tables.algorithms.full_domain import beam  # noqa: PLC0415 - rarely needed
 
+        if levels:
+            raise ParameterError(
+                "Limits on levels are kept by the proven search only; leave 'heuristic' and "
+                f"'width' out, and the lattice at {LARGEST_LATTICE:,} nodes or fewer."
+            )
         chosen = beam.WIDTH if width is None else width
         return beam.beam_search(problem, progress=progress, time_limit=time_limit, width=chosen)
-    lattice = Lattice(problem)
+    lattice = Lattice(problem, bounds)
     proven = lattice.run(progress, time_limit)
     lattice.settle()
     return lattice.result(proven)
@@ -101,7 +119,7 @@ def search(
 class Lattice:
     """The state of a search: bounds and decisions for every node."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, bounds: Bounds | None = None) -> None:
         self.problem = problem
         self.evaluator = Evaluator(problem)
         self.shape = tuple(int(h) for h in problem.heights)
@@ -117,16 +135,33 @@ class Lattice:
         self.open = np.ones(self.shape, dtype=np.bool_)
         self.best = _Incumbent()
         self.checked = 0
+        self.bounds = bounds or level_bounds(problem, {})
+        self._close()
         self._upto = suppression_prices(problem) if problem.suppression_limit else None
+
+    def _close(self) -> None:
+        """Count nodes outside the levels that may be chosen as decided: they cannot win."""
+        allowed = np.zeros(self.shape, dtype=np.bool_)
+        allowed[tuple(slice(low, high + 1) for low, high in self.bounds)] = True
+        self.open &= allowed
+        self.lower[~allowed] = math.inf
 
     def _prices(self) -> NDArray[np.float64]:
         """Return the price of each node before suppression, where it can be told at once."""
         prices = np.zeros(self.shape)
         if not self.separable:
-            return prices
+            return self._fewest()
         for a, per_level in enumerate(level_prices(self.problem)):
             prices += per_level.reshape([-1 if b == a else 1 for b in range(len(self.shape))])
         return prices
+
+    def _fewest(self) -> NDArray[np.float64]:
+        """Return one over the number of classes that a node can have at most."""
+        most = np.ones(self.shape)
+        for a, h in enumerate(self.problem.hierarchies):
+            labels = np.array([float(len(labels)) for labels in h.labels])
+            most *= labels.reshape([-1 if b == a else 1 for b in range(len(self.shape))])
+        return 1 / np.minimum(most, float(max(self.problem.rows, 1)))
 
     def loss(self, node: Evaluation) -> float:
         """Return the loss of an evaluated node under the problem's objective."""
@@ -139,7 +174,7 @@ class Lattice:
             return Bar(limit)
         spent = (self.best.loss + TIE) * self.problem.rows
         if self._upto is not None:
-            limit = min(limit, int(np.searchsorted(self._upto, spent, side="right")))
+            limit = min(limit, int(self._upto.searchsorted(spent, side="right")))
         if not self.separable:
             return Bar(limit)
         return Bar(limit, spent - float(self.base[node]) * self.problem.rows)
@@ -149,25 +184,39 @@ class Lattice:
     def run(self, progress: Progress | None, time_limit: float | None) -> bool:
         """Decide nodes until none is open; return whether all were decided."""
         try:
-            self._decide(tuple(height - 1 for height in self.shape))
+            self._decide(tuple(high for _, high in self.bounds))
             clock = Clock(time_limit)  # the first node is always decided
             self.evaluator.watch(clock)
             for turn in count():
-                upward = turn > 0 and self.separable and (self.tags or turn % 2 == 1)
+                upward = self._upward(turn)
                 node = self._dearest() if upward else self._cheapest()
                 if node is None:
                     return True
                 if clock.late:
                     return False
-                if turn == 0 or not self.separable:
-                    self._bisect(self._chain(node))
-                else:
+                if upward or (turn > 0 and self.separable):
                     self._decide(node)
+                else:
+                    self._bisect(self._chain(node))
+                if turn == 0 and not self.tags:
+                    self._improve()
                 if progress is not None:
                     self._report(progress)
         except (KeyboardInterrupt, Stopped):
             return False
         raise AssertionError("the search ends by deciding every node")
+
+    def _upward(self, turn: int) -> bool:
+        """Whether the dearest node comes next, or the cheapest.
+
+        For AECS the bounds from below are the sharper ones. With tags a chain from the cheapest
+        node finds for DM what its price does not tell.
+        """
+        if turn == 0 or self.problem.objective == "AECS":
+            return False
+        if self.tags:
+            return self.separable
+        return turn % 2 == 1
 
     def _cheapest(self) -> tuple[int, ...] | None:
         """Return the open node with the lowest bound that could still beat the incumbent."""
@@ -191,7 +240,7 @@ class Lattice:
     def _chain(self, start: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Climb from a node through open nodes that could still win, cheapest step first."""
         chain = [start]
-        if not self.tags and self.problem.definition.minimum_size <= 1:
+        if not self.tags and self.evaluator.minimum <= 1:
             return chain
         while True:
             here = chain[-1]
@@ -214,6 +263,20 @@ class Lattice:
                 high = middle - 1
             else:
                 low = middle + 1
+
+    def _improve(self) -> None:
+        """Walk from the incumbent to better neighbours: a good incumbent decides many nodes."""
+        before = math.inf
+        while self.best.evaluation is not None and self.best.loss < before:
+            before = self.best.loss
+            near = {self._at(n) for n in neighbours(self.best.evaluation.node, self.shape)}
+            for at in sorted(near, key=lambda at: float(self.lower.flat[at])):
+                node = self._node(at)
+                if self.open[node] and self.lower[node] < self.best.loss - TIE:
+                    self._decide(node)
+
+    def _at(self, node: tuple[int, ...]) -> int:
+        return int(np.ravel_multi_index(node, self.shape))
 
     def _decide(self, node: tuple[int, ...]) -> bool:
         """Evaluate a node unless it is decided; draw every conclusion; return if it holds."""
@@ -241,7 +304,7 @@ class Lattice:
             np.maximum(base, found.lifted / self.problem.rows**2, out=base)
             self._raise(above, base + self.added[above])
         else:
-            released = found.large + found.small // self.problem.definition.minimum_size
+            released = found.large + found.small // self.evaluator.minimum
             self._raise(above, 1 / max(min(released + 1, found.classes), 1))
 
     def _bound_below(self, found: Evaluation, bar: Bar, holds: bool) -> None:
@@ -288,15 +351,27 @@ class Lattice:
         decided = self.size - int((self.open & (self.lower < self.best.loss - TIE)).sum())
         progress(decided / self.size, self.best.loss, f"{decided:,} of {self.size:,} nodes decided")
 
+    def _limited(self) -> str:
+        return (
+            " The levels that may be chosen were limited; widen --levels." if self._among() else ""
+        )
+
+    def _among(self) -> str:
+        whole = all(
+            (low, high) == (0, h - 1)
+            for (low, high), h in zip(self.bounds, self.shape, strict=True)
+        )
+        return "" if whole else " on the levels allowed"
+
     # -- the answer --------------------------------------------------------------------
 
     def result(self, proven: bool) -> FullDomain:
         """Return the incumbent as a recoding, or say that there is none."""
         found = self.best.evaluation
         if found is None:
-            raise Unsatisfiable(unsatisfiable_message(self.problem, proven))
+            raise Unsatisfiable(unsatisfiable_message(self.problem, proven) + self._limited())
         label = (
-            "optimal: every other generalisation was shown to fail or to lose more"
+            f"optimal: every other generalisation{self._among()} was shown to fail or to lose more"
             if proven
             else "best found before the search was stopped; not proven optimal"
         )
@@ -313,3 +388,16 @@ class Lattice:
         )
         suppressed = self.evaluator.suppressed_tuples(found.node)
         return FullDomain(found.node, suppressed, record)
+
+
+def neighbours(node: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield the nodes with a level one lower, alone or with another level one or two higher."""
+    for a, level in enumerate(node):
+        if level == 0:
+            continue
+        lower = (*node[:a], level - 1, *node[a + 1 :])
+        yield lower
+        for b, other in enumerate(lower):
+            for higher in range(other + 1, min(other + 3, shape[b])):
+                if b != a:
+                    yield (*lower[:b], higher, *lower[b + 1 :])

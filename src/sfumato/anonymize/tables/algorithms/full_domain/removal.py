@@ -49,12 +49,17 @@ from sfumato.anonymize.tables.algorithms.full_domain.rules import (
     ORDERED,
     RECURSIVE,
 )
+from sfumato.anonymize.tables.algorithms.full_domain.verdicts import (
+    DENSE,
+    find_beyond,
+    measure_excess,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.algorithms.full_domain.rollup import Histogram
-    from sfumato.anonymize.tables.algorithms.full_domain.rules import Rule, Widened
+    from sfumato.anonymize.tables.algorithms.full_domain.rules import Reference, Rule, Widened
 
 # ruff: noqa: ANN001, ANN202 - the types of compiled functions are those of their callers
 
@@ -65,38 +70,71 @@ _CRUMB = 1e-7
 _LAST_BITS = 1e-14
 """Slack of bounds for the rounding of sums of shares, and of one product."""
 
+_TIE = 1e-12
+"""Terms as small as this are left out, which raises a bound by less than its slack."""
 
-def raise_removed(
+
+def bound_classes(
     rule: Rule,
-    widened: Widened,
+    against: tuple[Reference, Widened],
     histogram: Histogram,
     sizes: NDArray[np.int64],
-    which: NDArray[np.bool_],
+    fails: NDArray[np.bool_],
     removed: NDArray[np.int64],
-) -> None:
-    """Raise `removed[c]`, records of class `c` every node below suppresses, by what a rule says.
+    slack: NDArray[np.float64],
+    minimum: int,
+    room: int,
+) -> int:
+    """Mark the classes that fail the rule, and say what every node below suppresses of them.
 
-    `which` names the classes to look at: those that fail the rule now. (One that holds is its own
-    largest S.)
+    `removed[c]` is raised to the records of class `c` that every node below suppresses; of one that
+    holds nothing need be, as it is its own largest S. No class below the minimum size is released,
+    so of a class is kept that much or nothing. Judging ends as soon as `removed` has risen by more
+    than `room` in all; returned is by how much it has. `slack` is set for later rounds of judging.
     """
-    _raise(rule, widened, histogram, sizes, which, removed)
+    found: int = _bound(rule, *against, histogram, sizes, fails, removed, slack, minimum, room)
+    return found
 
 
 @njit(cache=True)
-def _raise(rule, widened, histogram, sizes, which, removed):  # type: ignore[no-untyped-def]
+def _bound(rule, reference, widened, histogram, sizes, fails, removed, slack, minimum, room):  # type: ignore[no-untyped-def]
     scratch = np.zeros(max(len(widened.shares), widened.branches.shape[1]), dtype=np.int64)
+    risen = 0
     for c in range(len(sizes)):
-        if not which[c] or removed[c] == sizes[c]:
+        size = sizes[c]
+        if fails[c] and removed[c] == size:
             continue
+        excess = measure_excess(rule, reference, histogram, c, size, scratch)
+        slack[c] = -excess
+        if excess <= 0:
+            continue
+        fails[c] = True
         begin, end = histogram.starts[c], histogram.starts[c + 1]
         values, counts = histogram.values[begin:end], histogram.counts[begin:end]
-        kept = _largest(rule, widened, values, counts, sizes[c], scratch)
-        removed[c] = max(removed[c], sizes[c] - np.int64(np.floor(kept + _CRUMB * sizes[c] + 1e-6)))
+        kept = _largest(rule, widened, values, counts, size, minimum, scratch)
+        least = size - np.int64(np.floor(kept + _slip(size)))
+        if size - least < minimum:
+            least = size
+        if least > removed[c]:
+            risen += least - removed[c]
+            removed[c] = least
+            if risen > room:
+                break
+    return risen
 
 
 @njit(cache=True)
-def _largest(rule, widened, values, counts, size, scratch):  # type: ignore[no-untyped-def]
-    """Return a number of records that no part of the class which holds exceeds."""
+def _slip(size):  # type: ignore[no-untyped-def]
+    """Return what rounding may have taken from a number of records."""
+    return _CRUMB * size + 1e-6
+
+
+@njit(cache=True)
+def _largest(rule, widened, values, counts, size, minimum, scratch):  # type: ignore[no-untyped-def]
+    """Return a number of records that no part of the class which holds exceeds.
+
+    It is 0 where that is known to be less than the minimum.
+    """
     if rule.kind == DISTINCT:
         return 0.0
     if rule.kind in (ENTROPY, RECURSIVE):
@@ -117,6 +155,8 @@ def _largest(rule, widened, values, counts, size, scratch):  # type: ignore[no-u
         below = constant / -slope
         if below > kept - 0.5:
             return below
+        if below + _slip(size) < minimum:
+            return 0.0
         kept = below
     return kept
 
@@ -159,7 +199,7 @@ def _lacks(widened, values):  # type: ignore[no-untyped-def]
     there = 0
     for j in range(len(values)):
         there += widened.stays[values[j]]
-    return there < widened.stays.sum()
+    return there < widened.staying
 
 
 @njit(cache=True)
@@ -199,13 +239,34 @@ def _tree_line(rule, widened, values, counts, kept, held):  # type: ignore[no-un
 
 @njit(cache=True)
 def _ordered_line(widened, values, counts, size, kept, held):  # type: ignore[no-untyped-def]
-    """Return the tangent of (m − 1)·t·w − Σ max(0, w·Q − C, w·(1 − Q) − (size − C))."""
+    """Return the tangent of (m − 1)·t·w − Σ max(0, w·Q − C, w·(1 − Q) − (size − C)).
+
+    Between two values of the class C stays the same while Q rises: the first term counts from
+    where Q passes C/w, the other up to where Q passes 1 − (size − C)/w, which comes first.
+    """
+    constant, slope = 0.0, (widened.occurring - 1) * widened.distance
+    if DENSE * len(values) > len(widened.shares):
+        return _ordered_walk(widened, values, counts, size, kept, held, constant, slope)
+    line = widened.line
+    begin = upto = 0
+    for j in range(len(values) + 1):
+        end = values[j] if j < len(values) else len(widened.shares)
+        high = find_beyond(line[0], begin, end, upto / kept + _TIE)
+        low = find_beyond(line[0], begin, high, 1 - (size - upto) / kept)
+        n_low, n_high = line[2, low] - line[2, begin], line[2, end] - line[2, high]
+        constant += (size - upto) * n_low + upto * n_high
+        slope -= n_low - (line[1, low] - line[1, begin]) + line[1, end] - line[1, high]
+        if j < len(values):
+            upto += counts[j]
+        begin = end
+    return constant, slope
+
+
+@njit(cache=True)
+def _ordered_walk(widened, values, counts, size, kept, held, constant, slope):  # type: ignore[no-untyped-def]
+    """Return the same, value by value."""
     for j in range(len(values)):
         held[values[j]] = counts[j]
-    m = 0
-    for v in range(len(widened.shares)):
-        m += widened.shares[v] > 0
-    constant, slope = 0.0, (m - 1) * widened.distance
     upto, share = 0, 0.0
     for v in range(len(widened.shares)):
         upto += held[v]

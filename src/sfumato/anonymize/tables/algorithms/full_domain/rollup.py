@@ -27,6 +27,9 @@ KEPT_SHARE = 6
 """How many groupings are kept for roll-up, and how many classes in all as a multiple of those of
 the ungeneralised table; the oldest give way."""
 
+NOTHING = int(np.iinfo(np.int64).max)
+"""Size of a place where no grouping is kept."""
+
 
 class Histogram(NamedTuple):
     """How often each value of one sensitive attribute occurs in each class; zeros are left out.
@@ -79,7 +82,8 @@ class Rollups:
     def __init__(self, finest: Grouping, attributes: int) -> None:
         self.finest = finest
         self._levels = np.zeros((KEPT_GROUPINGS, attributes), dtype=np.int64)
-        self._sizes = np.full(KEPT_GROUPINGS, np.iinfo(np.int64).max)
+        self._nodes = [(0,) * attributes] * KEPT_GROUPINGS  # the same, to be compared at once
+        self._sizes = np.full(KEPT_GROUPINGS, NOTHING)
         self._kept: list[Grouping | None] = [None] * KEPT_GROUPINGS
         self._sizes[0] = finest.classes
         self._kept[0] = finest
@@ -89,12 +93,11 @@ class Rollups:
 
     def smallest_below(self, node: tuple[int, ...]) -> tuple[bool, Grouping]:
         """Return the smallest kept grouping a node can be made of, and whether it is its own."""
-        wanted = np.array(node, dtype=np.int64)
-        fits = (self._levels <= wanted).all(axis=1)
-        at = int(np.where(fits, self._sizes, np.iinfo(np.int64).max).argmin())
+        fits = (self._levels <= np.array(node, dtype=np.int64)).all(axis=1)
+        at = int(np.where(fits, self._sizes, NOTHING).argmin())
         found = self._kept[at]
         assert found is not None
-        return bool((self._levels[at] == wanted).all()), found
+        return self._nodes[at] == node, found
 
     def keep(self, node: tuple[int, ...], grouping: Grouping) -> None:
         """Remember a grouping; forget the oldest ones when there are too many."""
@@ -102,11 +105,12 @@ class Rollups:
         while self._ages and (not self._free or self._room < 0):
             oldest = self._ages.popleft()
             self._room += int(self._sizes[oldest])
-            self._sizes[oldest] = np.iinfo(np.int64).max
+            self._sizes[oldest] = NOTHING
             self._kept[oldest] = None
             self._free.append(oldest)
         at = self._free.pop()
         self._levels[at] = node
+        self._nodes[at] = node
         self._kept[at] = grouping
         self._sizes[at] = grouping.classes  # last: an interrupt must not find a gap
         self._ages.append(at)

@@ -70,23 +70,32 @@ class Reference(NamedTuple):
     """What is compared with: shares of values, sums of them, shares of the nodes of a tree.
 
     `most[v]` is the largest share of value `v` that likeness allows, tolerance included;
-    `occurs[v]` says which values are released at all.
+    `occurs[v]` says which values are released at all, `released` how many, and `line` counts
+    along those.
     """
 
     shares: NDArray[np.float64]
     occurs: NDArray[np.bool_]
     branches: NDArray[np.float64]
     most: NDArray[np.float64]
+    line: NDArray[np.float64]
+    released: int
 
 
 class Widened(NamedTuple):
-    """The reference of all records, with room for leaving some of them out."""
+    """The reference of all records, with room for leaving some of them out.
+
+    `occurring` values does the table have, `staying` of them are sure to be released.
+    """
 
     shares: NDArray[np.float64]
     branches: NDArray[np.float64]
     distance: float
     caps: NDArray[np.float64]
     stays: NDArray[np.bool_]
+    line: NDArray[np.float64]
+    occurring: int
+    staying: int
 
 
 def rule_of(part: Definition, values: Sequence[str], tree: Hierarchy | None) -> Rule | None:
@@ -115,8 +124,15 @@ def rule_of(part: Definition, values: Sequence[str], tree: Hierarchy | None) -> 
 
 def reference(rule: Rule, total: NDArray[np.int64]) -> Reference:
     """Return what the rule compares with when these are the released records per value."""
-    shares = total / max(int(total.sum()), 1)
-    return Reference(shares, total > 0, _branches(rule, shares), _largest_shares(rule, shares))
+    shares, occurs = total / max(int(total.sum()), 1), total > 0
+    return Reference(
+        shares,
+        occurs,
+        _branches(rule, shares),
+        _largest_shares(rule, shares),
+        _line(rule, shares, occurs),
+        int(occurs.sum()),
+    )
 
 
 def _largest_shares(rule: Rule, shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -158,7 +174,16 @@ def widen(rule: Rule, total: NDArray[np.int64], limit: int) -> Widened:
         largest = _largest_shares(rule, largest)
     elif rule.kind == DISCLOSURE:
         largest = math.exp(min(rule.bound, 700.0)) * largest
-    return Widened(shares, _branches(rule, shares), distance, largest + _CRUMB, stays)
+    return Widened(
+        shares,
+        _branches(rule, shares),
+        distance,
+        largest + _CRUMB,
+        stays,
+        _line(rule, shares, stays),
+        int((total > 0).sum()),
+        int(stays.sum()),
+    )
 
 
 def _branches(rule: Rule, shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -168,3 +193,20 @@ def _branches(rule: Rule, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     for h, level in enumerate(rule.nodes):
         branches[h] = np.bincount(level, weights=shares, minlength=width)
     return branches
+
+
+def _line(
+    rule: Rule, shares: NDArray[np.float64], counted: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return what the ordered distance needs to pass over many values in one step.
+
+    The rows are: the share of the values up to each, which rises; and, for the values before each,
+    the sum of those shares and the number of values, both over counted values alone.
+    """
+    if rule.kind != ORDERED:
+        return np.zeros((3, 0))
+    line = np.zeros((3, len(shares) + 1))
+    line[0] = np.append(np.cumsum(shares), 2.0)
+    line[1, 1:] = np.cumsum(line[0, :-1] * counted)
+    line[2, 1:] = np.cumsum(counted)
+    return line

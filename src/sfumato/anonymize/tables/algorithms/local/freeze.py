@@ -122,17 +122,19 @@ def _priced(
     """Return what a record pays on average in each group that holds, on its lowest levels."""
     rep, level = np.full(len(holds), -1), np.zeros((len(holds), len(space.start) - 1), np.int64)
     total, size = np.zeros(len(holds)), np.zeros(len(holds))
-    _prices(
-        space.start, space.node, space.price, space.counts, left, group, holds, rep, level,
-        total, size,
-    )  # fmt: skip
+    _prices(space.ancestors, space.counts, left, group, holds, rep, level, total, size)
     mean: NDArray[np.float64] = np.full(len(holds), np.inf)
     mean[holds] = total[holds] / size[holds]
     return mean
 
 
 @njit(**OUTER)
-def _prices(start, node, price, counts, left, group, holds, rep, level, total, size):  # type: ignore[no-untyped-def]
+def _prices(ancestors, counts, left, group, holds, rep, level, total, size):  # type: ignore[no-untyped-def]
+    """Fill in, per group that holds, its levels, what its records pay there and how many they are.
+
+    Levels are known only when all tuples of a group were seen, so prices take a second pass.
+    """
+    start, node, price = ancestors
     for i in range(len(left)):
         g = group[i]
         if holds[g]:

@@ -93,7 +93,7 @@ def search(
         asked = Queries(
             queries.rep[some], queries.level[some], queries.sums[some], queries.skip[some]
         )
-        _search(space.start, space.node, classes, index, asked, found[some], added[some])
+        _search(space.ancestors, classes, index, asked, found[some], added[some])
     return found, added
 
 
@@ -104,20 +104,23 @@ def build(space: Space, classes: Summary, items: NDArray[np.int64]) -> Index:
     low, high, child, children, rep = np.zeros((5, room), dtype=np.int64)
     level = np.zeros((room, attributes), dtype=np.int64)
     least = np.zeros((room, width))
-    items = items.astype(np.int64)
-    used = _build(
-        space.start, space.node, space.nodes, classes.rep, classes.level, classes.sums, items,
-        low, high, child, children, rep, level, least,
-    )  # fmt: skip
+    whole = Index(items.astype(np.int64), low, high, child, children, rep, level, least)
+    used = _build(space.ancestors, space.nodes, classes, whole)
     return Index(
-        items, low[:used], high[:used], child[:used], children[:used], rep[:used],
+        whole.items, low[:used], high[:used], child[:used], children[:used], rep[:used],
         level[:used], least[:used],
     )  # fmt: skip
 
 
 @njit(**INNER)
-def _cover(start, node, c_rep, c_level, c_sums, items, lo, hi, level, least):  # type: ignore[no-untyped-def]
-    """Set the level of a cell and what its classes pay at least above it."""
+def _cover(ancestors, classes, items, lo, hi, level, least):  # type: ignore[no-untyped-def]
+    """Set the level of a cell and what its classes pay at least above it.
+
+    The level is the lowest on which all classes of the cell share a node; `least[column]` the
+    least that any of them pays more there than on the cell's level. Return a tuple below it.
+    """
+    start, node, _ = ancestors
+    c_rep, c_level, c_sums = classes.rep, classes.level, classes.sums
     rep = c_rep[items[lo]]
     for j in range(lo, hi):
         c = items[j]
@@ -138,8 +141,9 @@ def _cover(start, node, c_rep, c_level, c_sums, items, lo, hi, level, least):  #
 
 
 @njit(**INNER)
-def _axis(start, c_level, c_sums, items, lo, hi, level):  # type: ignore[no-untyped-def]
+def _axis(start, classes, items, lo, hi, level):  # type: ignore[no-untyped-def]
     """Choose the attribute whose split saves most; −1 when none saves anything."""
+    c_level, c_sums = classes.level, classes.sums
     best, axis = -1.0, -1
     for a in range(len(level)):
         if level[a] == 0:
@@ -157,12 +161,18 @@ def _axis(start, c_level, c_sums, items, lo, hi, level):  # type: ignore[no-unty
 
 
 @njit(**INNER)
-def _split(start, node, c_rep, c_level, items, lo, hi, axis, top, bucket, spare, low, high, used):  # type: ignore[no-untyped-def]
+def _split(ancestors, classes, index, cell, axis, bucket, spare, used):  # type: ignore[no-untyped-def]
     """Reorder a cell's items by their node below the top of the axis; return the cells in use.
 
     Items that stay on the top have a part of their own, numbered by the last place of
-    `bucket`. Parts come in the order in which their first items do.
+    `bucket`. Parts come in the order in which their first items do. The first pass counts the items
+    of each part in `high` and keeps them in `spare`; the second puts them in place. What
+    `bucket` holds of earlier splits is below `begin`, so it need not be cleared.
     """
+    start, node, _ = ancestors
+    c_rep, c_level = classes.rep, classes.level
+    items, low, high = index.items, index.low, index.high
+    lo, hi, top = low[cell], high[cell], index.level[cell, axis]
     begin = used
     for pass_ in range(2):
         for j in range(lo, hi):
@@ -190,23 +200,26 @@ def _split(start, node, c_rep, c_level, items, lo, hi, axis, top, bucket, spare,
 
 
 @njit(**OUTER)
-def _build(start, node, nodes, c_rep, c_level, c_sums, items,  # type: ignore[no-untyped-def]
-           low, high, child, children, rep, level, least):  # fmt: skip
+def _build(ancestors, nodes, classes, index):  # type: ignore[no-untyped-def]
+    """Split cells breadth first until none should be; return how many there are.
+
+    Children stand one after the other behind all cells made before them, so a cell is met
+    after its parent, and the loop ends when it has caught up with the last cell made.
+    """
+    items, low, high, child, children, rep, level, least = index
     bucket = np.zeros(nodes + 1, dtype=np.int64)
     spare = np.empty(len(items), dtype=np.int64)
     low[0], high[0] = 0, len(items)
     used, cell = np.int64(1), np.int64(0)
     while cell < used:
         lo, hi = low[cell], high[cell]
-        rep[cell] = _cover(start, node, c_rep, c_level, c_sums, items, lo, hi,
-                           level[cell], least[cell])  # fmt: skip
+        rep[cell] = _cover(ancestors, classes, items, lo, hi, level[cell], least[cell])
         axis = -1
         if hi - lo > LEAF_SIZE:
-            axis = _axis(start, c_level, c_sums, items, lo, hi, level[cell])
+            axis = _axis(ancestors.start, classes, items, lo, hi, level[cell])
         if axis >= 0:
             child[cell] = used
-            used = _split(start, node, c_rep, c_level, items, lo, hi, axis, level[cell, axis],
-                          bucket, spare, low, high, used)  # fmt: skip
+            used = _split(ancestors, classes, index, cell, axis, bucket, spare, used)
             children[cell] = used - child[cell]
         cell += 1
     return used
@@ -253,8 +266,10 @@ def _insert(found, added, cost, item):  # type: ignore[no-untyped-def]
 
 
 @njit(**INNER)
-def _open(start, node, index, rep, level, sums, x, limit, stack, bounds, depth):  # type: ignore[no-untyped-def]
+def _open(ancestors, index, queries, i, x, limit, stack, bounds, depth):  # type: ignore[no-untyped-def]
     """Push the children of a cell that may hold something nearer, the most promising last."""
+    start, node, _ = ancestors
+    rep, level, sums = queries.rep[i], queries.level[i], queries.sums[i]
     base, best = depth, depth
     for y in range(index.child[x], index.child[x] + index.children[x]):
         bound = _bound(start, node, rep, level, sums, index.rep[y], index.level[y], index.least[y])
@@ -270,13 +285,14 @@ def _open(start, node, index, rep, level, sums, x, limit, stack, bounds, depth):
 
 
 @njit(**OUTER)
-def _search(start, node, classes, index, queries, found, added):  # type: ignore[no-untyped-def]
+def _search(ancestors, classes, index, queries, found, added):  # type: ignore[no-untyped-def]
     """Fill in `found` and `added`, which hold −1 and the radius, row by row.
 
     Cells wait on a stack with their bounds. A cell is opened only if its bound is below the
     worst find so far, and children are pushed so that the most promising comes off first. So
     what is passed over cannot be nearer than what is kept, unless `most` ended the search.
     """
+    start, node, _ = ancestors
     stack, bounds = np.empty(len(index.low), dtype=np.int64), np.empty(len(index.low))
     last = found.shape[1] - 1
     most = max(WORK // node.shape[1] ** 2, FEWEST)
@@ -289,8 +305,7 @@ def _search(start, node, classes, index, queries, found, added):  # type: ignore
             if bounds[depth] >= added[i, last]:
                 continue
             if index.children[x] > 0:
-                depth = _open(start, node, index, rep, level, sums, x, added[i, last],
-                              stack, bounds, depth)  # fmt: skip
+                depth = _open(ancestors, index, queries, i, x, added[i, last], stack, bounds, depth)
                 compared += 1
                 continue
             for c in index.items[index.low[x] : index.high[x]]:

@@ -11,7 +11,7 @@ histograms can object. The best proposal of each share is kept in `Proposals`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 
 REACH = 1.5
 """How far beyond what its removal saves a share looks for a partner to swap with."""
+
+
+class Exchanges(NamedTuple):
+    """The best exchange of each share so far: with which share, of which class, for what gain."""
+
+    target: NDArray[np.int64]
+    partner: NDArray[np.int64]
+    gain: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +138,8 @@ def propose(
     proposals.worth[asked] = gains
     if swaps:
         _swap(
-            space.start, space.node, space.price, shares.tuple_, shares.count, shares.first,
-            class_, classes.sums, classes.paid, offer.without, offer.kinds, asked, found,
-            proposals.target, proposals.partner, proposals.gain,
+            space.ancestors, shares.members, class_, classes, offer.without, offer.kinds, asked,
+            found, Exchanges(proposals.target, proposals.partner, proposals.gain),
         )  # fmt: skip
 
 
@@ -165,8 +172,14 @@ def _select(source, target, taken):  # type: ignore[no-untyped-def]
 
 
 @njit(**INNER)
-def _exchanged(start, node, price, sums, level, rep, out, records, into):  # type: ignore[no-untyped-def]
-    """Return what a class pays when `into` has replaced `out`; `level` is without either."""
+def _exchanged(ancestors, sums, level, rep, out, records, into):  # type: ignore[no-untyped-def]
+    """Return what a class pays when `into` has replaced `out`; `level` is without either.
+
+    `rep` is any tuple that stays: the others agree with it on `level`, so the class with `into`
+    needs the level on which `into` and `rep` meet, no less and no more. `sums[column]` is what
+    all records of the class pay there as it is.
+    """
+    start, node, price = ancestors
     total = 0.0
     for a in range(len(level)):
         column = start[a] + level[a]
@@ -177,9 +190,17 @@ def _exchanged(start, node, price, sums, level, rep, out, records, into):  # typ
 
 
 @njit(**OUTER)
-def _swap(start, node, price, tuple_, count, first, class_, c_sums, c_paid, without, kinds,  # type: ignore[no-untyped-def]
-          asked, found, target, partner, gain):  # fmt: skip
-    """Find for each asked share the share of a near class whose exchange for it saves most."""
+def _swap(ancestors, members, class_, classes, without, kinds, asked, found, best):  # type: ignore[no-untyped-def]
+    """Find for each asked share the share of a near class whose exchange for it saves most.
+
+    `found[q]` are the classes near share `asked[q]`, −1 where there are no more; `without[j]` the
+    levels of the class of share j without it; `kinds[t]` tells which tuples have the same
+    sensitive values. Partners of one kind and one count leave every class as large and every
+    histogram as it was, so whatever held still holds. The first class is priced first and alone
+    when that saves too little: the second only adds to what is paid.
+    """
+    tuple_, count, first = members
+    target, partner, gain = best
     for q in range(len(asked)):
         j = asked[q]
         c, t = class_[j], tuple_[j]
@@ -195,10 +216,11 @@ def _swap(start, node, price, tuple_, count, first, class_, c_sums, c_paid, with
                 if kinds[u] != kinds[t] or count[i] != count[j]:
                     continue
                 other = tuple_[first[d]] if i > first[d] else tuple_[i + 1]
-                saved = c_paid[c] + c_paid[d] - _exchanged(
-                    start, node, price, c_sums[c], without[j], rep, t, count[j], u)  # fmt: skip
+                saved = classes.paid[c] + classes.paid[d] - _exchanged(
+                    ancestors, classes.sums[c], without[j], rep, t, count[j], u)  # fmt: skip
                 if saved > gain[j]:
-                    saved -= _exchanged(start, node, price, c_sums[d], without[i], other,
-                                        u, count[i], t)  # fmt: skip
+                    saved -= _exchanged(
+                        ancestors, classes.sums[d], without[i], other, u, count[i], t
+                    )
                     if saved > gain[j]:
                         target[j], partner[j], gain[j] = d, i, saved

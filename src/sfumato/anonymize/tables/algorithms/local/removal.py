@@ -28,10 +28,7 @@ def removals(
     """Return levels without each share and the price saved, for the active classes."""
     without = np.zeros((len(shares.tuple_), classes.level.shape[1]), dtype=np.int64)
     gain = np.zeros(len(shares.tuple_))
-    _removals(
-        space.start, space.node, space.price, shares.tuple_, shares.count, shares.first,
-        classes.sums, classes.paid, active, without, gain,
-    )  # fmt: skip
+    _removals(space.ancestors, shares.members, classes, active, without, gain)
     return without, gain
 
 
@@ -64,8 +61,15 @@ def _common(start, node, rep, level, other, result):  # type: ignore[no-untyped-
 
 
 @njit(**OUTER)
-def _removals(start, node, price, tuple_, count, first, sums, paid, active, without, gain):  # type: ignore[no-untyped-def]  # noqa: C901 - one pass
-    """Join the shares from the left and from the right; what lies between is left out."""
+def _removals(ancestors, members, classes, active, without, gain):  # type: ignore[no-untyped-def]  # noqa: C901 - one pass
+    """Join the shares from the left and from the right; what lies between is left out.
+
+    `before` holds the levels on which all shares before j agree, `after[j - lo]` those from j on.
+    Without share j the class needs the higher of both, and where the two sides meet.
+    """
+    start, node, price = ancestors
+    tuple_, count, first = members
+    sums, paid = classes.sums, classes.paid
     attributes = without.shape[1]
     most = 1
     for c in range(len(paid)):

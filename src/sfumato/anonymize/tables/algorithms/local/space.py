@@ -33,6 +33,28 @@ INNER = {**OUTER, "no_cpython_wrapper": True}
 """How kernels called from kernels are compiled."""
 
 
+class Ancestors(NamedTuple):
+    """The tuples as kernels see them: every level of every attribute is a column.
+
+    Column `start[a] + h` is level h of attribute a; `node[t, column]` is what tuple t is
+    generalised to there and `price[t, column]` what a record of it pays. Equal nodes are numbered
+    equally, and tuples that share a node share all above it: so a loop that climbs until nodes
+    agree stops at the lowest common ancestor, at the root at the latest.
+    """
+
+    start: NDArray[np.int64]
+    node: NDArray[np.int32]
+    price: NDArray[np.float64]
+
+
+class Members(NamedTuple):
+    """Who is where, for kernels: `Shares` says what the arrays mean; `records` are its counts."""
+
+    tuple_: NDArray[np.int64]
+    records: NDArray[np.int64]
+    first: NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class Space:
     """The problem's tuples as arrays."""
@@ -42,6 +64,11 @@ class Space:
     node: NDArray[np.int32]
     price: NDArray[np.float64]
     counts: NDArray[np.int64]
+
+    @property
+    def ancestors(self) -> Ancestors:
+        """The tuples as kernels see them."""
+        return Ancestors(self.start, self.node, self.price)
 
     @classmethod
     def of(cls, problem: Problem) -> Space:
@@ -70,6 +97,11 @@ class Shares:
     tuple_: NDArray[np.int64]
     count: NDArray[np.int64]
     first: NDArray[np.int64]
+
+    @property
+    def members(self) -> Members:
+        """The same, for kernels."""
+        return Members(self.tuple_, self.count, self.first)
 
     @property
     def classes(self) -> int:

@@ -60,6 +60,20 @@ class Found(NamedTuple):
     part: Ints
 
 
+class Tally(NamedTuple):
+    """Per leaf or child of the set at hand; `seen` lists the `found` ones that occur.
+
+    `weight` is its records (zero before and after), `lowest` its lowest leaf, `above` the level of
+    its own common ancestor, `number` its part.
+    """
+
+    weight: Ints
+    lowest: Ints
+    above: Ints
+    number: Ints
+    seen: Ints
+
+
 def cut(
     sets: Sets,
     tree: Tree,
@@ -82,28 +96,22 @@ def cut(
         np.empty(0, dtype=np.int64) if part is None else part,
     )
     column = np.empty(int(np.diff(sets.begin).max(initial=1)), dtype=np.int64)
-    scratch = np.zeros((5, rules.leaves), dtype=np.int64)
-    _cut(sets, tree, rules, along, wanted, found, column, scratch)
+    tally = Tally(*np.zeros((5, rules.leaves), dtype=np.int64))
+    _cut(sets, tree, rules, along, wanted, found, column, tally)
     return found.gain, found.parts, found.divided
 
 
 @njit(cache=True)
 def _cut(  # noqa: C901, PLR0912 - two kinds of cut, gauged or made
     sets: Sets, tree: Tree, rules: Rules, along: Ints, wanted: float, cuts: Found, leaf: Ints,
-    scratch: Ints,
+    tally: Tally,
 ) -> None:  # fmt: skip
-    """Do what `cut` says. `leaf` holds the leaves of the set at hand, one per share.
-
-    Rows of the scratch, per leaf or child of the set at hand: `weight` its records (zero before and
-    after), `lowest` its lowest leaf, `above` the level of its own common ancestor, `number` its
-    part; `seen` lists the children that occur.
-    """
+    """Do what `cut` says. `leaf` holds the leaves of the set at hand, one per share."""
     tuple_, size, begin = sets
     leaves, starts, heights, node, price = tree
     minimum, relaxed, by_order, step, _ = rules
     gain, parts, divided, part = cuts
-    weight, lowest, above = scratch[0], scratch[1], scratch[2]
-    number, seen = scratch[3], scratch[4]
+    weight, lowest, above, number, seen = tally
     for p in range(len(begin) - 1):
         first, n = begin[p], begin[p + 1] - begin[p]
         for a in range(len(starts)):
@@ -118,9 +126,7 @@ def _cut(  # noqa: C901, PLR0912 - two kinds of cut, gauged or made
             if low == high or total < 2 * minimum:
                 continue
             key_level = -1 if by_order[a] else level - 1
-            found = _tally(
-                leaf, n, size, first, node, start, height, key_level, weight, lowest, above, seen
-            )
+            found = _count(leaf, n, size, first, tree, a, key_level, tally)
             if by_order[a]:
                 at, left, over = _place(weight, low, high, total, wanted, minimum, relaxed)
                 if at >= 0:
@@ -156,32 +162,23 @@ def _extent(
     """Return lowest and highest leaf of a set, and the level of its common ancestor."""
     low, high, level = leaf[0], leaf[0], 0
     for i in range(n):
-        one = leaf[i]
-        while node[start + one * height + level] != node[start + low * height + level]:
+        member = leaf[i]
+        while node[start + member * height + level] != node[start + low * height + level]:
             level += 1
-        low, high = min(low, one), max(high, one)
+        low, high = min(low, member), max(high, member)
     return low, high, level
 
 
 @njit(cache=True)
-def _tally(
-    leaf: Ints,
-    n: int,
-    size: Ints,
-    first: int,
-    node: NDArray[np.int32],
-    start: int,
-    height: int,
-    level: int,
-    weight: Ints,
-    lowest: Ints,
-    above: Ints,
-    seen: Ints,
+def _count(
+    leaf: Ints, n: int, size: Ints, first: int, tree: Tree, a: int, level: int, tally: Tally
 ) -> int:
     """Count the records per node on a level, or per leaf where it is −1; return how many occur.
 
     The nodes' own common ancestors are found as well, for their prices.
     """
+    start, height, node = tree.start[a], tree.height[a], tree.node
+    weight, lowest, above, _, seen = tally
     found = 0
     for i in range(n):
         x = start + leaf[i] * height
