@@ -83,6 +83,7 @@ def numbers(depth: int):
             [
                 Apply("length", (COLUMNS[5],)),
                 Apply("year", (COLUMNS[7],)),
+                Apply("weekday", (Apply("quarter_start", (COLUMNS[7],)),)),
                 Apply("day", (COLUMNS[7],)),
             ]
         ),

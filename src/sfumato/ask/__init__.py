@@ -8,7 +8,26 @@ The words of the fluent API are listed here and loaded on first use::
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sfumato.lazy import lazy_names
+
+if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
+    from sfumato.ask.fluent.aggregates import avg as avg
+    from sfumato.ask.fluent.aggregates import count as count
+    from sfumato.ask.fluent.aggregates import max_ as max_
+    from sfumato.ask.fluent.aggregates import median as median
+    from sfumato.ask.fluent.aggregates import min_ as min_
+    from sfumato.ask.fluent.aggregates import people as people
+    from sfumato.ask.fluent.aggregates import quantile as quantile
+    from sfumato.ask.fluent.aggregates import stddev as stddev
+    from sfumato.ask.fluent.aggregates import sum_ as sum_
+    from sfumato.ask.fluent.aggregates import variance as variance
+    from sfumato.ask.fluent.terms import case as case
+    from sfumato.ask.fluent.terms import coalesce as coalesce
+    from sfumato.ask.fluent.terms import col as col
+    from sfumato.ask.fluent.terms import greatest as greatest
+    from sfumato.ask.fluent.terms import least as least
 
 _HOME = {
     "avg": "fluent.aggregates",
@@ -30,4 +49,5 @@ _HOME = {
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - a list of strings
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+if not TYPE_CHECKING:  # a name that is not listed is a slip
+    __getattr__, __dir__ = lazy_names(__name__, _HOME)

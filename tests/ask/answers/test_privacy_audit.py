@@ -138,10 +138,10 @@ def test_no_event_tells_neighbouring_tables_apart(name):
 
 
 def test_the_same_audit_finds_noise_that_is_too_small(monkeypatch):
-    from sfumato.ask.price import strategy
+    from sfumato.ask.price import allocation
 
-    honest = strategy.geometric
-    monkeypatch.setattr(strategy, "geometric", lambda size, epsilon: honest(size / 4, epsilon))
+    honest = allocation.geometric
+    monkeypatch.setattr(allocation, "geometric", lambda size, epsilon: honest(size / 4, epsilon))
     asked.cache_clear()
     verdict = sf.audit.check(
         lambda people: asked(tuple(row for rows in people for row in rows), "count")(),

@@ -17,7 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sfumato.ask.engines import bounded, bounded_codes, bounded_kernels, bounded_summing
+from sfumato.ask.engines import (
+    bounded,
+    bounded_codes,
+    bounded_kernels,
+    bounded_summing,
+    bounded_texts,
+)
 from sfumato.ask.engines.bounded_arrow import batches
 from sfumato.ask.engines.bounded_summing import Shape, bounded_totals
 from sfumato.ask.engines.duckdb import DuckDBEngine
@@ -194,6 +200,7 @@ def random_rows(people, groups, rows, seed=1):
 def test_many_blocks_and_growing_tables(limits, stretch, monkeypatch):
     monkeypatch.setattr(bounded_summing, "_ROWS_IN_BLOCK", 64)
     monkeypatch.setattr(bounded_codes, "_LEAST", 8)
+    monkeypatch.setattr(bounded_texts, "_LEAST", 8)
     rows = [(p * stretch, g * stretch, z) for p, g, z in random_rows(300, 50, 6000)]
     shape = Shape("integer", ("integer",), (-1, 0), (False, False))
     assert computed(rows, shape, limits) == reference(rows, shape, limits)
@@ -210,21 +217,44 @@ def test_order_of_storage_does_not_matter():
     assert computed(rows, shape, limits) == computed(sorted(rows), shape, limits)
 
 
-def test_texts_with_equal_hashes_stay_apart(monkeypatch):
+@pytest.mark.parametrize("form", ["{:05d}", "{:08d}", "{:016d}", "a long name {:010d} with more"])
+def test_texts_with_equal_hashes_stay_apart(monkeypatch, form):
     """A person is never taken for another, whatever the hash of the search does."""
-    texts = [f"{i:05d}".encode() for i in range(50)] * 2
+    texts = [form.format(i).encode() for i in range(50)] * 2
     data = np.frombuffer(b"".join(texts), np.uint8)
-    starts = np.arange(0, 5 * len(texts) + 1, 5, dtype=np.int32)
+    starts = np.arange(0, len(data) + 1, len(texts[0]), dtype=np.int32)
     piece = bounded_codes.Text(starts, data, np.empty(0, np.bool_))
     table, hashes = np.full(256, -1, np.int64), np.zeros(256, np.int64)
-    places, store = np.zeros(257, np.int64), np.empty(1000, np.uint8)
+    outlines, store = np.zeros((257, 4), np.int64), np.empty(2000, np.uint8)
     codes = np.empty(len(texts), np.int32)
-    monkeypatch.setattr(bounded_codes, "_mark", lambda *_: 0)
-    row, used = bounded_codes._code_text.py_func(
-        *piece, 0, 1, table, hashes, places, store, 0, codes
-    )
+
+    def outlined(piece, begin, end, _seed, block, _table, found):
+        """Hash every text to 0, and know no first or last bytes of those that have others."""
+        block.marks[:], block.firsts[:], block.lasts[:], found[:] = 0, 0, 0, -1
+        for i in range(begin, end):
+            if len(texts[0]) <= 16:
+                marked = bounded_texts._mark(data, starts[i], starts[i + 1], 1)
+                _, block.firsts[i - begin], block.lasts[i - begin] = marked
+
+    monkeypatch.setattr(bounded_texts, "_outline", outlined)
+    known = bounded_texts.KnownTexts(table, hashes, outlines, store)
+    with np.errstate(over="ignore"):
+        row, used = bounded_texts._code_text.py_func(piece, 0, 1, known, 0, codes)
     assert (row, used) == (100, 50)
     assert codes.tolist() == list(range(50)) * 2
+
+
+def test_texts_of_every_length_and_null_are_told_apart():
+    """Texts that begin and end alike, that hold each other, or that are empty."""
+    alike = [b"x" * 12 + b"%04d" % n + b"x" * 12 for n in range(40)]
+    texts = [*(b"x" * n for n in range(40)), *alike, None, b"\0", b"\0\0", b"\0" * 9] * 3
+    cells = [text or b"" for text in texts]
+    starts = np.concatenate(([0], np.cumsum([len(cell) for cell in cells]))).astype(np.int32)
+    present = np.array([text is not None for text in texts])
+    piece = bounded_codes.Text(starts, np.frombuffer(b"".join(cells), np.uint8), present)
+    codes, known = bounded_texts.search_text([piece], len(texts), 5)
+    assert [known[code] if code >= 0 else None for code in codes] == texts
+    assert len(set(known)) == len(known) == 83
 
 
 def test_wide_totals_are_exact():

@@ -304,7 +304,7 @@ def _charge(one, text):
 
     def plan(now):
         prepared = one.desk.prepare(posed, now, epsilon=1, delta="0.001")
-        return Plan(prepared.strategy.cost, one.budget)
+        return Plan(prepared.allocation.cost, one.budget)
 
     one.spending.charge(plan, what=[text], blocks=posed.blocks)
 

@@ -54,14 +54,16 @@ def add_rows(engine, name, table):
         copy_rows(connection, place, table)
 
 
-def maker(url):
+def maker(url, streamed=False):
+    source = f"{url}{'&' if '?' in url else '?'}stream=on" if streamed else url
+
     def make(tables):
         schema = f"check_{uuid.uuid4().hex}"
         with psycopg.connect(url, autocommit=True) as connection:
             fill(connection, schema, tables)
         first, *others = [(n, t) for n, t in tables.items() if t.private]
         return PostgresEngine.open(
-            url,
+            source,
             table=f"{schema}.{first[0]}",
             name=first[0],
             person=first[1].person,

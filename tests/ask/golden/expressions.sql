@@ -155,3 +155,15 @@ SELECT COUNT(*) FROM visits WHERE weight * weight * weight * weight * weight * w
 SELECT COUNT(*) FROM visits WHERE days * days * days * days * days * days * days * days * days * days * days * days * days * days * days * days * days * days * days > 1
   ! too_large: An expression of the question may become too large for the engines' arithmetic; clamp it with CLAMP(x, low, high).
   ? SELECT COUNT(*) FROM visits
+
+SELECT COUNT(*) FROM visits WHERE EXTRACT(QUARTER FROM day) = 2 AND EXTRACT(DOW FROM day) IN (0, 6)
+  = {from: filter(scan("visits"), (2.0 = quarter("day":date)), or((0.0 = weekday("day":date)), (6.0 = weekday("day":date)))); keys: []; measures: [(count)]; show: [m0]}
+
+SELECT COUNT(*) FROM visits WHERE DATE_PART('dow', day) = 1 AND QUARTER(day) = 4 AND DAYOFWEEK(day) = 1
+  = {from: filter(scan("visits"), (1.0 = weekday("day":date)), (4.0 = quarter("day":date))); keys: []; measures: [(count)]; show: [m0]}
+
+SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('month', day) = '2020-02-01' AND DATE_TRUNC('day', day) > DATE '2020-02-03'
+  = {from: filter(scan("visits"), (date("2020-02-01") = month_start("day":date)), (date("2020-02-03") < "day":date)); keys: []; measures: [(count)]; show: [m0]}
+
+SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('week', day) < DATE_TRUNC('quarter', day)
+  = {from: filter(scan("visits"), (week_start("day":date) < quarter_start("day":date))); keys: []; measures: [(count)]; show: [m0]}

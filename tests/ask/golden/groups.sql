@@ -63,3 +63,30 @@ SELECT COALESCE(ward, 'none') AS w, COUNT(*) FROM visits GROUP BY w
 
 SELECT SUBSTRING(ward, 1, 1) AS w, COUNT(*) FROM visits GROUP BY w
   = {from: scan("visits"); keys: [substring("ward":text, 1.0, 1.0) in {"e", "n", "w"}]; measures: [(count)]; show: [k0, m0]}
+
+SELECT EXTRACT(DOW FROM day) AS d, COUNT(*) FROM visits GROUP BY d
+  = {from: scan("visits"); keys: [weekday("day":date) in {0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, null}]; measures: [(count)]; show: [k0, m0]}
+
+SELECT QUARTER(day) AS q, COUNT(*) FROM visits GROUP BY q
+  = {from: scan("visits"); keys: [quarter("day":date) in {1.0, 2.0, 3.0, 4.0, null}]; measures: [(count)]; show: [k0, m0]}
+
+SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FROM visits GROUP BY m
+  = {from: scan("visits"); keys: [month_start("day":date) in found]; measures: [(count)]; show: [k0, m0]}
+
+SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FROM visits WHERE day BETWEEN '2020-11-15' AND '2021-02-01' GROUP BY m
+  = {from: filter(scan("visits"), ("day":date <= date("2021-02-01")), (date("2020-11-15") <= "day":date)); keys: [month_start("day":date) in {date("2020-11-01"), date("2020-12-01"), date("2021-01-01"), date("2021-02-01")}]; measures: [(count)]; show: [k0, m0]}
+
+SELECT DATE_TRUNC('week', day) AS w, COUNT(*) FROM visits WHERE day >= '2020-12-30' AND day < '2021-01-12' GROUP BY w
+  = {from: filter(scan("visits"), ("day":date < date("2021-01-12")), (date("2020-12-30") <= "day":date)); keys: [week_start("day":date) in {date("2020-12-28"), date("2021-01-04"), date("2021-01-11")}]; measures: [(count)]; show: [k0, m0]}
+
+SELECT YEAR(day) AS y, COUNT(*) FROM visits WHERE day >= '1900-01-01' AND day < '1930-01-01' AND DAY(day) = 3 GROUP BY y
+  = {from: filter(scan("visits"), ("day":date < date("1930-01-01")), (3.0 = day("day":date)), (date("1900-01-01") <= "day":date)); keys: [year("day":date) in {1900.0, 1901.0, 1902.0, 1903.0, 1904.0, 1905.0, 1906.0, 1907.0, 1908.0, 1909.0, 1910.0, 1911.0, 1912.0, 1913.0, 1914.0, 1915.0, 1916.0, 1917.0, 1918.0, 1919.0, 1920.0, 1921.0, 1922.0, 1923.0, 1924.0, 1925.0, 1926.0, 1927.0, 1928.0, 1929.0}]; measures: [(count)]; show: [k0, m0]}
+
+SELECT day, COUNT(*) FROM visits WHERE day >= '2020-12-30' AND day < '2021-01-02' GROUP BY day
+  = {from: filter(scan("visits"), ("day":date < date("2021-01-02")), (date("2020-12-30") <= "day":date)); keys: ["day":date in {date("2020-12-30"), date("2020-12-31"), date("2021-01-01")}]; measures: [(count)]; show: [k0, m0]}
+
+SELECT day, COUNT(*) FROM visits WHERE day >= '2020-12-30' GROUP BY day
+  = {from: filter(scan("visits"), (date("2020-12-30") <= "day":date)); keys: ["day":date in found]; measures: [(count)]; show: [k0, m0]}
+
+SELECT day > '2020-01-01' AS late, COUNT(*) FROM visits WHERE day BETWEEN '2019-12-30' AND '2020-12-30' GROUP BY late
+  = {from: filter(scan("visits"), ("day":date <= date("2020-12-30")), (date("2019-12-30") <= "day":date)); keys: [(date("2020-01-01") < "day":date) in {false, null, true}]; measures: [(count)]; show: [k0, m0]}

@@ -1,6 +1,6 @@
 SELECT
   "key_0",
-  COUNT(DISTINCT "person") AS "people",
+  COUNT(CASE WHEN "row_place" = 1 THEN 1 END) AS "people",
   COUNT(*) AS "total_0",
   CAST(SUM(CAST("value_1" AS HUGEINT)) AS BIGINT) AS "total_1"
 FROM (
@@ -192,6 +192,17 @@ FROM (
         ) % 2147483647
       ) AS "group_rank"
     FROM "drawn"
+  ), "listed" AS (
+    SELECT
+      "person",
+      "key_0",
+      "value_1",
+      "group_rank",
+      ROW_NUMBER() OVER (
+        PARTITION BY "person"
+        ORDER BY "group_rank" ASC NULLS FIRST, "key_0" ASC NULLS FIRST, "row_rank" ASC NULLS FIRST, "value_1" ASC NULLS FIRST
+      ) AS "place"
+    FROM "ranked"
   ), "placed" AS (
     SELECT
       "person",
@@ -201,16 +212,19 @@ FROM (
         PARTITION BY "person"
         ORDER BY "group_rank" ASC NULLS FIRST, "key_0" ASC NULLS FIRST
       ) AS "group_place",
-      ROW_NUMBER() OVER (
-        PARTITION BY "person", "key_0"
-        ORDER BY "row_rank" ASC NULLS FIRST, "value_1" ASC NULLS FIRST
-      ) AS "row_place"
-    FROM "ranked"
+      (
+        "place" - RANK() OVER (
+          PARTITION BY "person"
+          ORDER BY "group_rank" ASC NULLS FIRST, "key_0" ASC NULLS FIRST
+        )
+      ) + 1 AS "row_place"
+    FROM "listed"
   )
   SELECT
     "person",
     "key_0",
-    "value_1"
+    "value_1",
+    "row_place"
   FROM "placed"
   WHERE
     (

@@ -190,25 +190,39 @@ WITH `contributions` AS (
       ) % 2147483647
     ) AS `group_rank`
   FROM `drawn`
+), `listed` AS (
+  SELECT
+    `person`,
+    `key_0`,
+    `value_1`,
+    `group_rank`,
+    ROW_NUMBER() OVER (
+      PARTITION BY `person`
+      ORDER BY `group_rank` ASC, `key_0` ASC, `row_rank` ASC, `value_1` ASC
+    ) AS `place`
+  FROM `ranked`
 ), `placed` AS (
   SELECT
     `person`,
     `key_0`,
     `value_1`,
     DENSE_RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC, `key_0` ASC) AS `group_place`,
-    ROW_NUMBER() OVER (PARTITION BY `person`, `key_0` ORDER BY `row_rank` ASC, `value_1` ASC) AS `row_place`
-  FROM `ranked`
+    (
+      `place` - RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC, `key_0` ASC)
+    ) + 1 AS `row_place`
+  FROM `listed`
 )
 SELECT
   `key_0`,
-  COUNT(DISTINCT `person`) AS `people`,
+  COUNT(CASE WHEN `row_place` = 1 THEN 1 END) AS `people`,
   COUNT(*) AS `total_0`,
   CAST(SUM(CAST(`value_1` AS DECIMAL(38, 0))) AS BIGINT) AS `total_1`
 FROM (
   SELECT
     `person`,
     `key_0`,
-    `value_1`
+    `value_1`,
+    `row_place`
   FROM `placed`
   WHERE
     (

@@ -1,5 +1,5 @@
 SELECT
-  COUNT(DISTINCT "person") AS "people",
+  COUNT(CASE WHEN "row_place" = 1 THEN 1 END) AS "people",
   CAST(SUM(CAST("value_0" AS HUGEINT)) AS BIGINT) AS "total_0"
 FROM (
   WITH "contributions" AS (
@@ -189,20 +189,30 @@ FROM (
         ) % 2147483647
       ) AS "group_rank"
     FROM "drawn"
+  ), "listed" AS (
+    SELECT
+      "person",
+      "value_0",
+      "group_rank",
+      ROW_NUMBER() OVER (
+        PARTITION BY "person"
+        ORDER BY "group_rank" ASC NULLS FIRST, "row_rank" ASC NULLS FIRST, "value_0" ASC NULLS FIRST
+      ) AS "place"
+    FROM "ranked"
   ), "placed" AS (
     SELECT
       "person",
       "value_0",
       DENSE_RANK() OVER (PARTITION BY "person" ORDER BY "group_rank" ASC NULLS FIRST) AS "group_place",
-      ROW_NUMBER() OVER (
-        PARTITION BY "person"
-        ORDER BY "row_rank" ASC NULLS FIRST, "value_0" ASC NULLS FIRST
-      ) AS "row_place"
-    FROM "ranked"
+      (
+        "place" - RANK() OVER (PARTITION BY "person" ORDER BY "group_rank" ASC NULLS FIRST)
+      ) + 1 AS "row_place"
+    FROM "listed"
   )
   SELECT
     "person",
-    "value_0"
+    "value_0",
+    "row_place"
   FROM "placed"
   WHERE
     (

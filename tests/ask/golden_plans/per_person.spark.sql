@@ -193,21 +193,31 @@ WITH `contributions` AS (
       ) % 2147483647
     ) AS `group_rank`
   FROM `drawn`
+), `listed` AS (
+  SELECT
+    `person`,
+    `value_0`,
+    `group_rank`,
+    ROW_NUMBER() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC, `row_rank` ASC, `value_0` ASC) AS `place`
+  FROM `ranked`
 ), `placed` AS (
   SELECT
     `person`,
     `value_0`,
     DENSE_RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC) AS `group_place`,
-    ROW_NUMBER() OVER (PARTITION BY `person` ORDER BY `row_rank` ASC, `value_0` ASC) AS `row_place`
-  FROM `ranked`
+    (
+      `place` - RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC)
+    ) + 1 AS `row_place`
+  FROM `listed`
 )
 SELECT
-  COUNT(DISTINCT `person`) AS `people`,
+  COUNT(CASE WHEN `row_place` = 1 THEN 1 END) AS `people`,
   CAST(SUM(CAST(`value_0` AS DECIMAL(38, 0))) AS BIGINT) AS `total_0`
 FROM (
   SELECT
     `person`,
-    `value_0`
+    `value_0`,
+    `row_place`
   FROM `placed`
   WHERE
     (

@@ -280,7 +280,8 @@ FROM (
     FROM "ranked"
   )
   SELECT
-    "person"
+    "person",
+    "row_place"
   FROM "placed"
   WHERE
     "row_place" <= 3

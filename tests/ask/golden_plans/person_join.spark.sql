@@ -288,7 +288,8 @@ SELECT
   COUNT(*) AS `total_0`
 FROM (
   SELECT
-    `person`
+    `person`,
+    `row_place`
   FROM `placed`
   WHERE
     `row_place` <= 3

@@ -157,7 +157,8 @@ FROM (
   SELECT
     `person`,
     `value_0`,
-    `spread_0`
+    `spread_0`,
+    `row_place`
   FROM `placed`
   WHERE
     `row_place` <= 3

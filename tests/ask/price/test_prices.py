@@ -202,8 +202,8 @@ def test_a_policy_that_is_amended_meanwhile_is_obeyed():
 
         def plan(now):
             ready = one.desk.prepare(one._submit(MEN), now, epsilon=None if used else 1)
-            used.append(ready.strategy.cost.epsilon)
-            return Plan(ready.strategy.cost, one.budget)
+            used.append(ready.allocation.cost.epsilon)
+            return Plan(ready.allocation.cost, one.budget)
 
         used = []
         one.spending.charge(plan, what=["q"], now=now)

@@ -281,7 +281,7 @@ def test_the_accuracy_of_a_count_is_reached_in_95_of_100():
     with session(visits(400, 1), budget=sf.PureDP(10**4)) as one:
         epsilon = one.sql(COUNT, accuracy=20).guarantee.epsilon
         prepared = one.desk.prepare(one._submit(COUNT), one.desk.now(), epsilon=epsilon)
-    noise = prepared.strategy.noise(-1)
+    noise = prepared.allocation.noise(-1)
     draws = noise.draw(20_000)
     missed = float(np.mean(np.abs(draws.astype(float)) > 20))
     assert 0.03 < missed <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 20_000)

@@ -13,7 +13,8 @@ FRIENDS = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)]
 
 def friends(**options):
     return sf.Session(
-        sf.read(FRIENDS, shape="graph"), **{"unit": "edge", "budget": sf.PureDP(1), **options}
+        sf.read(FRIENDS, shape="graph", nodes=range(6)),
+        **{"unit": "edge", "budget": sf.PureDP(1), **options},
     )
 
 
@@ -72,6 +73,39 @@ def test_trees_and_sets():
         assert session.ask(ASK.SetsWith(["x"]), epsilon=40).value == 9
     with sf.Session(sets, budget=sf.PureDP(1)) as session:
         assert str(session.unit) == "one transaction"
+
+
+def test_who_is_there_must_be_known_apart_from_the_edges(tmp_path):
+    """Without a list of nodes, an edge to somebody without other friends would tell of itself."""
+    star = [(0, i) for i in range(1, 6)]
+    for unit in ("edge", "node"):
+        with pytest.raises(ParameterError, match="edges alone"):
+            sf.Session(sf.read(star, shape="graph"), unit=unit, budget=sf.PureDP(1))
+        partly = sf.read(star, shape="graph", nodes=[0, 1])
+        with pytest.raises(ParameterError, match="edges alone"):
+            sf.Session(partly, unit=unit, budget=sf.PureDP(1))
+        named = sf.read(star, shape="graph", nodes="named")
+        sf.Session(named, unit=unit, budget=sf.PureDP(1)).close()
+    with pytest.raises(ParameterError, match="edges alone"):
+        sf.dp.synthesize(sf.read(star, shape="graph"), epsilon=1)
+    path = tmp_path / "star.edges"
+    path.write_text("# nodes 8\n0 1\n0 2\n")
+    with sf.Session(sf.read(path, shape="graph"), unit="edge", budget=sf.PureDP(1)) as session:
+        assert session.ask(ASK.Nodes(), epsilon=0.1).value == 8
+    with pytest.raises(ParameterError, match="'named'"):
+        sf.read(star, shape="graph", nodes="everybody")
+
+
+def test_a_declared_degree_is_kept_to_or_refused():
+    star = sf.read([(0, i) for i in range(1, 6)], shape="graph", nodes=range(7))
+    for unit in (sf.dp.Node(degree=4), sf.dp.Edge(degree=4), sf.dp.Edge(vertices=6)):
+        with pytest.raises(ParameterError, match="declares") as caught:
+            sf.Session(star, unit=unit, budget=sf.PureDP(1))
+        assert "5" not in str(caught.value)  # what the graph has is not told
+    with pytest.raises(ParameterError, match="declares"):
+        ASK.Triangles().measure(star, sf.dp.Node(degree=4), 1)
+    with sf.Session(star, unit=sf.dp.Node(degree=5), budget=sf.PureDP(1)) as session:
+        assert session.ask(ASK.Triangles(), epsilon=1).margin > 0
 
 
 def test_refusals():

@@ -120,6 +120,9 @@ def agree(one, other):
 def plain(value):
     if type(value).__name__ == "Decimal":
         return float(value)
+    if isinstance(value, dt.datetime):
+        assert value.time() == dt.time()  # a day, told with a clock
+        return value.date()
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.ask.answers.note import Note
 from sfumato.errors import ParameterError
 from sfumato.message import Message
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from sfumato.ask.answers.intervals import DerivedColumn
     from sfumato.ask.answers.noisy_column import NoisyColumn
+    from sfumato.ask.answers.stacked_column import StackedColumn
     from sfumato.ask.price.measures import Interval
     from sfumato.dp.accounting.costs import Cost
     from sfumato.dp.guarantees import Guarantee
@@ -37,7 +39,7 @@ def check_confidence(confidence: object) -> None:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Shown):
     """The answer to a question.
 
     ``rows`` are the cells under ``columns``; ``measures`` holds what intervals need, by column,
@@ -53,9 +55,13 @@ class Answer:
     cost: Cost
     standing: Standing | None = field(default=None, repr=False)
     notes: tuple[Note, ...] = ()
-    measures: Mapping[str, NoisyColumn] = field(default_factory=dict, repr=False)
+    measures: Mapping[str, NoisyColumn | StackedColumn[NoisyColumn]] = field(
+        default_factory=dict, repr=False
+    )
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
-    derived: Mapping[str, DerivedColumn] = field(default_factory=dict, repr=False)
+    derived: Mapping[str, DerivedColumn | StackedColumn[DerivedColumn]] = field(
+        default_factory=dict, repr=False
+    )
     places: tuple[int, ...] = field(default=(), repr=False)  # row of the noisy columns, per row
     keys: tuple[str, ...] = ()
     stored: bool = False
@@ -63,7 +69,7 @@ class Answer:
     tree: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        told = tuple(one if isinstance(one, Note) else Note(one) for one in self.notes)
+        told = tuple(note if isinstance(note, Note) else Note(note) for note in self.notes)
         object.__setattr__(self, "notes", told)
         if not self.places:
             object.__setattr__(self, "places", tuple(range(len(self.rows))))
@@ -186,9 +192,9 @@ class Answer:
             columns=columns,
             notes=tuple(note.renamed(new) for note in self.notes),
             keys=tuple(new[key] for key in self.keys),
-            measures={new[name]: one for name, one in self.measures.items()},
-            ranges={new[name]: one for name, one in self.ranges.items()},
-            derived={new[name]: one for name, one in self.derived.items()},
+            measures={new[name]: measure for name, measure in self.measures.items()},
+            ranges={new[name]: ends for name, ends in self.ranges.items()},
+            derived={new[name]: formula for name, formula in self.derived.items()},
         )
 
     def save(self, path: str | Path) -> Path:
@@ -241,7 +247,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class AnswerForecast(Shown):
     """What a question would cost and how far off it would be; nothing was spent.
 
     ``errors`` is the half-width of the interval of each measure, where that does not depend on

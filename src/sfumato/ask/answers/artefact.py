@@ -19,6 +19,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.answers.stacked_column import StackedColumn
 from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.data.atomic import write_text_atomically
 from sfumato.errors import DataError, ParameterError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sfumato.ask.answers.answer import Answer
+    from sfumato.ask.answers.noisy_column import NoisyColumn
     from sfumato.ask.price.measures import Interval
     from sfumato.ask.price.noise import Noise
 
@@ -61,19 +63,26 @@ def total(
     answer: Answer, measure: str, where: Mapping[str, Any], confidence: float = 0.95
 ) -> tuple[float, Interval]:
     """Add a measure up over the rows whose keys have the values wanted, with an interval."""
-    column = answer.measures.get(measure)
-    if column is None or column.recipe.aggregate not in _ADDED:
+    rows = [i for i, row in enumerate(answer.rows) if _wanted(answer, row, where)]
+    held = answer.measures.get(measure)
+    if held is None or not _adds_up(held):
         raise ParameterError(
             f"{measure!r} is not a count or sum of this answer, so its cells do not add up; it has "
-            f"{', '.join(n for n, c in answer.measures.items() if c.recipe.aggregate in _ADDED)}."
+            f"{', '.join(name for name, column in answer.measures.items() if _adds_up(column))}."
         )
-    rows = [i for i, row in enumerate(answer.rows) if _wanted(answer, row, where)]
-    value = math.fsum(float(column.value(answer.places[i]) or 0) for i in rows)
+    places = [answer.places[i] for i in rows]
+    column, places = held.pick(places) if isinstance(held, StackedColumn) else (held, places)
+    value = math.fsum(float(column.value(place) or 0) for place in places)
     noise = column.noises[0]
     half = 0.0 if noise is None or not rows else summed_half_width(noise, len(rows), confidence)
     step = 1.0 if column.recipe.grid is None else float(column.recipe.grid.step)
     off = half * step + column.recipe.rounded  # which holds for all rows together
     return value, (value - off, value + off)
+
+
+def _adds_up(column: NoisyColumn | StackedColumn[NoisyColumn]) -> bool:
+    column = column.columns[0] if isinstance(column, StackedColumn) else column
+    return column.recipe.aggregate in _ADDED
 
 
 def _wanted(answer: Answer, row: tuple[Any, ...], where: Mapping[str, Any]) -> bool:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 def noisy_columns(found: Numbers) -> dict[str, NoisyColumn]:
     """Give every measure but quantiles as a column of noisy numbers."""
     columns = {}
-    strategy = found.prepared.strategy
+    allocation = found.prepared.allocation
     for recipe in found.prepared.wanted.parts.recipes:
         parts = tuple(zip(*(found.totals[place] for place in recipe.places), strict=True))
-        noises = tuple(strategy.noise(place) for place in recipe.places)
+        noises = tuple(allocation.noise(place) for place in recipe.places)
         columns[recipe.name] = NoisyColumn(recipe, noises, parts)
     return columns
 
@@ -137,7 +137,7 @@ def bounding_notes(prepared: Prepared) -> tuple[Note, ...]:
         if bounded_key(key)
     ]
     if prepared.threshold is not None:
-        delta = float(prepared.strategy.price.delta)
+        delta = float(prepared.allocation.price.delta)
         told = (
             "groups were found privately: one is shown if its noisy number of people is at least "
             f"{prepared.threshold}, which costs δ = {delta:.3g}"
@@ -168,7 +168,7 @@ _CHOSEN = "count, chosen by a keyed hash; how many were left out is not measured
 def _quantile_notes(prepared: Prepared) -> list[Note]:
     notes = []
     for measure in prepared.wanted.parts.quantiles:
-        epsilon = prepared.strategy.quantile_epsilon
+        epsilon = prepared.allocation.quantile_epsilon
         assert epsilon is not None
         chooser = mechanism(measure, prepared.bound, epsilon)
         if chooser is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.ask.answers.answer import Estimate, check_confidence
+from sfumato.ask.answers.answer import AnswerForecast, check_confidence
 from sfumato.ask.answers.composition import bounding_notes
 from sfumato.ask.price.accuracy import errors, needs_size
 from sfumato.message import Argument, Message
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 def estimate_answer(
     prepared: Prepared, guarantee: Guarantee, standing: Standing, confidence: float
-) -> Estimate:
+) -> AnswerForecast:
     """Tell what a prepared question would cost and how far off its numbers would be."""
     check_confidence(confidence)
-    cost = prepared.strategy.cost
+    cost = prepared.allocation.cost
     notes: list[str] = list(bounding_notes(prepared))
     if needs_size(prepared):
         notes.append(
@@ -36,13 +36,13 @@ def estimate_answer(
         )
     if prepared.searched:
         notes.append("bounds would be found with a share of the price; sums scale with them")
-    return Estimate(
+    return AnswerForecast(
         cost,
         guarantee,
         standing.remaining,
         standing.covers(cost),
         {} if prepared.searched else errors(prepared, confidence),
         confidence,
-        prepared.strategy.price.kind,
+        prepared.allocation.price.kind,
         tuple(notes),
     )

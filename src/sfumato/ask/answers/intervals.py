@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 Formula: TypeAlias = "list[Any]"
 
 _MOST_WHOLE = 2**53  # below which doubles compute with whole numbers exactly
-_ROUNDED = frozenset({"+", "-", "*", "/", "round"})
-_FUNCTIONS = frozenset({"abs", "floor", "ceil", "round", "least", "greatest", "coalesce"})
+_ROUNDED = frozenset({"+", "-", "*", "/", "round", "sqrt"})
+_FUNCTIONS = frozenset({"abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "sqrt"})
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ def formula_of(expression: Expression) -> Formula | None:
             return _with(function, arguments)
         case Case(branches, default):
             results = [result for _, result in branches] + [default]
-            return _with("case", [one for one in results if not is_null(one)])
+            return _with("case", [result for result in results if not is_null(result)])
     return None
 
 
 def _with(word: str, parts: Sequence[Expression]) -> Formula | None:
     formulas = [formula_of(part) for part in parts]
-    if not formulas or any(one is None for one in formulas):
+    if not formulas or any(formula is None for formula in formulas):
         return None
     return [word, *formulas]
 
@@ -100,13 +100,15 @@ def enclosed(formula: Formula, leaves: Mapping[str, Interval | None]) -> Interva
     if word == "number":
         return _point(parts[0])
     inner = [enclosed(part, leaves) for part in parts]
-    known = [one for one in inner if one is not None]
+    known = [interval for interval in inner if interval is not None]
     if len(known) < len(inner):
         return None
     found = _RULES[word](known)
     if found is None or not all(math.isfinite(end) for end in found):
         return None
-    exact = word != "/" and all(_whole(end) for pair in (*known, found) for end in pair)
+    exact = word not in {"/", "sqrt"} and all(
+        _whole(end) for pair in (*known, found) for end in pair
+    )
     return found if exact or word not in _ROUNDED else _outwards(found)
 
 
@@ -125,20 +127,25 @@ def _point(value: Any) -> Interval | None:
 
 
 def _ends(work: Callable[[float, float], float], known: list[Interval]) -> Interval:
-    found = [work(one, other) for one in known[0] for other in known[1]]
+    found = [work(left, right) for left in known[0] for right in known[1]]
     return min(found), max(found)
 
 
 def _quotient(known: list[Interval]) -> Interval | None:
     if known[1][0] <= 0 <= known[1][1]:
         return None
-    return _ends(lambda one, other: one / other, known)
+    return _ends(lambda left, right: left / right, known)
 
 
 def _absolute(known: list[Interval]) -> Interval:
     low, high = known[0]
     near = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return near, max(abs(low), abs(high))
+
+
+def _root(known: list[Interval]) -> Interval | None:
+    low, high = known[0]
+    return None if high < 0 else (math.sqrt(max(low, 0.0)), math.sqrt(high))
 
 
 def _monotone(work: Callable[[float], float]) -> Callable[[list[Interval]], Interval]:
@@ -154,11 +161,12 @@ def _hull(known: list[Interval]) -> Interval:
 
 
 _RULES: Mapping[str, Callable[[list[Interval]], Interval | None]] = {
-    "+": lambda known: _ends(lambda one, other: one + other, known),
-    "-": lambda known: _ends(lambda one, other: one - other, known),
-    "*": lambda known: _ends(lambda one, other: one * other, known),
+    "+": lambda known: _ends(lambda left, right: left + right, known),
+    "-": lambda known: _ends(lambda left, right: left - right, known),
+    "*": lambda known: _ends(lambda left, right: left * right, known),
     "/": _quotient,
     "abs": _absolute,
+    "sqrt": _root,
     "floor": _monotone(math.floor),
     "ceil": _monotone(math.ceil),
     "round": _monotone(lambda value: math.floor(value + 0.5)),

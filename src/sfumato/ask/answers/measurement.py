@@ -51,7 +51,7 @@ def measure(prepared: Prepared, engine: Engine, salt: bytes) -> Numbers:
     """Answer a prepared question with noisy numbers."""
     found, unfound = _find_bounds(prepared, engine, salt)
     ready = prepared.bounded(found)
-    question, strategy = ready.question, ready.strategy
+    question, allocation = ready.question, ready.allocation
     parts = ready.wanted.parts
     keys, totals = public_keys(question), dict[int, list[int]]()
     if parts.totals or ready.wanted.people:
@@ -62,9 +62,9 @@ def measure(prepared: Prepared, engine: Engine, salt: bytes) -> Numbers:
     quantiles = {}
     for measure in parts.quantiles:
         counted = engine.aggregate(points_request(question, measure, ready.bound, salt))
-        assert strategy.quantile_epsilon is not None
+        assert allocation.quantile_epsilon is not None
         quantiles[measure.name] = pick(
-            measure, counted, keys, ready.bound, strategy.quantile_epsilon
+            measure, counted, keys, ready.bound, allocation.quantile_epsilon
         )
     lost = frozenset(m.name for m in prepared.question.measures if (m.term, m.where) in unfound)
     return Numbers(ready, keys, totals, quantiles, lost)
@@ -80,8 +80,8 @@ def _find_bounds(
         request = search_request(
             prepared.question.relation, term, where, bound=prepared.bound, salt=salt
         )
-        assert prepared.strategy.search is not None
-        bounds = found_bounds(engine.aggregate(request), prepared.strategy.search)
+        assert prepared.allocation.search is not None
+        bounds = found_bounds(engine.aggregate(request), prepared.allocation.search)
         if bounds is None:
             unfound.add((term, where))
         found[term, where] = bounds or UNKNOWN
@@ -91,11 +91,11 @@ def _find_bounds(
 def public_keys(question: Question) -> tuple[tuple[Value, ...], ...] | None:
     """List all groups when every key has public values; None when groups are to be found."""
     values = [key.values for key in question.keys]
-    if any(one is None for one in values):
+    if any(listed is None for listed in values):
         return None
-    if any(len(set(one)) < len(one) for one in values if one is not None):
+    if any(len(set(listed)) < len(listed) for listed in values if listed is not None):
         raise AssertionError("a group that is listed twice would be answered twice for one price")
-    return tuple(product(*(one for one in values if one is not None)))
+    return tuple(product(*(listed for listed in values if listed is not None)))
 
 
 def _noised(
@@ -106,13 +106,13 @@ def _noised(
     groups = tuple(sorted(exact.keys, key=sort_key)) if keys is None else keys
     place = {key: i for i, key in enumerate(exact.keys)}
     order = [place.get(key) for key in groups]
-    strategy = ready.strategy
+    allocation = ready.allocation
     totals = {
-        i: _with_noise(_aligned(total, order), strategy.noises[i])
+        i: _with_noise(_aligned(total, order), allocation.noises[i])
         for i, total in enumerate(exact.totals)
     }
     if ready.wanted.people:
-        totals[PEOPLE] = _with_noise(_aligned(exact.people, order), strategy.people)
+        totals[PEOPLE] = _with_noise(_aligned(exact.people, order), allocation.people)
     if threshold is None:
         return groups, totals
     shown = [i for i, people in enumerate(totals[PEOPLE]) if people >= threshold]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.ask.answers.intervals import DerivedColumn
 from sfumato.ask.answers.noisy_column import NoisyColumn
 from sfumato.ask.answers.note import note_from_json
+from sfumato.ask.answers.stacked_column import StackedColumn
 from sfumato.ask.language.request import Grid
 from sfumato.ask.price.measures import Recipe
 from sfumato.ask.price.noise import Noise
@@ -17,7 +18,10 @@ from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sfumato.ask.answers.answer import Answer
+    from sfumato.ask.answers.stacked_column import AnyColumn
 
 
 def dump_answer(answer: Answer) -> str:
@@ -26,7 +30,7 @@ def dump_answer(answer: Answer) -> str:
         "question": answer.question,
         "tree": answer.tree,
         "columns": answer.columns,
-        "rows": [[_plain(cell) for cell in row] for row in answer.rows],
+        "rows": plain_rows(answer),
         "notes": [note.to_json() for note in answer.notes],
         "keys": answer.keys,
         "places": answer.places,
@@ -38,6 +42,11 @@ def dump_answer(answer: Answer) -> str:
     })  # fmt: skip
 
 
+def plain_rows(answer: Answer) -> list[list[Any]]:
+    """Give the cells of an answer as JSON holds them."""
+    return [[_plain(cell) for cell in row] for row in answer.rows]
+
+
 def _plain(value: Any) -> Any:
     return {"date": value.isoformat()} if isinstance(value, dt.date) else value
 
@@ -46,7 +55,9 @@ def _read(value: Any) -> Any:
     return dt.date.fromisoformat(value["date"]) if isinstance(value, dict) else value
 
 
-def _column(column: NoisyColumn) -> dict[str, Any]:
+def _column(column: NoisyColumn | StackedColumn[NoisyColumn]) -> dict[str, Any]:
+    if isinstance(column, StackedColumn):
+        return {"stack": [_column(part) for part in column.columns], "rows": column.rows}
     recipe = column.recipe
     grid = recipe.grid
     return {
@@ -59,7 +70,9 @@ def _column(column: NoisyColumn) -> dict[str, Any]:
     }
 
 
-def _derived(column: DerivedColumn) -> dict[str, Any]:
+def _derived(column: DerivedColumn | StackedColumn[DerivedColumn]) -> dict[str, Any]:
+    if isinstance(column, StackedColumn):
+        return {"stack": [_derived(part) for part in column.columns], "rows": column.rows}
     return {
         "formula": column.formula,
         "numbers": {name: _column(number) for name, number in column.numbers.items()},
@@ -68,10 +81,25 @@ def _derived(column: DerivedColumn) -> dict[str, Any]:
     }
 
 
-def _derived_read(entry: dict[str, Any]) -> DerivedColumn:
+def _derived_read(entry: dict[str, Any]) -> DerivedColumn | StackedColumn[DerivedColumn]:
+    return (
+        _stack_read(entry, _derived_column_read)
+        if "stack" in entry
+        else _derived_column_read(entry)
+    )
+
+
+def _stack_read(
+    entry: dict[str, Any], read: Callable[[dict[str, Any]], AnyColumn]
+) -> StackedColumn[AnyColumn]:
+    rows = tuple((column, row) for column, row in entry["rows"])
+    return StackedColumn(tuple(map(read, entry["stack"])), rows)
+
+
+def _derived_column_read(entry: dict[str, Any]) -> DerivedColumn:
     return DerivedColumn(
         entry["formula"],
-        {name: _column_read(number) for name, number in entry["numbers"].items()},
+        {name: _noisy_read(number) for name, number in entry["numbers"].items()},
         {name: (pair[0], pair[1]) for name, pair in entry["ranges"].items()},
         {name: [_read(cell) for cell in cells] for name, cells in entry["keys"].items()},
     )
@@ -97,7 +125,11 @@ def load_fields(text: str) -> dict[str, Any]:
     }
 
 
-def _column_read(entry: dict[str, Any]) -> NoisyColumn:
+def _column_read(entry: dict[str, Any]) -> NoisyColumn | StackedColumn[NoisyColumn]:
+    return _stack_read(entry, _noisy_read) if "stack" in entry else _noisy_read(entry)
+
+
+def _noisy_read(entry: dict[str, Any]) -> NoisyColumn:
     grid = None
     if entry["grid"] is not None:
         low, high, step, centre = (Fraction(text) for text in entry["grid"])

@@ -119,7 +119,7 @@ def map_question(
 def _as_column(expression: Expression, real: Column, column: Column) -> Expression:
     from sfumato.ask.language.walk import transformed  # noqa: PLC0415 - used by one function
 
-    return transformed(expression, lambda one: column if one == real else one)
+    return transformed(expression, lambda term: column if term == real else term)
 
 
 def _question(
@@ -145,15 +145,15 @@ def _question(
             f"Bounds were given for {strange[0]!r}, which is not in the histogram."
         )
     given = Given.read(wanted, {})
-    taken = [one.name for one in keys]
+    taken = [key.name for key in keys]
     measures = []
     if counts:
         measures.append(measure(fresh("count", taken), "count", None, given, spelling="COUNT"))
     for term in terms:
-        name = fresh(term.name, [*taken, *(one.name for one in measures)])
+        name = fresh(term.name, [*taken, *(known.name for known in measures)])
         measures.append(measure(name, "sum", term, given, spelling="SUM"))
     question = Question(scope.relation, tuple(measures), keys)
-    return BinnedQuestion(pruned(question), tuple(one.left_out for one in found.values()))
+    return BinnedQuestion(pruned(question), tuple(binned.left_out for binned in found.values()))
 
 
 def _keys(scope: Scope, found: Mapping[str, Binned]) -> tuple[Key, ...]:

@@ -55,31 +55,39 @@ def aggregate_bounded(
 
     In the connection the names of the plan mean the tables of the request.
     """
-    bound = request.bound
-    if isinstance(bound, RowBound):
+    if isinstance(request.bound, RowBound):
         return None
     tree, layout = contributions(request, facts)
     relation = connection.sql(printed(tree, "duckdb"))
     columns = _streamed(relation, layout)
-    if columns is None or not _narrow(request):
+    if columns is None or not narrow_rows(request):
         return None
-    pieces = _gathered(batches(relation.project(", ".join(columns))))
+    return sum_pieces(batches(relation.project(", ".join(columns))), request, layout)
+
+
+def sum_pieces(stream: Iterable[Batch], request: Request, layout: Layout) -> Aggregates | None:
+    """Bound and add up the columns of contributions: person, keys, then whole numbers.
+
+    None where they take too much memory, or are so few that loading the compiler would cost more.
+    """
+    pieces = gathered(stream)
     if pieces is None:
         return None
     if not ACCOUNT.worth(_SECONDS + _SECONDS_PER_ROW * sum(batch.rows for batch in pieces)):
         _close(pieces)
         return None
-    return _summed(pieces, _shape(request, layout), bound, request.salt)
+    return summed(pieces, request, layout)
 
 
-def _summed(pieces: list[Batch], *shape: Any) -> Aggregates:
+def summed(pieces: list[Batch], request: Request, layout: Layout) -> Aggregates:
     """Add up what was gathered, in the compiled kernel."""
     from sfumato.ask.engines.bounded_summing import bounded_totals  # noqa: PLC0415 - loads numba
 
-    return bounded_totals(pieces, *shape)
+    assert not isinstance(request.bound, RowBound)
+    return bounded_totals(pieces, _shape(request, layout), request.bound, request.salt)
 
 
-def _narrow(request: Request) -> bool:
+def narrow_rows(request: Request) -> bool:
     """Tell whether what one row adds to a total fits 64 bits."""
     squares = [total.grid for total in request.totals if total.form == "squares"]
     return all(grid is not None and grid.most**2 < 2**63 for grid in squares)
@@ -108,7 +116,7 @@ def streamed(column: exp.Expression, kind: Kind) -> exp.Expression:
     return exp.cast(column, exp.DType.BIGINT)
 
 
-def _gathered(stream: Iterable[Batch]) -> list[Batch] | None:
+def gathered(stream: Iterable[Batch]) -> list[Batch] | None:
     """Take all pieces, unless they are too many for the memory."""
     limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE_OF_MEMORY
     pieces: list[Batch] = []

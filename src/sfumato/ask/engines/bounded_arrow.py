@@ -98,11 +98,11 @@ Cells: TypeAlias = "Whole | Text"
 
 @dataclass(eq=False)
 class Batch:
-    """A piece of a result; its columns live until :meth:`close`."""
+    """A piece of a result; its columns live until :meth:`close`, in memory of the engine's."""
 
     rows: int
     columns: tuple[Cells, ...]
-    _array: Any
+    _array: Any = None
 
     @property
     def size(self) -> int:
@@ -112,7 +112,7 @@ class Batch:
     def close(self) -> None:
         """Give the memory back to the engine."""
         self.columns = ()
-        if self._array.release:
+        if self._array is not None and self._array.release:
             self._array.release(ctypes.byref(self._array))
 
 

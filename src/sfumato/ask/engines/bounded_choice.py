@@ -11,7 +11,7 @@ overflow below 2³¹ rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,6 +23,25 @@ if TYPE_CHECKING:
 
 _BINS, _BIN = 128, 24  # bins of ranks, and by how many bits a rank is shifted to its bin
 _FEW = 48  # up to so many rows are sorted by insertion alone
+
+
+class PeopleRows(NamedTuple):
+    """Rows laid together by blocks of 2^``shift`` people, whose rows begin at ``starts``.
+
+    ``pairs`` are what :func:`sfumato.ask.engines.bounded_kernels.gather` unpacks, block by block.
+    """
+
+    pairs: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    shift: int
+
+
+class Totals(NamedTuple):
+    """What is left of each outcome: people, rows, and sums in two halves."""
+
+    people: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    sums: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
@@ -221,11 +240,10 @@ def _add(
     outcomes: NDArray[np.int64],
     z: NDArray[np.int64],
     seen: NDArray[np.int64],
-    people: NDArray[np.int64],
-    kept: NDArray[np.int64],
-    sums: NDArray[np.int64],
+    totals: Totals,
 ) -> None:
-    """Add kept rows to their outcomes."""
+    """Add kept rows to their outcomes; ``seen[outcome]`` is the last person counted there."""
+    people, kept, sums = totals
     for member in members:
         place = member & HALF
         row = rows[place]
@@ -243,22 +261,22 @@ def _add(
 def bound(
     limit_groups: int,
     limit_rows: int,
-    pairs: NDArray[np.int64],
+    laid: PeopleRows,
     outcomes: NDArray[np.int64],
     z: NDArray[np.int64],
     columns: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    shift: int,
     u: NDArray[np.int64],
     g: NDArray[np.int64],
-    people: NDArray[np.int64],
-    kept: NDArray[np.int64],
-    sums: NDArray[np.int64],
+    totals: Totals,
 ) -> None:
     """Keep each person's groups (all, if ``limit_groups`` is 0) and rows, and add them up.
 
-    ``outcomes`` is empty where they are the groups. ``g[3]`` is the order of the keys.
+    ``outcomes`` is empty where they are the groups; ``u`` holds the random numbers of people, ``g``
+    those of groups, and ``g[3]`` the order of the keys; ``z`` the cells to add up, of which
+    ``columns`` tell rows apart. Every row is in the list of exactly one person, and a person's list
+    is cut before any of it is added: so nobody adds more than the limits.
     """
+    pairs, starts, shift = laid
     total, width = len(starts) - 1, 1 << shift
     longest, widest = most_rows(starts, 1), most_rows(starts, width)
     cursor, bins = np.empty(width, np.int64), np.empty(_BINS, np.int64)
@@ -266,7 +284,7 @@ def bound(
     numbers, packed = np.empty(longest, np.int64), np.empty(longest + 1, np.int64)
     ends = np.empty(max(1, min(limit_groups, longest)), np.int64)
     heap = np.empty(min(limit_rows, longest), np.int64)
-    seen = np.full(len(people), -1, np.int64)
+    seen = np.full(len(totals.people), -1, np.int64)
     for person in range(total):
         first = person & -width
         if person == first:
@@ -290,4 +308,4 @@ def bound(
                     numbers[place] = _row_number(rows[place], v, who, z, columns)
                 _smallest_rows(members, heap, numbers, rows, groups, g, z)
                 members = heap
-            _add(members, rows, groups, person, outcomes, z, seen, people, kept, sums)
+            _add(members, rows, groups, person, outcomes, z, seen, totals)

@@ -1,9 +1,8 @@
 """Values as dense codes: 0, 1, 2, … for the different values of a column, exactly.
 
 Contract: :func:`coded` gives every row of a column a code, equal codes for equal values and only
-for those: a table is searched by a hash, but two people are taken for one only when all their bytes
-agree. Every code occurs. NULL has a code of its own. :func:`joined` codes the pairs of two codings,
-and so, step by step, tuples of keys.
+for those (texts by :mod:`sfumato.ask.engines.bounded_texts`). Every code occurs. NULL has a code of
+its own. :func:`joined` codes the pairs of two codings, and so, step by step, tuples of keys.
 
 Whole numbers that lie close together are their own codes, up to an offset; nothing is searched.
 """
@@ -11,14 +10,14 @@ Whole numbers that lie close together are their own codes, up to an offset; noth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numba import njit
 
 from sfumato.ask.engines.bounded_arrow import Text, Whole
-from sfumato.ask.engines.bounded_kernels import HALF, tally
+from sfumato.ask.engines.bounded_kernels import tally
+from sfumato.ask.engines.bounded_texts import longer, search_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,88 +95,6 @@ def _code_whole(
     return len(values), used
 
 
-@njit(cache=True, nogil=True)
-def _mark(data: NDArray[np.uint8], first: int, last: int, seed: int) -> Any:
-    """Hash a text to 63 bits."""
-    x = np.uint64(seed)
-    for j in range(first, last):
-        x = (x ^ np.uint64(data[j])) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return np.int64((x ^ (x >> np.uint64(32))) >> np.uint64(1))
-
-
-@njit(cache=True, nogil=True)
-def _fill_text(hashes: NDArray[np.int64], used: int, table: NDArray[np.int64]) -> None:
-    mask = len(table) - 1
-    for code in range(used):
-        at = hashes[code] & mask
-        while table[at] != -1:
-            at = (at + 1) & mask
-        table[at] = ((hashes[code] >> 32) << 32) | code
-
-
-@njit(cache=True, nogil=True)
-def _same(
-    store: NDArray[np.uint8],
-    places: NDArray[np.int64],
-    code: int,
-    data: NDArray[np.uint8],
-    first: int,
-    last: int,
-) -> bool:
-    """Compare a stored text with one at hand, byte for byte."""
-    place = places[code]
-    if places[code + 1] - place != last - first:
-        return False
-    for j in range(last - first):  # noqa: SIM110 - the compiler knows no generators
-        if store[place + j] != data[first + j]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _code_text(
-    starts: NDArray[np.int32],
-    data: NDArray[np.uint8],
-    present: NDArray[np.bool_],
-    begin: int,
-    seed: int,
-    table: NDArray[np.int64],
-    hashes: NDArray[np.int64],
-    places: NDArray[np.int64],
-    store: NDArray[np.uint8],
-    used: int,
-    codes: NDArray[np.int32],
-) -> tuple[int, int]:
-    """Code texts from row ``begin``; stop where the table is half full or the store full."""
-    mask = len(table) - 1
-    for i in range(begin, len(starts) - 1):
-        if len(present) and not present[i]:
-            codes[i] = -1
-            continue
-        first, last = starts[i], starts[i + 1]
-        mark = _mark(data, first, last, seed)
-        at = mark & mask
-        while table[at] != -1:
-            if (table[at] ^ mark) >> 32 == 0 and _same(
-                store, places, table[at] & HALF, data, first, last
-            ):
-                break
-            at = (at + 1) & mask
-        if table[at] == -1:
-            place = places[used]
-            if 2 * used >= mask or place + last - first > len(store):
-                return i, used
-            for j in range(last - first):
-                store[place + j] = data[first + j]
-            table[at] = ((mark >> 32) << 32) | used
-            hashes[used] = mark
-            used += 1
-            places[used] = place + last - first
-        codes[i] = table[at] & HALF
-    return len(starts) - 1, used
-
-
 def _search_whole(pieces: Sequence[Whole], rows: int, seed: int) -> tuple[Codes, NDArray[np.int64]]:
     codes = np.empty(rows, np.int32)
     size, used, row = _LEAST, 0, 0
@@ -191,40 +108,9 @@ def _search_whole(pieces: Sequence[Whole], rows: int, seed: int) -> tuple[Codes,
             if begin == len(mine):
                 break
             size *= 4
-            table, known = np.full(size, _EMPTY, np.int32), _longer(known, size)
+            table, known = np.full(size, _EMPTY, np.int32), longer(known, size)
             _fill_whole(known, used, seed, table)
     return codes, known[:used]
-
-
-def _search_text(pieces: Sequence[Text], rows: int, seed: int) -> tuple[Codes, list[bytes]]:
-    codes = np.empty(rows, np.int32)
-    size, used, row = _LEAST, 0, 0
-    table, hashes = np.full(size, _EMPTY, np.int64), np.empty(size, np.int64)
-    places, store = np.zeros(size + 1, np.int64), np.empty(16 * size, np.uint8)
-    for piece in pieces:
-        mine = codes[row : row + len(piece.starts) - 1]
-        row += len(mine)
-        begin = 0
-        while True:
-            begin, used = _code_text(*piece, begin, seed, table, hashes, places, store, used, mine)
-            if begin == len(mine):
-                break
-            needed = int(places[used] + piece.starts[begin + 1] - piece.starts[begin])
-            store = _longer(store, max(2 * needed, len(store)))
-            if 2 * used >= size - 1:
-                size *= 4
-                table, hashes = np.full(size, _EMPTY, np.int64), _longer(hashes, size)
-                places = _longer(places, size + 1)
-                _fill_text(hashes, used, table)
-    ends = places[: used + 1].tolist()
-    whole = store[: ends[-1]].tobytes()
-    return codes, [whole[a:b] for a, b in pairwise(ends)]
-
-
-def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
-    longer = np.empty(size, array.dtype)
-    longer[: len(array)] = array[:size]
-    return longer
 
 
 def _close_together(pieces: Sequence[Whole], rows: int) -> tuple[int, int] | None:
@@ -250,7 +136,7 @@ def coded(pieces: Sequence[Cells], rows: int, seed: int) -> Coded:
     """Code the values of a column, given in pieces; ``seed`` keys the hash of the search."""
     texts = [piece for piece in pieces if isinstance(piece, Text)]
     if texts:
-        return _dense(*_search_text(texts, rows, seed))
+        return _dense(*search_text(texts, rows, seed))
     numbers = [piece for piece in pieces if isinstance(piece, Whole)]
     ends = _close_together(numbers, rows)
     if ends is None:

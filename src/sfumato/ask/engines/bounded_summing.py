@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.ask.engines.bounded_arrow import Whole
-from sfumato.ask.engines.bounded_choice import bound
+from sfumato.ask.engines.bounded_choice import PeopleRows, Totals, bound
 from sfumato.ask.engines.bounded_codes import Coded, coded
 from sfumato.ask.engines.bounded_groups import Tuples, digests, texts_of, tuples_of
 from sfumato.ask.engines.bounded_kernels import scatter, scatter_column
@@ -55,15 +55,6 @@ class Shape:
         return max(self.numbers, default=-1) + 1
 
 
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """What is left of each outcome: people, rows, and sums in two halves."""
-
-    people: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    sums: NDArray[np.int64]
-
-
 def bounded_totals(
     pieces: Sequence[Batch], shape: Shape, limits: GroupsBound | RowsBound, salt: bytes
 ) -> Aggregates:
@@ -102,7 +93,7 @@ def _kept(
     shape: Shape,
     limits: GroupsBound | RowsBound,
     salt: bytes,
-) -> _Kept:
+) -> Totals:
     rows, size = len(people.codes), len((outcomes or groups).keys)
     starts = np.concatenate(([0], np.cumsum(people.counts)))
     shift = max(0, (_ROWS_IN_BLOCK * len(people.counts) // max(rows, 1)).bit_length() - 1)
@@ -110,24 +101,12 @@ def _kept(
     u = digests(salt, b"p", texts_of(people, shape.person))
     g = np.ascontiguousarray(digests(salt, b"g", groups.texts).T)
     g[3] = groups.order  # the fourth number is not used by the contract: the kernel's ties are
-    kept = _Kept(
+    kept = Totals(
         np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros((size, len(z), 2), np.int64)
     )
-    bound(
-        limits.groups if isinstance(limits, GroupsBound) else 0,
-        limits.rows,
-        pairs,
-        extra,
-        z,
-        np.array(shape.numbers, np.int64),
-        starts,
-        shift,
-        u,
-        g,
-        kept.people,
-        kept.rows,
-        kept.sums,
-    )
+    groups_kept = limits.groups if isinstance(limits, GroupsBound) else 0
+    laid, columns = PeopleRows(pairs, starts, shift), np.array(shape.numbers, np.int64)
+    bound(groups_kept, limits.rows, laid, extra, z, columns, u, g, kept)
     return kept
 
 
@@ -168,7 +147,7 @@ def _contributed(cells: Cells) -> NDArray[np.int64]:
     return np.where(cells.present, cells.values, 0) if len(cells.present) else cells.values
 
 
-def _aggregates(kept: _Kept, groups: Tuples, outcomes: Tuples | None, shape: Shape) -> Aggregates:
+def _aggregates(kept: Totals, groups: Tuples, outcomes: Tuples | None, shape: Shape) -> Aggregates:
     found = np.flatnonzero(kept.rows)
     totals = tuple(_totals(kept, found, shape))
     if outcomes is None:
@@ -182,7 +161,7 @@ def _aggregates(kept: _Kept, groups: Tuples, outcomes: Tuples | None, shape: Sha
     )
 
 
-def _totals(kept: _Kept, found: NDArray[np.int64], shape: Shape) -> Iterator[NDArray[Any]]:
+def _totals(kept: Totals, found: NDArray[np.int64], shape: Shape) -> Iterator[NDArray[Any]]:
     for column, wide in zip(shape.numbers, shape.wide, strict=False):
         if column < 0:
             yield kept.rows[found]

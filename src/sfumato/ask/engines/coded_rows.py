@@ -79,7 +79,7 @@ class HeldRows:
         """Count the rows of every text of a column that is not empty."""
         text = f"SELECT {self.text(column)} AS t FROM {self._kept(unit, rows)}"
         found = self.ask(f"SELECT t, COUNT(*) FROM ({text}) AS texts WHERE t <> '' GROUP BY t")
-        return [(str(one), int(count)) for one, count in found]
+        return [(str(cell), int(count)) for cell, count in found]
 
     # -- cells ------------------------------------------------------------------------------
 

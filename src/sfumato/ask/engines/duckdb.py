@@ -91,7 +91,7 @@ class DuckDBEngine:
         title = name or (main.table.name if main.table is not None else table) or "data"
         engine = cls(main.engine)
         engine._by_text = named_by_text(main, person) or any(
-            named_by_text(one, whose) for one, whose in others.values()
+            named_by_text(rows, whose) for rows, whose in others.values()
         )
         facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
         try:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
+from sfumato.data.tables.brought import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import listed
 from sfumato.errors import DataError, SchemaError
@@ -83,10 +84,10 @@ def stored(source: Any, table: str | None = None) -> Stored:
         return _database(Path(source), table)
     if table is not None:
         raise SchemaError(f"A table name belongs to a database file, and '{table}' was given.")
-    found = read(source)
+    found = brought(read(source))
     path = Path(found.source) if found.kind in {"csv", "parquet"} else None
     return Stored(
-        found.engine, found.scan, found.types, found.source, found.kind == "csv", path, found
+        found.engine.local, found.scan, found.types, found.source, found.kind == "csv", path, found
     )
 
 

@@ -4,6 +4,10 @@ Contract: every request runs in a transaction of its own, READ ONLY and REPEATAB
 plan sees one state of the tables; with a limit on time, and with a search path on which only
 Postgres' own functions stand, so that nobody's function of the same name runs instead. Nothing is
 written. No message of the server leaves this module, as it may quote a cell.
+
+Rows stay in the server, which gives back totals. Where the owner says ``stream=on`` in the address,
+the columns of a question pass through this process instead, where the compiled kernel adds them up
+in a fraction of the time, with equal results (:mod:`sfumato.ask.engines.postgres_stream`).
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, w
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.errors import nothing_quoted
-from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
+from sfumato.data.engines.postgres_server import SETTINGS, driver, shown, split_url
+from sfumato.errors import DataError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,24 +37,16 @@ if TYPE_CHECKING:
 SECONDS = 600
 """How long one request may take, unless the caller says otherwise."""
 
-_SETTINGS = {
-    "search_path": "pg_catalog",
-    "standard_conforming_strings": "on",
-    "datestyle": "ISO",
-    "timezone": "UTC",
-    "extra_float_digits": "1",
-    "jit": "off",  # compiling costs more than most questions
-}
-
 
 class PostgresEngine:
     """Tables of a Postgres database that can be asked for bounded aggregates."""
 
     dialect = "postgres"
 
-    def __init__(self, url: str, *, seconds: float = SECONDS) -> None:
+    def __init__(self, url: str, *, seconds: float = SECONDS, stream: bool = False) -> None:
         self._url = url
-        self._settings = {**_SETTINGS, "statement_timeout": str(int(seconds * 1000))}
+        self._stream = stream
+        self._settings = {**SETTINGS, "statement_timeout": str(int(seconds * 1000))}
         self._facts: dict[str, TableFacts] = {}
         self._tables: dict[str, str] = {}
         self._known: tuple[str, str] | None = None
@@ -76,14 +73,16 @@ class PostgresEngine:
         """Open a table of a database, and others beside it.
 
         ``source`` is ``postgresql://…/database?table=schema.table``, or without the table, which is
-        then given by ``table``. Tables in ``private`` and ``public`` are names in the same
-        database; a private one may be given as (name, person column).
+        then given by ``table``; with ``&stream=on`` rows may pass through this process. Tables in
+        ``private`` and ``public`` are names in the same database; a private one may be given as
+        (name, person column).
         """
-        url, named = split_url(source)
+        address, stream = split_option(source)
+        url, named = split_url(address)
         where = table or named
         if where is None:
             raise ParameterError("Say which table is asked about, as in …/database?table=visits.")
-        engine = cls(url, seconds=seconds)
+        engine = cls(url, seconds=seconds, stream=stream)
         declared: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
         title = name or where.rpartition(".")[2]
         try:
@@ -162,6 +161,11 @@ class PostgresEngine:
 
     def aggregate(self, request: Request) -> Aggregates:
         """Compute exact, bounded totals."""
+        found = self._streamed(request) if self._stream else None
+        return self.aggregate_by_plan(request) if found is None else found
+
+    def aggregate_by_plan(self, request: Request) -> Aggregates:
+        """Compute totals in the server alone."""
         return collected(self._rows(plan(request, self._facts)), request)
 
     def fingerprint(self) -> str:
@@ -201,20 +205,43 @@ class PostgresEngine:
     def _count(self, tree: exp.Select) -> int:
         return int(self._rows(tree)[0][0])
 
+    def _streamed(self, request: Request) -> Aggregates | None:
+        try:
+            from sfumato.ask.engines.postgres_stream import aggregate_streamed  # noqa: PLC0415
+        except ImportError:  # the compiler is an optional library
+            return None
+        return aggregate_streamed(self._packed, request, self._facts, self._tables)
+
+    def _packed(self, statement: str) -> tuple[bytes | None, ...] | None:
+        """Run a query of one row in binary form; None where the server cannot make that row."""
+        errors = driver().errors
+        too_much = errors.ProgramLimitExceeded, errors.OutOfMemory, errors.DatetimeFieldOverflow
+        with nothing_quoted(_said):
+            try:
+                return self._fetched(statement, binary=True)[0]
+            except too_much:
+                return None
+
     def _run(self, statement: str, values: tuple[Any, ...] | None = None) -> list[tuple[Any, ...]]:
+        with nothing_quoted(_said):
+            return self._fetched(statement, values)
+
+    def _fetched(
+        self, statement: str, values: tuple[Any, ...] | None = None, *, binary: bool = False
+    ) -> list[tuple[Any, ...]]:
         if self._connection.closed:
             self._connection = self._connected()
-        with nothing_quoted(_said), self._connection.transaction():
+        with self._connection.transaction():
             found: list[tuple[Any, ...]] = self._connection.execute(
-                statement, values, prepare=False
+                statement, values, prepare=False, binary=binary
             ).fetchall()
         return found
 
     def _connected(self) -> Any:
-        psycopg = _driver()
+        psycopg = driver()
         options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
         refused = (
-            f"The Postgres database at {_shown(self._url)} cannot be opened; check the address, "
+            f"The Postgres database at {shown(self._url)} cannot be opened; check the address, "
             "the name and the password, and that the server runs."
         )
         with nothing_quoted(lambda error: refused if isinstance(error, psycopg.Error) else None):
@@ -226,17 +253,9 @@ class PostgresEngine:
         return connection
 
 
-def _driver() -> Any:
-    try:
-        import psycopg  # noqa: PLC0415 - an optional library
-    except ImportError:
-        raise MissingExtra("psycopg", "postgres", "Asking a Postgres database") from None
-    return psycopg
-
-
 def _said(error: BaseException) -> str | None:
     """Say what an error of the server means, without its message."""
-    psycopg = _driver()
+    psycopg = driver()
     if isinstance(error, psycopg.errors.QueryCanceled):
         return "Postgres took longer than the time that one request may take."
     if isinstance(error, psycopg.Error):
@@ -244,16 +263,12 @@ def _said(error: BaseException) -> str | None:
     return None
 
 
-def split_url(source: str) -> tuple[str, str | None]:
-    """Take the table out of an address."""
-    parts = urlsplit(source)
-    given = parse_qsl(parts.query)
-    table = dict(given).get("table")
-    rest = urlencode([(name, value) for name, value in given if name != "table"])
-    return urlunsplit(parts._replace(query=rest)), table
-
-
-def _shown(url: str) -> str:
-    """Name the server and database without user and password."""
+def split_option(url: str) -> tuple[str, bool]:
+    """Take out of an address whether rows may pass through this process."""
     parts = urlsplit(url)
-    return f"{parts.hostname or 'the local server'}{parts.path}"
+    given = parse_qsl(parts.query)
+    stated = dict(given).get("stream", "off")
+    if stated not in {"on", "off"}:
+        raise ParameterError("The option stream of a Postgres address is on or off.")
+    rest = urlencode([(name, value) for name, value in given if name != "stream"])
+    return urlunsplit(parts._replace(query=rest)), stated == "on"

@@ -6,6 +6,10 @@ on: no cast and no sum of the plan can overflow. Timestamps become days in the t
 session. People are told apart exactly: by 64-bit integers and dates where the column holds such,
 else by its text, whatever it is declared to be. No message of Spark leaves this module, as it may
 quote a cell.
+
+Large tables are bounded by the compiled kernel on the workers, where these have this package, and
+by the plan's window functions elsewhere, with equal results
+(:mod:`sfumato.ask.engines.spark_kernel`).
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from sfumato.ask.engines.describing import declared_kinds, described
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
-from sfumato.data.engines.errors import nothing_quoted
+from sfumato.data.engines.errors import unheard
 from sfumato.errors import DataError, MissingExtra, ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -54,6 +58,7 @@ class SparkEngine:
         self._facts: dict[str, TableFacts] = {}
         self._tables: dict[str, str] = {}
         self._views: list[str] = []
+        self._kernel = True
         self.left_out: dict[str, tuple[str, ...]] = {}
 
     @classmethod
@@ -102,7 +107,7 @@ class SparkEngine:
     ) -> None:
         if name.casefold() in {known.casefold() for known in self._facts}:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
-        with nothing_quoted(_said):
+        with unheard(_said):
             frame = self._session.table(source) if isinstance(source, str) else source
             stored = {str(field.name): field.dataType for field in frame.schema.fields}
         _check_names(list(stored))
@@ -126,7 +131,7 @@ class SparkEngine:
     def _readable(self, name: str, frame: Any, cells: list[str]) -> str:
         """Give a frame a name of its own, and the SQL of its cells."""
         view = f"sfumato_{uuid.uuid4().hex}"
-        with nothing_quoted(_said):
+        with unheard(_said):
             frame.createOrReplaceTempView(view)
         self._views.append(view)
         return f"(SELECT {', '.join(cells) or '1 AS one'} FROM {view}) AS {quoted(name, 'spark')}"
@@ -139,6 +144,11 @@ class SparkEngine:
 
     def aggregate(self, request: Request) -> Aggregates:
         """Compute exact, bounded totals."""
+        found = self._on_workers(request)
+        return self.aggregate_by_plan(request) if found is None else found
+
+    def aggregate_by_plan(self, request: Request) -> Aggregates:
+        """Compute totals by SQL alone, which needs nothing of ours on the workers."""
         return collected(self._rows(plan(request, self._facts)), request)
 
     def fingerprint(self) -> str:
@@ -160,16 +170,33 @@ class SparkEngine:
 
     def close(self) -> None:
         """Forget the names; the frames and the session are the caller's."""
-        with nothing_quoted(_said):
+        with unheard(_said):
             for view in self._views:
                 self._session.catalog.dropTempView(view)
         self._views.clear()
+
+    def _on_workers(self, request: Request) -> Aggregates | None:
+        """Let the workers bound and add up; what they could not do once is not tried again."""
+        if not self._kernel:
+            return None
+        try:
+            from sfumato.ask.engines import spark_kernel  # noqa: PLC0415 - an optional library
+        except ImportError:
+            return None
+        try:
+            with unheard(_said):
+                return spark_kernel.aggregate_on_workers(
+                    self._session, request, self._facts, self._tables
+                )
+        except spark_kernel.NoKernel:
+            self._kernel = False
+            return None
 
     def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
         return self._ask(printed(tree, "spark", tables=self._tables))
 
     def _ask(self, query: str) -> list[tuple[Any, ...]]:
-        with nothing_quoted(_said):
+        with unheard(_said):
             rows = self._session.sql(query).collect()
         return [tuple(row) for row in rows]
 

@@ -48,9 +48,9 @@ _MOST_PAIRED = 8  # columns of a public table of which pairs are tried
 def fingerprint_plan(facts: TableFacts) -> exp.Select:
     """Give the SELECT of a table's count and sums of hashes."""
     texts: SQL = text("")
-    for one in facts.columns:
+    for stored in facts.columns:
         missing = exp.Chr(expressions=[whole(ord(MISSING))])
-        cell = exp.Coalesce(this=_text(one), expressions=[missing])
+        cell = exp.Coalesce(this=_text(stored), expressions=[missing])
         texts = exp.DPipe(this=texts, expression=cell)
         separator = exp.Chr(expressions=[whole(ord(SEPARATOR))])
         texts = exp.DPipe(this=texts, expression=separator)
@@ -67,13 +67,13 @@ def fingerprint_plan(facts: TableFacts) -> exp.Select:
     return select([count, *sums], derived(digests, "digests"))
 
 
-def _text(one: Column) -> SQL:
-    cell = column(one.name)
-    if one.kind == "text":
+def _text(stored: Column) -> SQL:
+    cell = column(stored.name)
+    if stored.kind == "text":
         return Bytewise(this=cell)
-    if one.kind == "date":
+    if stored.kind == "date":
         return DateText(this=cell)
-    if one.kind == "boolean":
+    if stored.kind == "boolean":
         return case([(cell, text("true")), (negated(cell.copy()), text("false"))])
     return cast(cell, exp.DType.TEXT)
 
@@ -85,13 +85,13 @@ def fingerprint_of(tables: Sequence[tuple[TableFacts, Sequence[Any]]]) -> str:
     depends on as well, has a part of its own after a full stop. A table has the same part whatever
     it is called and whoever it is about.
     """
-    private = [_digest(*one) for one in tables if one[0].private]
-    public = [_digest(*one) for one in tables if not one[0].private]
+    private = [_digest(*table) for table in tables if table[0].private]
+    public = [_digest(*table) for table in tables if not table[0].private]
     return ".".join(["-".join(private), *public])
 
 
 def _digest(facts: TableFacts, row: Sequence[Any]) -> str:
-    names = [one.name for one in facts.columns]
+    names = [stored.name for stored in facts.columns]
     numbers = [0 if cell is None else int(cell) for cell in row]
     return hashlib.sha256(repr((names, numbers)).encode()).hexdigest()
 
@@ -100,7 +100,7 @@ def repeated_plan(facts: TableFacts, names: Sequence[str]) -> exp.Select:
     """Count the rows of a public table that agree on some columns, and give the largest count."""
     relations = Relations({facts.name: facts}, Names(), by_person=False)
     scope = relations.scope(relations.public(facts))
-    kinds = {one.name: one for one in facts.columns}
+    kinds = {stored.name: stored for stored in facts.columns}
     keys = [scope.keep(("key", name), scope.identity(kinds[name]), name) for name in names]
     present = all_of([negated(is_null(key.copy())) for key in keys])
     found = scope.select([aliased(exp.Count(this=exp.Star()), "count_rows")], present)
@@ -115,7 +115,7 @@ def with_repetitions(facts: TableFacts, most: Callable[[exp.Select], int]) -> Ta
     Columns are tried one by one, and the pairs of those that name no row.
     """
     counts: dict[tuple[str, ...], int] = {
-        (one.name,): most(repeated_plan(facts, (one.name,))) for one in facts.columns
+        (stored.name,): most(repeated_plan(facts, (stored.name,))) for stored in facts.columns
     }
     others = [names[0] for names, count in counts.items() if count > 1]
     if len(others) <= _MOST_PAIRED:

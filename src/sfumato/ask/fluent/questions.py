@@ -37,7 +37,7 @@ class RowNames:
     def column(self, name: str) -> Expression:
         """Resolve ``column`` or ``table.column``."""
         of, _, last = name.rpartition(".")
-        known = any(one.name == name for one in self.scope.seen)
+        known = any(seen.name == name for seen in self.scope.seen)
         qualified = Name(of) if of and not known else None
         found = self.scope.find(Name(last if qualified else name), qualified)
         if isinstance(found, Person):
@@ -49,14 +49,14 @@ class RowNames:
         raise refuse("aggregate_place", what=asked.spelling, place="a term over rows")
 
 
-def asked_for(one: Aggregation, names: RowNames) -> Asked:
+def asked_for(wanted: Aggregation, names: RowNames) -> Asked:
     """Read an aggregate over the rows of a scope."""
-    term = None if one.of is None else one.of.read(names)
-    where = None if one.condition is None else condition(one.condition.read(names), "where")
-    if one.kind == "people" and names.scope.person is None:
+    term = None if wanted.of is None else wanted.of.read(names)
+    where = None if wanted.condition is None else condition(wanted.condition.read(names), "where")
+    if wanted.kind == "people" and names.scope.person is None:
         raise refuse("no_person", name=names.scope.table, what="count")
-    bounds = None if one.bounds is None else read_bounds(one.spelling, one.bounds)
-    return Asked(one.kind, term, where, one.order, one.spelling, bounds)
+    bounds = None if wanted.bounds is None else read_bounds(wanted.spelling, wanted.bounds)
+    return Asked(wanted.kind, term, where, wanted.order, wanted.spelling, bounds)
 
 
 class _GroupNames:
@@ -65,7 +65,7 @@ class _GroupNames:
     def __init__(self, scope: Scope, keys: Sequence[Key], register: MeasureRegister) -> None:
         self.rows = RowNames(scope)
         self.known: dict[str, Expression] = {
-            one.name: Column(one.name, kind_of(one.expression)) for one in keys
+            key.name: Column(key.name, kind_of(key.expression)) for key in keys
         }
         self.register = register
         self.wanted: str | None = None
@@ -102,8 +102,8 @@ class Asking:
         new = tuple((short(name), _measure(name, what)) for name, what in measures.items())
         return replace(self, measures=self.measures + new)
 
-    def _with(self, one: Aggregation) -> Asking:
-        return replace(self, measures=(*self.measures, (None, one)))
+    def _with(self, wanted: Aggregation) -> Asking:
+        return replace(self, measures=(*self.measures, (None, wanted)))
 
     def count(self, of: object = None) -> Asking:
         """Count rows, or the values of a term."""
@@ -143,7 +143,7 @@ class Asking:
 
     def order_by(self, *what: object, descending: bool = False) -> Asking:
         """Sort the answer."""
-        new = tuple((terms.named(one), descending) for one in what)
+        new = tuple((terms.named(term), descending) for term in what)
         return replace(self, sorting=self.sorting + new)
 
     def limit(self, most: int) -> Asking:
@@ -174,18 +174,18 @@ class Asking:
         given = Given.read({}, dict(self.values))
         keys = [key(name, term, self.scope, given) for name, term in self.keys]
         check_groups(keys)
-        register = MeasureRegister(self.scope, given, [one.name for one in keys])
+        register = MeasureRegister(self.scope, given, [key.name for key in keys])
         names = _GroupNames(self.scope, keys, register)
         outputs = [Output(name, term) for name, term in names.known.items()]
         for wanted, what in self.measures:
             names.wanted = wanted
             term = what.read(names)
             shown = term.name if wanted is None and isinstance(term, Column) else wanted
-            taken = [one.name for one in outputs]
+            taken = [output.name for output in outputs]
             outputs.append(Output(fresh(shown or f"column_{len(outputs) + 1}", taken), term))
         if not register.found:
             raise refuse("no_measure")
-        names.known |= {one.name: one.expression for one in outputs}
+        names.known |= {output.name: output.expression for output in outputs}
         kept = None if self.kept is None else condition(self.kept.read(names), "having")
         order = tuple((what.read(names), descending) for what, descending in self.sorting)
         check_given(given)

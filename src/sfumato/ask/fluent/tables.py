@@ -62,14 +62,14 @@ class Rows:
     def where(self, *conditions: Term) -> Rows:
         """Keep the rows for which all conditions are true."""
         scope = self.scope
-        for one in conditions:
-            scope = scope.filtered(one.read(RowNames(scope)))
+        for condition in conditions:
+            scope = scope.filtered(condition.read(RowNames(scope)))
         return replace(self, scope=scope)
 
     def with_columns(self, **terms: object) -> Rows:
         """Add columns, or replace those of the same name."""
         new = tuple(Seen(self.alias, short(name), self._term(what)) for name, what in terms.items())
-        kept = tuple(one for one in self.scope.seen if one.name not in terms)
+        kept = tuple(seen for seen in self.scope.seen if seen.name not in terms)
         return replace(self, scope=replace(self.scope, seen=kept + new))
 
     def select(self, *columns: str, **terms: object) -> Rows:
@@ -107,7 +107,7 @@ class Rows:
         """Pair the rows of each person with her rows of another relation."""
         pairs = [(self._term(a), other._term(b)) for a, b in _pairs(on).items()]
         name = alias or other.alias
-        seen = tuple(replace(one, table=name) for one in other.scope.seen)
+        seen = tuple(replace(shown, table=name) for shown in other.scope.seen)
         right = replace(other.scope, seen=seen)
         joined = join_person(self.scope, right, pairs, outer=outer)
         return replace(self, scope=_hidden(joined, len(self.scope.seen), _shared(on)))
@@ -116,20 +116,20 @@ class Rows:
         """Make one row per person, or per person and key, with numbers about her rows."""
         _check_names([*keys, *aggregates, self.scope.person or ""])
         listed = [(name, self._term(name)) for name in keys]
-        numbers = [(short(name), self._number(name, one)) for name, one in aggregates.items()]
+        numbers = [(short(name), self._number(name, wanted)) for name, wanted in aggregates.items()]
         made, columns = per_person(self.scope, listed, numbers)
         seen = tuple(Seen(self.alias, name, column) for name, column in columns.items())
         return replace(self, scope=replace(made, seen=seen))
 
-    def _number(self, name: str, one: Aggregation) -> PersonAggregate:
-        asked = asked_for(one, RowNames(self.scope))
-        function = one.spelling.lower() if one.spelling in {"MIN", "MAX"} else one.kind
+    def _number(self, name: str, wanted: Aggregation) -> PersonAggregate:
+        asked = asked_for(wanted, RowNames(self.scope))
+        function = wanted.spelling.lower() if wanted.spelling in {"MIN", "MAX"} else wanted.kind
         if function not in {"count", "sum", "avg", "min", "max"}:
-            raise refuse("subquery_aggregate", what=one.spelling)
+            raise refuse("subquery_aggregate", what=wanted.spelling)
         term = asked.filtered()
-        if term is not None and one.bounds is not None:
-            term = _bounded(term, name, one.bounds)
-        return person_aggregate(function, term, one.spelling)
+        if term is not None and wanted.bounds is not None:
+            term = _bounded(term, name, wanted.bounds)
+        return person_aggregate(function, term, wanted.spelling)
 
     def group_by(
         self,
@@ -174,8 +174,8 @@ def _shared(on: str | Sequence[str] | Mapping[str, str]) -> set[str]:
 def _hidden(scope: Scope, ours: int, shared: set[str]) -> Scope:
     """Let a shared name mean the left column, as its right one equals it."""
     seen = [
-        replace(one, bare=False) if position >= ours and one.name in shared else one
-        for position, one in enumerate(scope.seen)
+        replace(shown, bare=False) if position >= ours and shown.name in shared else shown
+        for position, shown in enumerate(scope.seen)
     ]
     return replace(scope, seen=tuple(seen))
 

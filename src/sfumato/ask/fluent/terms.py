@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sfumato.ask.language import build
 from sfumato.ask.language.casts import converted
+from sfumato.ask.language.days import PARTS, STARTS
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.language.walk import MOST_DEPTH
 from sfumato.errors import ParameterError
@@ -175,11 +176,13 @@ def named(value: object) -> Term:
 def applied(function: str, *arguments: object) -> Term:
     """Apply a function of the language."""
     known = {"abs", "floor", "ceil", "round", "least", "greatest", "coalesce", "lower", "upper",
-             "substring", "length", "year", "month", "day"}  # fmt: skip
+             "substring", "length", *PARTS, *STARTS.values()}  # fmt: skip
     if function not in known:
         raise ParameterError(f"{function!r} is no function of the language: {sorted(known)} are.")
-    terms = [term(one) for one in arguments]
-    return Term(lambda names: build.apply(function, *(one.read(names) for one in terms)), *terms)
+    terms = [term(argument) for argument in arguments]
+    return Term(
+        lambda names: build.apply(function, *(argument.read(names) for argument in terms)), *terms
+    )
 
 
 def least(*terms: object) -> Term:
@@ -207,24 +210,28 @@ def case(*branches: tuple[Term, object], default: object = None) -> Term:
             otherwise.read(names),
         ),
         otherwise,
-        *(one for pair in pairs for one in pair),
+        *(part for pair in pairs for part in pair),
     )
 
 
 def _arithmetic(operator: str, left: object, right: object) -> Term:
-    one, other = term(left), term(right)
+    first, second = term(left), term(right)
     return Term(
-        lambda names: build.arithmetic(operator, one.read(names), other.read(names)), one, other
+        lambda names: build.arithmetic(operator, first.read(names), second.read(names)),
+        first,
+        second,
     )
 
 
 def _compared(operator: str, left: object, right: object) -> Term:
-    one, other = term(left), term(right)
+    first, second = term(left), term(right)
     return Term(
-        lambda names: build.compare(operator, one.read(names), other.read(names)), one, other
+        lambda names: build.compare(operator, first.read(names), second.read(names)), first, second
     )
 
 
 def _joined(word: str, left: object, right: object) -> Term:
-    one, other = term(left), term(right)
-    return Term(lambda names: build.logic(word, [one.read(names), other.read(names)]), one, other)
+    first, second = term(left), term(right)
+    return Term(
+        lambda names: build.logic(word, [first.read(names), second.read(names)]), first, second
+    )

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sfumato.ask.language.days import PARTS, STARTS
 from sfumato.ask.language.language import Apply, Arithmetic, Case, Column, Constant, Expression
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.language.walk import is_null, parts
@@ -84,11 +85,13 @@ def kind_of(expression: Expression) -> Kind:
 
 
 def _kind_of_function(function: str, arguments: tuple[Expression, ...]) -> Kind:
-    if function in {"floor", "ceil", "round", "length", "year", "month", "day"}:
+    if function in {"floor", "ceil", "round", "length", *PARTS}:
         return "integer"
+    if function in STARTS.values():
+        return "date"
     if function in {"lower", "upper", "substring"}:
         return "text"
-    return _common(*arguments)
+    return "real" if function == "sqrt" else _common(*arguments)
 
 
 def _number(*terms: Expression) -> Kind:
@@ -262,48 +265,54 @@ def _applied(function: str, inner: tuple[Range | None, ...]) -> Range | None:
     match function:
         case "length":
             return Range(Fraction(0), LONGEST_TEXT, LONGEST_TEXT, _ONE, _ONE)
-        case "year" | "month" | "day":
-            top = Fraction({"year": 9999, "month": 12, "day": 31}[function])
-            return Range(_ONE, top, top, _ONE, _ONE)
         case "coalesce":
             return _hull(inner)
-    if not inner or any(one is None for one in inner):
+    if function in PARTS:
+        low, top = map(Fraction, PARTS[function])
+        return Range(low, top, top, _ONE, _ONE)
+    if not inner or any(range_ is None for range_ in inner):
         return None  # a text, or always NULL
-    known = [one for one in inner if one is not None]
+    known = [range_ for range_ in inner if range_ is not None]
     if function in {"least", "greatest"}:
         hull = _hull(inner)
         assert hull is not None
         choose = min if function == "least" else max
-        low = choose(one.low for one in known)
-        high = choose(one.high for one in known)
+        low = choose(range_.low for range_ in known)
+        high = choose(range_.high for range_ in known)
         return _checked(low, high, hull.most, hull.least, hull.grain)
     return _rounded(function, known[0])
 
 
-def _rounded(function: str, one: Range) -> Range:
+def _rounded(function: str, range_: Range) -> Range:
     if function == "abs":
-        low = Fraction(0) if one.low <= 0 <= one.high else min(abs(one.low), abs(one.high))
-        return _checked(low, max(abs(one.low), abs(one.high)), one.most, one.least, one.grain)
+        low = (
+            Fraction(0)
+            if range_.low <= 0 <= range_.high
+            else min(abs(range_.low), abs(range_.high))
+        )
+        return _checked(
+            low, max(abs(range_.low), abs(range_.high)), range_.most, range_.least, range_.grain
+        )
     half = Fraction(1, 2) if function == "round" else Fraction(0)
     towards = math.ceil if function == "ceil" else math.floor
     low, high = (
         end if isinstance(end, float) else Fraction(towards(double(end + half)))
-        for end in (one.low, one.high)
+        for end in (range_.low, range_.high)
     )
-    most = double(one.most + half) + 1
+    most = double(range_.most + half) + 1
     return _checked(low, high, most, _ONE, _ONE)
 
 
 def _hull(inner: tuple[Range | None, ...]) -> Range | None:
-    known = [one for one in inner if one is not None]
+    known = [range_ for range_ in inner if range_ is not None]
     if not known:
         return None
     return Range(
-        min(one.low for one in known),
-        max(one.high for one in known),
-        max(one.most for one in known),
-        min(one.least for one in known),
-        min(one.grain for one in known),
+        min(range_.low for range_ in known),
+        max(range_.high for range_ in known),
+        max(range_.most for range_ in known),
+        min(range_.least for range_ in known),
+        min(range_.grain for range_ in known),
     )
 
 

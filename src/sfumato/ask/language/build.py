@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from sfumato.ask.language.analysis import LARGEST, SMALLEST, kind_of
+from sfumato.ask.language.days import PARTS, STARTS
 from sfumato.ask.language.language import (
     Apply,
     Arithmetic,
@@ -40,7 +41,7 @@ _SHOWN = {"integer": "a number", "real": "a number", "text": "a text", "boolean"
           "date": "a date"}  # fmt: skip
 _UNARY = {"abs": NUMBERS, "floor": NUMBERS, "ceil": NUMBERS, "round": NUMBERS,
           "lower": {"text"}, "upper": {"text"}, "length": {"text"},
-          "year": {"date"}, "month": {"date"}, "day": {"date"}}  # fmt: skip
+          **{name: {"date"} for name in (*PARTS, *STARTS.values())}}  # fmt: skip
 
 
 def literal(value: object) -> Constant:
@@ -92,10 +93,17 @@ def date(text: str) -> Constant:
         raise refuse("bad_date", what=repr(text)) from None
 
 
+def dated(term: Expression, what: str) -> Expression:
+    """Take a date, or a literal text as one, or refuse."""
+    if isinstance(term, Constant) and isinstance(term.value, str):
+        return date(term.value)
+    return _of(term, {"date"}, what)
+
+
 def arithmetic(operator: str, left: Expression, right: Expression) -> Expression:
     """Combine two numbers by ``+``, ``-``, ``*`` or ``/``."""
-    one, other = (number(term, f"The operator {operator}") for term in (left, right))
-    return Arithmetic(cast("Any", operator), one, other)
+    first, second = (number(term, f"The operator {operator}") for term in (left, right))
+    return Arithmetic(cast("Any", operator), first, second)
 
 
 def negative(term: Expression) -> Expression:
@@ -114,8 +122,8 @@ def apply(function: str, *arguments: Expression) -> Expression:
         if len(arguments) != 1:
             raise refuse("kind", what=function.upper(), wanted="one argument", given=len(arguments))
         term = arguments[0]
-        if "date" in wanted and isinstance(term, Constant) and isinstance(term.value, str):
-            term = date(term.value)
+        if "date" in wanted:
+            term = dated(term, function.upper())
         return Apply(cast("Any", function), (_of(term, wanted, function.upper()),))
     if function == "substring":
         return _substring(arguments)
@@ -124,13 +132,18 @@ def apply(function: str, *arguments: Expression) -> Expression:
     if function in {"least", "greatest"}:
         numbers = tuple(number(term, function.upper()) for term in arguments)
         return Apply(cast("Any", function), numbers)
-    assert function == "coalesce"
+    if function != "coalesce":
+        raise refuse("function", what=function.upper())
     return Apply("coalesce", alike(arguments, "COALESCE"))
 
 
 def _substring(arguments: tuple[Expression, ...]) -> Expression:
     text, *rest = arguments
-    wholes = [one.value for one in rest if isinstance(one, Constant) and type(one.value) is int]
+    wholes = [
+        constant.value
+        for constant in rest
+        if isinstance(constant, Constant) and type(constant.value) is int
+    ]
     if (
         len(rest) != 2
         or len(wholes) != 2
@@ -208,7 +221,7 @@ def conjuncts(expression: Expression | None) -> tuple[Expression, ...]:
     if expression is None:
         return ()
     if isinstance(expression, Logic) and expression.operator == "and":
-        return tuple(one for term in expression.terms for one in conjuncts(term))
+        return tuple(condition for term in expression.terms for condition in conjuncts(term))
     return (expression,)
 
 

@@ -83,17 +83,19 @@ def write(question: Question) -> tuple[str, ReadQuestion]:
     source = _relation(question.relation, 0)
     names = source.names
     keys = {key.name: _key(key, names) for key in question.keys}
-    measures = {one.name: _measure(one, names) for one in question.measures}
+    measures = {measure.name: _measure(measure, names) for measure in question.measures}
     sorted_keys = sorted({text for text, _ in keys.values()})
     sorted_measures = sorted({text for text, _ in measures.values()})
-    shown = {name: _place("k", sorted_keys.index(one[0])) for name, one in keys.items()}
-    shown |= {name: _place("m", sorted_measures.index(one[0])) for name, one in measures.items()}
-    outputs = [normal_text(one.expression, shown) for one in question.outputs]
+    shown = {name: _place("k", sorted_keys.index(key[0])) for name, key in keys.items()}
+    shown |= {
+        name: _place("m", sorted_measures.index(measure[0])) for name, measure in measures.items()
+    }
+    outputs = [normal_text(output.expression, shown) for output in question.outputs]
     tree = ReadQuestion(
         source.term,
         [found for _, found in sorted(dict(keys.values()).items(), key=itemgetter(0))],
         [found for _, found in sorted(dict(measures.values()).items(), key=itemgetter(0))],
-        [one.term for one in outputs],
+        [output.term for output in outputs],
     )
     fields = [
         f"from: {source}",
@@ -139,7 +141,9 @@ class _Rows:
         """The relation as a tree."""
         if not self.conditions:
             return self.base.term
-        return Call("filter", (self.base.term, *(one.term for one in sorted(self.conditions))))
+        return Call(
+            "filter", (self.base.term, *(condition.term for condition in sorted(self.conditions)))
+        )
 
     @property
     def whole(self) -> Written:
@@ -180,7 +184,9 @@ def _join_public(relation: JoinPublic, joins: int) -> _Rows:
         name: Token(call(f"public{joins}", [column_text(column)]), column.bounds)
         for name, column in relation.named
     }
-    pairs = {_equal(normal_text(term, below.names), column_text(one)) for term, one in relation.on}
+    pairs = {
+        _equal(normal_text(term, below.names), column_text(column)) for term, column in relation.on
+    }
     word = "left_join_public" if relation.outer else "join_public"
     parts = [below.whole, value_text(relation.table), *sorted(pairs)]
     return _Rows(call(f"{word}{joins}", parts), frozenset(), {**below.names, **new})
@@ -215,19 +221,23 @@ def _per_person(relation: PerPerson) -> _Rows:
     for name, term in relation.keys:
         key = call("key", [normal_text(term, below.names)])
         names[name] = Token(_short(key), _bounds(term))
-    for name, one in relation.named:
-        names[name] = Token(_short(_person_number(one, below.names)), _shown_bounds(one))
+    for name, aggregate in relation.named:
+        names[name] = Token(
+            _short(_person_number(aggregate, below.names)), _shown_bounds(aggregate)
+        )
     keys = sorted({names[name].text for name, _ in relation.keys})
     return _Rows(call("people", [below.whole, *keys]), frozenset(), names)
 
 
-def _person_number(one: PersonAggregate, names: Names) -> Written:
-    inner = call(one.function, [] if one.term is None else [normal_text(one.term, names)])
-    return call("each", [Written(inner + bounds_text(one.bounds), inner.term)])
+def _person_number(aggregate: PersonAggregate, names: Names) -> Written:
+    inner = call(
+        aggregate.function, [] if aggregate.term is None else [normal_text(aggregate.term, names)]
+    )
+    return call("each", [Written(inner + bounds_text(aggregate.bounds), inner.term)])
 
 
-def _shown_bounds(one: PersonAggregate) -> Bounds | None:
-    return None if one.function in {"count", "sum"} else one.bounds
+def _shown_bounds(aggregate: PersonAggregate) -> Bounds | None:
+    return None if aggregate.function in {"count", "sum"} else aggregate.bounds
 
 
 def _token(term: Expression, names: Names) -> Token:
@@ -270,25 +280,25 @@ def _key(key: Key, names: Names) -> tuple[str, tuple[Term, tuple[Term, ...] | No
     return text, (term.term, tuple(value.term for value in values))
 
 
-def _measure(one: Measure, names: Names) -> tuple[str, ReadMeasure]:
-    parts: list[str] = [one.aggregate]
-    tree: dict[str, Any] = {"aggregate": one.aggregate}
-    if one.aggregate in {"variance", "stddev"}:
-        whole = one.spelling.upper().endswith("_POP")
+def _measure(measure: Measure, names: Names) -> tuple[str, ReadMeasure]:
+    parts: list[str] = [measure.aggregate]
+    tree: dict[str, Any] = {"aggregate": measure.aggregate}
+    if measure.aggregate in {"variance", "stddev"}:
+        whole = measure.spelling.upper().endswith("_POP")
         parts.append("population" if whole else "sample")
         tree["aggregate"] += "_pop" if whole else ""
-    if one.term is not None:
-        term = normal_text(one.term, names)
+    if measure.term is not None:
+        term = normal_text(measure.term, names)
         parts.append(f"of {term}")
         tree["of"] = term.term
-    if one.bounds is not None:
-        parts.append(f"within {bounds_text(one.bounds)}")
-        tree["within"] = tuple(number(value_text(end)) for end in one.bounds)
-    if one.order is not None:
-        parts.append(f"order {one.order}")
-        tree["order"] = _rank(one.order)
-    if one.where is not None:
-        conditions = sorted(conjunct_texts(one.where, names)) or [TRUE]
+    if measure.bounds is not None:
+        parts.append(f"within {bounds_text(measure.bounds)}")
+        tree["within"] = tuple(number(value_text(end)) for end in measure.bounds)
+    if measure.order is not None:
+        parts.append(f"order {measure.order}")
+        tree["order"] = _rank(measure.order)
+    if measure.where is not None:
+        conditions = sorted(conjunct_texts(measure.where, names)) or [TRUE]
         parts.append(f"where {', '.join(conditions)}")
         tree["where"] = tuple(condition.term for condition in conditions)
     return f"({' '.join(parts)})", ReadMeasure(**tree)

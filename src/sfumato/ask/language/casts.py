@@ -28,8 +28,8 @@ def converted(term: Expression, target: Target) -> Expression:
     if given == target or (target == "real" and given == "integer"):
         return term
     if target in NUMBERS and given == "boolean":
-        one, zero = Constant(1, "integer"), Constant(0, "integer")
-        return case([(term, one), (negation(term), zero)], Constant(None, "integer"))
+        unit, zero = Constant(1, "integer"), Constant(0, "integer")
+        return case([(term, unit), (negation(term), zero)], Constant(None, "integer"))
     if target == "date" and isinstance(term, Constant) and isinstance(term.value, str):
         return date(term.value)
     raise refuse("cast", given=f"{given} values", wanted=target)

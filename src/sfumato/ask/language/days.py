@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
     from sfumato.ask.language.language import Expression
 
+PARTS = {"year": (1, 9999), "quarter": (1, 4), "month": (1, 12), "day": (1, 31), "weekday": (0, 6)}
+"""Functions that give a whole number of a date, and the numbers there are."""
+
+STARTS = {name: f"{name}_start" for name in ("year", "quarter", "month", "week")}
+"""Functions that give the first day of the period a date is in, by the name of the period."""
+
 _EPOCH = dt.date(1970, 1, 1)
 _LENGTH = len("YYYY-MM-DD")
 
@@ -52,6 +58,31 @@ def date_of(number: float) -> dt.date:
     return dt.date.fromordinal(min(max(ordinal, 1), dt.date.max.toordinal()))
 
 
+def part_of(function: str, day: dt.date) -> int:
+    """Give a part of a date, as :data:`PARTS` names them."""
+    match function:
+        case "quarter":
+            return (day.month + 2) // 3
+        case "weekday":
+            return day.isoweekday() % 7
+    return int(getattr(day, function))
+
+
+def start_of(function: str, day: dt.date) -> dt.date:
+    """Give the first day of the period that a date is in, as :data:`STARTS` names them.
+
+    The first day of the calendar is a Monday, so that no week begins before it.
+    """
+    match function:
+        case "week_start":
+            return day - dt.timedelta(days=day.weekday())
+        case "month_start":
+            return day.replace(day=1)
+        case "quarter_start":
+            return day.replace(month=3 * part_of("quarter", day) - 2, day=1)
+    return day.replace(month=1, day=1)
+
+
 def days_of(term: Expression) -> Expression:
     """Write the number of days since 1970-01-01 of a date."""
     year, month, day = (
@@ -70,8 +101,8 @@ def _whole(number: int) -> Constant:
     return Constant(number, "integer")
 
 
-def _of(operator: Literal["+", "-", "*", "/"], one: Expression, other: Expression) -> Expression:
-    return Arithmetic(operator, one, other)
+def _of(operator: Literal["+", "-", "*", "/"], left: Expression, right: Expression) -> Expression:
+    return Arithmetic(operator, left, right)
 
 
 def _over(term: Expression, number: int) -> Expression:

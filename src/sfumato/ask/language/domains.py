@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.language.analysis import LARGEST_PLAIN, interval_of, kind_of
 from sfumato.ask.language.build import conjuncts, readable
+from sfumato.ask.language.date_ranges import days_between, telling_days
 from sfumato.ask.language.evaluation import evaluate
 from sfumato.ask.language.exactness import fits, is_number
 from sfumato.ask.language.language import Apply, Arithmetic, Case, Column, Compare, Constant, OneOf
@@ -78,7 +79,7 @@ def _typed(values: Iterable[Value], kind: Kind) -> set[Value]:
     if kind != "integer":
         return {value for value in values if value is not None}
     numbers = [Fraction(value) for value in values if isinstance(value, (int, Fraction))]
-    return {int(one) for one in numbers if one.denominator == 1 and fits(int(one))}
+    return {int(number) for number in numbers if number.denominator == 1 and fits(int(number))}
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,16 @@ class _Known:
         found = list(dict.fromkeys([*values, None]))
         return None if len(found) > MOST_VALUES + 1 else self.kept(column, found)
 
+    def of_days(self, column: Column, expression: Expression) -> set[Value] | None:
+        """Compute an expression for the days between bounds, be they declared or demanded."""
+        ends = days_between(column, self.demands)
+        days = None if ends is None else telling_days(expression, *ends, MOST_VALUES)
+        if ends is None or days is None:
+            return None
+        kept = self.kept(column, days) if len(days) == (ends[1] - ends[0]).days + 1 else days
+        values = [*kept, *self.kept(column, [None])]
+        return {evaluate(expression, {column.name: value}) for value in values} or None
+
     def kept(self, column: Column, values: Iterable[Value]) -> list[Value]:
         """Leave out the values of a column for which WHERE keeps no row."""
         about = [term for term in self.demands if columns_of(term) == {column}]
@@ -111,9 +122,9 @@ class _Known:
         bounds = interval_of(column)
         if bounds is None or column.name in self.domains:
             return []
-        tested = [one.value for one in walk(expression) if is_number(one)]  # type: ignore[attr-defined]
+        tested = [term.value for term in walk(expression) if is_number(term)]  # type: ignore[attr-defined]
         tested += [
-            c.value for one in walk(expression) if isinstance(one, OneOf) for c in one.values
+            c.value for term in walk(expression) if isinstance(term, OneOf) for c in term.values
         ]
         ends = [*bounds, *(end for end in tested if isinstance(end, (int, Fraction)))]
         near = {math.floor(end) + step for end in ends for step in (-1, 0, 1, 2)}
@@ -148,6 +159,8 @@ def _by_enumeration(expression: Expression, known: _Known) -> set[Value] | None:
     if len(columns) != 1:
         return None
     (column,) = columns
+    if column.kind == "date" and column.name not in known.domains:
+        return None if _labels(expression) else known.of_days(column, expression)
     values = known.of(column)
     if not values:
         return None
@@ -175,7 +188,7 @@ def _labels(expression: Expression) -> bool:
 def bounded_key(key: Key) -> bool:
     """Tell whether rows beyond declared bounds may be in no group of a key."""
     columns = columns_of(key.expression)
-    declared = any(interval_of(column) is not None for column in columns)
+    declared = any(column.bounds is not None for column in columns)
     return key.values is not None and declared and not _labels(key.expression)
 
 
@@ -187,7 +200,7 @@ def _by_form(expression: Expression, known: _Known) -> set[Value] | None:
             return _union([*(result for _, result in branches), default], known)
         case Apply("coalesce", arguments):
             return _union(arguments, known)
-        case Apply("floor" | "ceil" | "round" | "month" | "day", _):
+        case Apply("floor" | "ceil" | "round" | "quarter" | "month" | "day" | "weekday", _):
             whole = _whole(expression)
             return None if whole is None else {*whole, None}
         case Arithmetic("+" | "-" | "*", left, Constant()) as term:

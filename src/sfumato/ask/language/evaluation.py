@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.language.analysis import LONGEST_TEXT, SMALLEST_LEAF, kind_of, reach_of
+from sfumato.ask.language.days import PARTS, STARTS, part_of, start_of
 from sfumato.ask.language.exactness import COMPUTED, LARGEST_WHOLE, exact, exactly, is_number
 from sfumato.ask.language.language import (
     Apply,
@@ -67,7 +68,7 @@ def _value(expression: Expression, row: Mapping[str, Any], noisy: bool) -> Any:
         case Arithmetic(sign, left, right):
             return _arithmetic(sign, _value(left, row, noisy), _value(right, row, noisy))
         case Apply(function, arguments):
-            values = [_value(one, row, noisy) for one in arguments]
+            values = [_value(argument, row, noisy) for argument in arguments]
             return _applied(function, values if exact(expression) else [*map(_literal, values)])
         case Case(branches, default):
             results = (r for when, r in branches if _value(when, row, noisy) is True)
@@ -80,8 +81,8 @@ def _condition(expression: Expression, row: Mapping[str, Any], noisy: bool) -> b
     match expression:
         case Compare(sign, left, right):
             whole = exactly(left, right)
-            one, other = (_operand(side, row, noisy, whole=whole) for side in (left, right))
-            return None if one is None or other is None else _compared(sign, one, other)
+            first, second = (_operand(side, row, noisy, whole=whole) for side in (left, right))
+            return None if first is None or second is None else _compared(sign, first, second)
         case Logic(word, terms):
             return _logic(word, [_value(term, row, noisy) for term in terms])
         case Not(term):
@@ -92,8 +93,12 @@ def _condition(expression: Expression, row: Mapping[str, Any], noisy: bool) -> b
         case OneOf(term, values):
             whole = exact(term)
             value = _operand(term, row, noisy, whole=whole)
-            known = [one.value if whole else _literal(one.value) for one in values]
-            return None if value is None else any(_compared("=", value, one) for one in known)
+            known = [constant.value if whole else _literal(constant.value) for constant in values]
+            return (
+                None
+                if value is None
+                else any(_compared("=", value, constant) for constant in known)
+            )
         case Like(term, pattern):
             value = _value(term, row, noisy)
             return None if value is None else _matcher(pattern).fullmatch(str(value)) is not None
@@ -156,9 +161,9 @@ def _double(value: int | Fraction) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _compared(sign: str, one: Any, other: Any) -> bool | None:
+def _compared(sign: str, left: Any, right: Any) -> bool | None:
     try:
-        return bool(_COMPARED[sign](one, other))
+        return bool(_COMPARED[sign](left, right))
     except TypeError:  # values that the engine's table did not announce
         return None
 
@@ -170,20 +175,20 @@ def _logic(word: str, values: list[bool | None]) -> bool | None:
     return None if any(value is None for value in values) else not decisive
 
 
-def _arithmetic(sign: str, one: float | None, other: float | None) -> float | None:
-    if one is None or other is None or (sign == "/" and other == 0):
+def _arithmetic(sign: str, left: float | None, right: float | None) -> float | None:
+    if left is None or right is None or (sign == "/" and right == 0):
         return None
     try:
-        one, other = float(one), float(other)
+        left, right = float(left), float(right)
         match sign:
             case "+":
-                result = one + other
+                result = left + right
             case "-":
-                result = one - other
+                result = left - right
             case "*":
-                result = one * other
+                result = left * right
             case _:
-                result = one / other
+                result = left / right
     except OverflowError:
         return None
     return result if math.isfinite(result) else None
@@ -202,10 +207,14 @@ def _applied(function: str, values: list[Any]) -> Any:
             return max(values)
         case "abs":
             return abs(first)
+        case "sqrt":
+            return math.sqrt(first) if first >= 0 else None
         case "floor" | "ceil" | "round":
             return _rounded(function, first)
-        case "year" | "month" | "day":
-            return float(getattr(first, function))
+    if function in PARTS:
+        return float(part_of(function, first))
+    if function in STARTS.values():
+        return start_of(function, first)
     return _applied_to_text(function, str(first), values[1:])
 
 

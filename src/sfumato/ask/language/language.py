@@ -74,7 +74,8 @@ class Arithmetic(Expression):
 
 Function: TypeAlias = Literal[
     "abs", "floor", "ceil", "round", "least", "greatest", "coalesce",
-    "lower", "upper", "substring", "length", "year", "month", "day",
+    "lower", "upper", "substring", "length", "year", "quarter", "month", "day", "weekday",
+    "year_start", "quarter_start", "month_start", "week_start", "sqrt",
 ]  # fmt: skip
 
 
@@ -83,7 +84,10 @@ class Apply(Expression):
     """One of a few functions that exist on every engine and mean the same there.
 
     ``round`` is ⌊x + ½⌋. ``least`` and ``greatest`` are NULL when an argument is. ``substring``
-    takes a text and two whole literals, the first character (from 1) and the length.
+    takes a text and two whole literals, the first character (from 1) and the length. ``weekday`` is
+    0 on Sundays and 6 on Saturdays; ``month_start`` and its kin are the first day of the period
+    that a date is in, and weeks begin on Mondays. ``sqrt`` is of noisy numbers only, and NULL of
+    one below 0.
     """
 
     function: Function

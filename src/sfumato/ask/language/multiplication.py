@@ -94,13 +94,13 @@ def kinds(relation: Relation) -> dict[str, Kind]:
     """Give the columns of a relation and their kinds, in order."""
     match relation:
         case Scan(_, columns):
-            return _kinds((one.name, one) for one in columns)
+            return _kinds((column.name, column) for column in columns)
         case Filter(source, _):
             return kinds(source)
         case Project(_, named):
             return _kinds(named)
         case PerPerson(_, keys, named):
-            return {**_kinds(keys), **{name: _number(one) for name, one in named}}
+            return {**_kinds(keys), **{name: _number(aggregate) for name, aggregate in named}}
         case JoinPublic(source, _, _, taken) | JoinPerson(source, _, _, taken):
             return {**kinds(source), **_kinds(taken)}
     raise TypeError(f"{type(relation).__name__} is not a relation of the language.")

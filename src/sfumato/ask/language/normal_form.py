@@ -140,9 +140,9 @@ def _compared(expression: Compare, names: Names, positive: bool) -> Written:
 
 def _against_truth(expression: Compare, sign: str, names: Names) -> Written | None:
     """Write ``b = TRUE`` as b."""
-    for one, other in ((expression.left, expression.right), (expression.right, expression.left)):
-        if isinstance(other, Constant) and isinstance(other.value, bool) and sign in {"=", "<>"}:
-            return normal_text(one, names, positive=(sign == "=") is other.value)
+    for term, truth in ((expression.left, expression.right), (expression.right, expression.left)):
+        if isinstance(truth, Constant) and isinstance(truth.value, bool) and sign in {"=", "<>"}:
+            return normal_text(term, names, positive=(sign == "=") is truth.value)
     return None
 
 
@@ -178,7 +178,7 @@ def _case(
 
 def call(word: str, texts: Sequence[Written]) -> Written:
     """Write a word with what it is applied to."""
-    return Written(f"{word}({', '.join(texts)})", Call(word, tuple(one.term for one in texts)))
+    return Written(f"{word}({', '.join(texts)})", Call(word, tuple(text.term for text in texts)))
 
 
 def _pair(sign: str, left: Written, right: Written) -> Written:

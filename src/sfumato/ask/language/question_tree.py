@@ -103,18 +103,18 @@ def tree_to_json(tree: ReadQuestion) -> dict[str, Any]:
     return {
         "from": _term_to(tree.source),
         "keys": [
-            [_term_to(term), None if values is None else [_term_to(one) for one in values]]
+            [_term_to(term), None if values is None else [_term_to(value) for value in values]]
             for term, values in tree.keys
         ],
         "measures": [
             {
-                "aggregate": one.aggregate,
-                "of": None if one.of is None else _term_to(one.of),
-                "within": None if one.within is None else list(one.within),
-                "order": one.order,
-                "where": [_term_to(term) for term in one.where],
+                "aggregate": measure.aggregate,
+                "of": None if measure.of is None else _term_to(measure.of),
+                "within": None if measure.within is None else list(measure.within),
+                "order": measure.order,
+                "where": [_term_to(term) for term in measure.where],
             }
-            for one in tree.measures
+            for measure in tree.measures
         ],
         "show": [_term_to(term) for term in tree.show],
         "having": None if tree.having is None else _term_to(tree.having),
@@ -132,7 +132,7 @@ def tree_from_json(entry: Any) -> ReadQuestion:
                 (_term_from(term), None if values is None else tuple(map(_term_from, values)))
                 for term, values in entry["keys"]
             ],
-            [_measure_from(one) for one in entry["measures"]],
+            [_measure_from(measure) for measure in entry["measures"]],
             [_term_from(term) for term in entry["show"]],
             None if entry["having"] is None else _term_from(entry["having"]),
             [(_term_from(term), bool(down)) for term, down in entry["order"]],

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.language.canonical_reader import read_back
+from sfumato.ask.language.days import STARTS
 from sfumato.ask.language.question_tree import (
     Call,
     Literal,
@@ -38,7 +39,8 @@ _JOINS = re.compile(r"(left_)?join_(public|person)(\d+)")
 _FROM = re.compile(r"(public|other)\d+")  # the join that a column comes from
 _FORMS = {
     "date": "DATE {}", "missing": "{} IS NULL", "not": "NOT {}", "like": "{} LIKE {}",
-    "each": "({} per person)", "key": "{}", "flushed": "{}",
+    "each": "({} per person)", "key": "{}", "flushed": "{}", "weekday": "EXTRACT(DOW FROM {})",
+    **{function: f"DATE_TRUNC('{period}', {{}})" for period, function in STARTS.items()},
 }  # fmt: skip
 _PRICES = {"epsilon": "ε = {}", "rho": "ρ = {}", "delta": "δ = {}", "accuracy": "within ± {}"}
 
@@ -62,10 +64,10 @@ def in_words(text: str, asked: Any = None) -> list[Words]:
     ``asked`` are their trees, as the entry keeps them, one for each.
     """
     whole = _loaded(text)
-    several = isinstance(whole, list) and whole and all(isinstance(one, str) for one in whole)
+    several = isinstance(whole, list) and whole and all(isinstance(part, str) for part in whole)
     texts = whole if several else [text]
     trees = asked if isinstance(asked, list) and len(asked) == len(texts) else [None] * len(texts)
-    return [_one(one, tree) for one, tree in zip(texts, trees, strict=True)]
+    return [_one(known, tree) for known, tree in zip(texts, trees, strict=True)]
 
 
 def _loaded(text: str) -> Any:
@@ -126,22 +128,22 @@ def readable(canonical: str) -> str:
     return words
 
 
-def _question(one: ReadQuestion) -> str:
-    names = dict(_public_tables(one.source))
-    keys = [_outer(term, names) for term, _ in one.keys]
-    shown = names | {f"k{i}": _heading(term, names) for i, (term, _) in enumerate(one.keys)}
-    shown |= {f"m{i}": _measure(measure, names) for i, measure in enumerate(one.measures)}
-    outputs = [_outer(term, shown) for term in one.show]
+def _question(question: ReadQuestion) -> str:
+    names = dict(_public_tables(question.source))
+    keys = [_outer(term, names) for term, _ in question.keys]
+    shown = names | {f"k{i}": _heading(term, names) for i, (term, _) in enumerate(question.keys)}
+    shown |= {f"m{i}": _measure(measure, names) for i, measure in enumerate(question.measures)}
+    outputs = [_outer(term, shown) for term in question.show]
     outputs = outputs or [text for name, text in shown.items() if name not in names]
-    words = ["SELECT", ", ".join(outputs), "FROM", _source(one.source, names)]
-    grouped = [_key(key, one.keys[i][1]) for i, key in enumerate(keys)]
+    words = ["SELECT", ", ".join(outputs), "FROM", _source(question.source, names)]
+    grouped = [_key(key, question.keys[i][1]) for i, key in enumerate(keys)]
     words += [f"GROUP BY {', '.join(grouped)}"] * bool(grouped)
-    if one.having is not None:
-        words.append(f"HAVING {_outer(one.having, shown)}")
-    if one.order:
-        order = [_outer(term, shown) + " DESC" * down for term, down in one.order]
+    if question.having is not None:
+        words.append(f"HAVING {_outer(question.having, shown)}")
+    if question.order:
+        order = [_outer(term, shown) + " DESC" * down for term, down in question.order]
         words.append(f"ORDER BY {', '.join(order)}")
-    words += [f"LIMIT {one.limit}"] * (one.limit is not None)
+    words += [f"LIMIT {question.limit}"] * (question.limit is not None)
     return " ".join(words)
 
 
@@ -169,16 +171,16 @@ def _columns(term: Term, names: Names) -> list[str]:
     return [name for part in parts for name in _columns(part, names)]
 
 
-def _measure(one: ReadMeasure, names: Names) -> str:
-    if one.aggregate == "people":
+def _measure(measure: ReadMeasure, names: Names) -> str:
+    if measure.aggregate == "people":
         text = "COUNT(DISTINCT person)"
     else:
-        of = "*" if one.of is None else _outer(one.of, names)
-        if one.within is not None:
-            of = f"CLAMP({of}, {one.within[0]}, {one.within[1]})"
-        of += f", {one.order}" if one.order is not None else ""
-        text = f"{_SPELT.get(one.aggregate, one.aggregate).upper()}({of})"
-    return text + (f" FILTER (WHERE {_all(one.where, names)})" if one.where else "")
+        of = "*" if measure.of is None else _outer(measure.of, names)
+        if measure.within is not None:
+            of = f"CLAMP({of}, {measure.within[0]}, {measure.within[1]})"
+        of += f", {measure.order}" if measure.order is not None else ""
+        text = f"{_SPELT.get(measure.aggregate, measure.aggregate).upper()}({of})"
+    return text + (f" FILTER (WHERE {_all(measure.where, names)})" if measure.where else "")
 
 
 # -- where rows come from ------------------------------------------------------------------

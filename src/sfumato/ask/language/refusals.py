@@ -42,7 +42,9 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "COUNT, SUM or AVG, and the keys of GROUP BY.",
     "no_measure": "The question asks for no number: add COUNT(*) or another aggregate.",
     "not_aggregate": "{what} is not an aggregate that can be answered privately; those are COUNT, "
-    "SUM, AVG, VARIANCE, STDDEV, MEDIAN, QUANTILE, MIN and MAX.",
+    "SUM, AVG, VARIANCE, STDDEV, COVAR_POP, COVAR_SAMP, CORR, MEDIAN, QUANTILE, MIN and MAX.",
+    "pair_bounds": "{what} needs bounds of both terms, the lower below the upper: declare them, "
+    "give bounds=, or write CLAMP(x, low, high).",
     "distinct_values": "{what} counts different values, and one person can change it by as many as "
     "she has rows; COUNT(DISTINCT person) counts people.",
     "no_person": "The unit of {name} is the row, so that there are no people to {what}.",
@@ -53,6 +55,8 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "set_operation": "{what} of queries is not answered; ask each of them on its own.",
     "function": "The function {what} is not part of the language, which has no functions of users "
     "and none that engines understand differently.",
+    "time_of_day": "{what} asks for a time of day, and questions know dates without one; keep the "
+    "hour in a column of its own.",
     "random": "{what} is not answered: noise comes from the session, never from the engine.",
     # the person
     "person_shown": "{name} names people: it may stand in COUNT(DISTINCT {name}), in the GROUP BY "
@@ -96,6 +100,13 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "too_small": "{what} may become too close to 0 for the engines' arithmetic; divide by less, "
     "or round with FLOOR.",
     # groups
+    "grouping_sets": "{what} is several tables in one: ask it by session.sql, or for each with its "
+    "own GROUP BY, or for the finest and add up its numbers, which is free.",
+    "grouping_item": "{what} mixes keys that some of the groupings lack with others; show such a "
+    "key as it is, as COALESCE(key, 'all') or by GROUPING(key).",
+    "grouping_order": "ORDER BY {what} is not in the SELECT list; where there are several "
+    "groupings, rows are ordered by what is shown.",
+    "too_many_sets": "These are {what} groupings at once; at most {most} are answered together.",
     "real_key": "Groups of real numbers cannot be answered: {what} has too many values; use "
     "FLOOR(x / 10) * 10.",
     "large_key": "{what} may pass 2^62 and cannot be a key.",

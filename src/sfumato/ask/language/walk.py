@@ -82,14 +82,14 @@ def walk(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and everything within it."""
     stack = [expression]
     while stack:
-        one = stack.pop()
-        yield one
-        stack.extend(parts(one))
+        node = stack.pop()
+        yield node
+        stack.extend(parts(node))
 
 
 def columns_of(expression: Expression) -> frozenset[Column]:
     """List the columns an expression reads."""
-    return frozenset(one for one in walk(expression) if isinstance(one, Column))
+    return frozenset(node for node in walk(expression) if isinstance(node, Column))
 
 
 def size_and_depth(expression: Expression) -> tuple[int, int]:
@@ -97,12 +97,12 @@ def size_and_depth(expression: Expression) -> tuple[int, int]:
     nodes, deepest = 0, 0
     stack = [(expression, 1)]
     while stack:
-        one, level = stack.pop()
-        nodes += 1 + (len(one.values) if isinstance(one, OneOf) else 0)
+        node, level = stack.pop()
+        nodes += 1 + (len(node.values) if isinstance(node, OneOf) else 0)
         deepest = max(deepest, level)
         if nodes > 4 * MOST_NODES:  # shared parts can make a tree much larger than its memory
             break
-        stack.extend((part, level + 1) for part in parts(one))
+        stack.extend((part, level + 1) for part in parts(node))
     return nodes, deepest
 
 

@@ -76,21 +76,21 @@ def _relations(relation: Relation) -> Iterator[Relation]:
 
 
 def _conditions(relation: Relation) -> Iterator[Expression]:
-    for one in _relations(relation):
-        if isinstance(one, Filter):
-            yield one.condition
+    for inner in _relations(relation):
+        if isinstance(inner, Filter):
+            yield inner.condition
 
 
 def _expressions(relation: Relation) -> Iterator[Expression]:
-    for one in _relations(relation):
-        match one:
+    for inner in _relations(relation):
+        match inner:
             case Project():
-                yield from (term for _, term in one.named)
+                yield from (term for _, term in inner.named)
             case PerPerson():
-                yield from (term for _, term in one.keys)
-                yield from (a.term for _, a in one.named if a.term is not None)
+                yield from (term for _, term in inner.keys)
+                yield from (a.term for _, a in inner.named if a.term is not None)
             case JoinPublic() | JoinPerson():
-                for ours, theirs in one.on:
+                for ours, theirs in inner.on:
                     yield building.compare("=", _typed(ours), theirs)
 
 
@@ -113,15 +113,15 @@ def _built(expression: Expression) -> Expression:  # noqa: C901 - one case per c
         case Compare(operator, left, right):
             return building.compare(operator, _typed(left), _typed(right))
         case Apply(function, arguments):
-            return building.apply(function, *(_typed(one) for one in arguments))
+            return building.apply(function, *(_typed(argument) for argument in arguments))
         case Logic(word, terms):
-            return building.logic(word, [_typed(one) for one in terms])
+            return building.logic(word, [_typed(part) for part in terms])
         case Not(term):
             return building.negation(_typed(term))
         case IsNull(term):
             return building.missing(_typed(term))
         case OneOf(term, values):
-            return building.one_of(_typed(term), [_typed(one) for one in values])
+            return building.one_of(_typed(term), [_typed(literal) for literal in values])
         case Like(term, pattern):
             return building.like(_typed(term), Constant(pattern, "text"))
         case Case(branches, default):

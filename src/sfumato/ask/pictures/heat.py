@@ -77,7 +77,7 @@ class Cells:
 
 def grid(cells: Cells, top: float) -> tuple[list[Markup], float]:
     """Draw a cell per pair of keys, with names beside rows and above columns."""
-    named = min(190.0, max(text_width(plain(one)) for one in cells.down) + 6)
+    named = min(190.0, max(text_width(plain(label)) for label in cells.down) + 6)
     left, right = MARGIN + named + 8, WIDTH - MARGIN - _LEGEND
     width = min((right - left) / len(cells.across), 110.0)
     height = min(30.0, max(6.0, _TALLEST / len(cells.down)))
@@ -105,7 +105,7 @@ def grid(cells: Cells, top: float) -> tuple[list[Markup], float]:
 
 
 def _head(names: Sequence[object], width: float) -> tuple[float, bool]:
-    widest = max(text_width(plain(one)) for one in names)
+    widest = max(text_width(plain(name)) for name in names)
     if widest <= width - 6:
         return 20.0, False
     return min(110.0, 0.72 * min(widest, 130.0) + 18), True

@@ -51,7 +51,7 @@ def heat_map(answer: Answer, confidence: float = 0.95, *, measure: str | None = 
             f"The answer has no number {measure!r}; it has {', '.join(_numbers(answer))}."
         )
     draw = _two_keys(answer, confidence, measure)
-    if draw is None or any(read_label(one) is None for one in answer.column(GLOBE[0])):
+    if draw is None or any(read_label(label) is None for label in answer.column(GLOBE[0])):
         raise ParameterError("The latitudes and longitudes of the answer are not a grid of bins.")
     return _assembled(answer, confidence, draw, bars=False)
 
@@ -136,8 +136,8 @@ def _two_keys(
         full = 2 * len(pairs) >= len(down) * len(across)
         if not full or len(down) < 2 or len(across) < 2 or len(down) * len(across) > _MOST_CELLS:
             return None
-    at_down = {one: i for i, one in enumerate(down)}
-    at_across = {one: i for i, one in enumerate(across)}
+    at_down = {value: i for i, value in enumerate(down)}
+    at_across = {value: i for i, value in enumerate(across)}
     at = [(at_down[a], at_across[b]) for a, b in pairs]
     found: list[tuple[str, Callable[[float], Drawn]]] = []
     for name in [measure] if measure else _numbers(answer):
@@ -161,7 +161,7 @@ def _axis(values: Sequence[object]) -> list[object]:
     found = list(dict.fromkeys(values))
     if not is_scale(found):
         return found
-    known = sorted((one for one in found if one is not None), key=_position)
+    known = sorted((value for value in found if value is not None), key=_position)
     return [*known, *([None] if None in found else [])]
 
 
@@ -214,7 +214,7 @@ def _footer(answer: Answer, confidence: float, *, bars: bool) -> list[str]:
         )
     promise = str(answer.guarantee).partition(":")[0]
     lines.append(promise[:1].upper() + promise[1:] + ".")
-    return [one for words in lines for one in wrapped(words, room)]
+    return [line for words in lines for line in wrapped(words, room)]
 
 
 _TABLE = Markup(

@@ -25,7 +25,9 @@ from sfumato.ask.plan.forms import (
     constant,
     derived,
     is_null,
+    minus,
     modulo,
+    plus,
     select,
     table,
     times,
@@ -71,11 +73,14 @@ def bounded(source: exp.Select, layout: _Columns, request: Request) -> exp.Selec
     steps["numbered"] = _numbered(layout, request)
     steps["drawn"] = _drawn(layout, request)
     steps["ranked"] = _ranked(request)
+    if isinstance(request.bound, GroupsBound):
+        steps["listed"] = _listed(layout, request)
     steps["placed"] = _placed(layout, request)
     within = [
         binary(exp.LTE, column(place), whole(limit)) for place, limit in _limits(request).items()
     ]
-    kept = select(map(column, _contributed(layout)), table("placed"), all_of(within))
+    kept_columns = [*_contributed(layout), "row_place"]
+    kept = select(map(column, kept_columns), table("placed"), all_of(within))
     for name, query in steps.items():
         alias = exp.Identifier(this=name, quoted=True)
         kept = kept.with_(alias, as_=query, materialized=name in _ONCE or None, copy=False)
@@ -182,18 +187,33 @@ def _ranked(request: Request) -> exp.Select:
     return select([exp.Star(), *ranked], table("drawn"))
 
 
-def _placed(layout: _Columns, request: Request) -> exp.Select:
-    """Give each person's groups their place by rank, and her rows, all or in the group, too."""
-    outputs: list[SQL] = [column(name) for name in _contributed(layout)]
+def _listed(layout: _Columns, request: Request) -> exp.Select:
+    """Give each person's rows their place in the list of her groups by rank, and within them."""
     keys, summed = list(map(column, layout.keys)), _summed(layout, request)
+    order = [column("group_rank"), *keys, column("row_rank"), *summed]
+    place = window("ROW_NUMBER", [column("person")], order)
+    outputs: list[SQL] = [column(name) for name in [*_contributed(layout), "group_rank"]]
+    return select([*outputs, aliased(place, "place")], table("ranked"))
+
+
+def _placed(layout: _Columns, request: Request) -> exp.Select:
+    """Give each person's groups their place by rank, and her rows, all or in the group, too.
+
+    The place of a row in its group is that in the whole list, less the rows of the groups before:
+    the list is sorted already, by one order and one partition, so no engine sorts again.
+    """
+    outputs: list[SQL] = [column(name) for name in _contributed(layout)]
+    keys = list(map(column, layout.keys))
     if isinstance(request.bound, GroupsBound):
-        groups = window("DENSE_RANK", [column("person")], [column("group_rank"), *keys])
-        rows = window("ROW_NUMBER", [column("person"), *keys], [column("row_rank"), *summed])
+        order = [column("group_rank"), *keys]
+        groups = window("DENSE_RANK", [column("person")], order)
+        before = window("RANK", [column("person")], order)
+        rows = plus(minus(column("place"), before), whole(1))
         outputs += [aliased(groups, "group_place"), aliased(rows, "row_place")]
-    else:
-        rows = window("ROW_NUMBER", [column("person")], [column("row_rank"), *keys, *summed])
-        outputs.append(aliased(rows, "row_place"))
-    return select(outputs, table("ranked"))
+        return select(outputs, table("listed"))
+    listed: list[SQL] = [column("row_rank"), *keys, *_summed(layout, request)]
+    rows = window("ROW_NUMBER", [column("person")], listed)
+    return select([*outputs, aliased(rows, "row_place")], table("ranked"))
 
 
 def _summed(layout: _Columns, request: Request) -> list[SQL]:

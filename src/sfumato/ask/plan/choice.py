@@ -145,10 +145,10 @@ def _sql_cell(cell: exp.Column, kind: Kind) -> SQL:
 
 def _digest(salt: bytes, sort: str, texts: Sequence[SQL]) -> SQL:
     keyed = text(salt.hex() + sort)
-    for place, one in enumerate(texts):
+    for place, piece in enumerate(texts):
         if place:
             keyed = exp.DPipe(this=keyed, expression=exp.Chr(expressions=[whole(ord(SEPARATOR))]))
-        keyed = exp.DPipe(this=keyed, expression=one)
+        keyed = exp.DPipe(this=keyed, expression=piece)
     return exp.MD5(this=keyed)
 
 

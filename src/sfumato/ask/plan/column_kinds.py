@@ -27,7 +27,7 @@ def check_columns(request: Request, facts: Mapping[str, TableFacts]) -> None:
     _check_relation(request.relation, facts)
     read: list[Expression | None] = [key.expression for key in request.keys]
     read += [term for term, _ in request.spread]
-    read += [one for total in request.totals for one in (total.term, total.where)]
+    read += [term for total in request.totals for term in (total.term, total.where)]
     _check(read, kinds(request.relation))
 
 
@@ -40,15 +40,19 @@ def _check_relation(relation: Relation, facts: Mapping[str, TableFacts]) -> None
         case Project(source, named):
             read = [term for _, term in named]
         case PerPerson(source, keys, numbers):
-            read = [*(term for _, term in keys), *(one.term for _, one in numbers)]
+            read = [*(term for _, term in keys), *(aggregate.term for _, aggregate in numbers)]
         case JoinPublic(source, table, on, taken):
             read = [ours for ours, _ in on]
-            stored = {one.name: one.kind for one in facts[table].columns} if table in facts else {}
-            _check([*(other for _, other in on), *(one for _, one in taken)], stored)
+            stored = (
+                {column.name: column.kind for column in facts[table].columns}
+                if table in facts
+                else {}
+            )
+            _check([*(other for _, other in on), *(column for _, column in taken)], stored)
         case JoinPerson(source, right, on, taken):
             read = [ours for ours, _ in on]
             _check_relation(right, facts)
-            _check([*(other for _, other in on), *(one for _, one in taken)], kinds(right))
+            _check([*(other for _, other in on), *(column for _, column in taken)], kinds(right))
         case _:
             raise TypeError(f"{type(relation).__name__} is not a relation of the language.")
     _check_relation(source, facts)

@@ -16,7 +16,6 @@ Where engines would differ and the plan must not:
 
 from __future__ import annotations
 
-import re
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 
+from sfumato.data.engines.spelling import spark_literal
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -47,6 +47,16 @@ class HexInteger(_Node):
 
 class DateText(_Node):
     """A date of the years 1 to 9999 as YYYY-MM-DD."""
+
+
+class Weekday(_Node):
+    """The day of the week of a date: 0 on Sundays, 6 on Saturdays."""
+
+
+class PeriodStart(_Node):
+    """The first day of the year, quarter, month or week (from Monday) that a date is in."""
+
+    arg_types = {"this": True, "period": True}  # noqa: RUF012
 
 
 class NaN(_Node):
@@ -103,6 +113,19 @@ def _date_text(print_: Any, node: DateText) -> str:
     return f"CAST({date} AS TEXT)"
 
 
+def _weekday(print_: Any, node: Weekday) -> str:
+    date = print_.sql(node, "this")
+    return f"DAYOFWEEK({date}) - 1" if print_.target == "spark" else f"EXTRACT(DOW FROM {date})"
+
+
+def _period_start(print_: Any, node: PeriodStart) -> str:
+    """Truncate a date; a time zone, which Postgres would take from a setting, has no part in it."""
+    date, period = print_.sql(node, "this"), node.args["period"]
+    if print_.target == "spark":
+        return f"TRUNC({date}, '{period}')"
+    return f"CAST(DATE_TRUNC('{period}', CAST({date} AS TIMESTAMP)) AS DATE)"
+
+
 def _nan(print_: Any, node: NaN) -> str:
     number = print_.sql(node, "this")
     if print_.target == "postgres":
@@ -151,6 +174,8 @@ def _stored_table(print_: Any, node: StoredTable) -> str:
 _SPELLINGS: Mapping[type, Callable[[Any, Any], str]] = {
     HexInteger: _hex_integer,
     DateText: _date_text,
+    Weekday: _weekday,
+    PeriodStart: _period_start,
     NaN: _nan,
     Bytewise: _bytewise,
     Wide: _wide,
@@ -162,16 +187,6 @@ _SPELLINGS: Mapping[type, Callable[[Any, Any], str]] = {
 }
 
 _DEEP = 8000  # frames of Python; the language allows 100 levels, each printed by some 20 calls
-_PLAIN = re.compile(r"[A-Za-z0-9 _.,:/%+-]*")
-
-
-def _literal(_: Any, node: exp.Literal) -> str:
-    """Write a text for Spark: plain, or as its bytes."""
-    if not node.is_string:
-        return str(node.this)
-    if _PLAIN.fullmatch(node.this):
-        return f"'{node.this}'"
-    return f"CAST(X'{node.this.encode().hex()}' AS STRING)"
 
 
 def _cte(print_: Any, node: exp.CTE) -> str:
@@ -184,7 +199,7 @@ def _generator(dialect: Dialect) -> type:
     base = SqlglotDialect.get_or_raise(dialect).generator_class
     spellings = {**base.TRANSFORMS, **_SPELLINGS}
     if dialect == "spark":
-        spellings |= {exp.Literal: _literal, exp.CTE: _cte}
+        spellings |= {exp.Literal: spark_literal, exp.CTE: _cte}
     return type("SfumatoGenerator", (base,), {"TRANSFORMS": spellings, "target": dialect})
 
 

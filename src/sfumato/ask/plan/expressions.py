@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sfumato.ask.language.analysis import SMALLEST_LEAF, kind_of, reach_of
+from sfumato.ask.language.days import STARTS
 from sfumato.ask.language.exactness import COMPUTED, exact, exactly
 from sfumato.ask.language.language import (
     Apply,
@@ -33,7 +34,7 @@ from sfumato.ask.language.language import (
     Not,
     OneOf,
 )
-from sfumato.ask.plan.dialects import Ceiling, Fenced, Floor, NaN
+from sfumato.ask.plan.dialects import Ceiling, Fenced, Floor, NaN, PeriodStart, Weekday
 from sfumato.ask.plan.forms import (
     BIGINT,
     DOUBLE,
@@ -231,8 +232,10 @@ class Scope:
                 return exp.Coalesce(this=values[0], expressions=values[1:])
             case Apply(function, arguments):
                 wholes = [
-                    self._chosen(one) if isinstance(one, Constant) else self.whole(one)
-                    for one in arguments
+                    self._chosen(argument)
+                    if isinstance(argument, Constant)
+                    else self.whole(argument)
+                    for argument in arguments
                 ]
                 return self._extreme(function, arguments, wholes)
         raise TypeError(f"{type(term).__name__} is not a whole number that is chosen.")
@@ -274,9 +277,9 @@ class Scope:
             case IsNull(term):
                 return is_null(self._chosen(term) if exact(term) else self.sql(term))
             case OneOf(term, values) if exact(term):
-                return among(self.whole(term), [Fraction(one.value) for one in values])  # type: ignore[arg-type]
+                return among(self.whole(term), [Fraction(value.value) for value in values])  # type: ignore[arg-type]
             case OneOf(term, values):
-                literals = [constant(one.value, one.kind) for one in values]
+                literals = [constant(value.value, value.kind) for value in values]
                 return exp.In(this=self.value(term), expressions=literals)
             case Like(term, pattern):
                 return binary(exp.Like, self.sql(term), text(pattern))
@@ -309,6 +312,10 @@ class Scope:
                 return exp.Anonymous(this="TRANSLATE", expressions=[values[0], *replaced])
             case "length":
                 return cast(exp.Length(this=values[0]), DOUBLE)
+            case "weekday":
+                return cast(Weekday(this=values[0]), DOUBLE)
+        if function in STARTS.values():
+            return PeriodStart(this=values[0], period=function.removesuffix("_start"))
         part = exp.Extract(this=exp.Var(this=function.upper()), expression=values[0])
         return cast(part, DOUBLE)
 

@@ -184,10 +184,10 @@ def derived(query: exp.Select, name: str) -> SQL:
 
 def window(function: str, partition: Iterable[SQL], order: Iterable[SQL]) -> SQL:
     """Give each row its place within a partition, in an order in which NULL comes first."""
-    ordered = [exp.Ordered(this=one.copy(), desc=False, nulls_first=True) for one in order]
+    ordered = [exp.Ordered(this=term.copy(), desc=False, nulls_first=True) for term in order]
     return exp.Window(
         this=exp.Anonymous(this=function),
-        partition_by=[one.copy() for one in partition],
+        partition_by=[term.copy() for term in partition],
         order=exp.Order(expressions=ordered),
     )
 

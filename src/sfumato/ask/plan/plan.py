@@ -203,16 +203,23 @@ def _value(scope: Scope, total: Total) -> SQL | None:
 def _totals(kept: exp.Select, layout: Layout, request: Request) -> exp.Select:
     """Aggregate the kept rows by key and spread; a group without rows does not appear."""
     keys = [*layout.keys, *layout.spread]
-    people: SQL = exp.Count(this=exp.Star())
-    if not isinstance(request.bound, RowBound):
-        people = exp.Count(this=exp.Distinct(expressions=[column("person")]))
-    outputs = [*(column(key) for key in keys), aliased(people, "people")]
+    outputs = [*(column(key) for key in keys), aliased(_people(request), "people")]
     for i, (total, name) in enumerate(zip(request.totals, layout.values, strict=True)):
         outputs.append(aliased(_sum(total, name), f"total_{i}"))
     query = select(outputs, derived(kept, "kept"))
     if keys:
         return query.group_by(*(column(key) for key in keys), copy=False)
     return query.having(binary(exp.GT, exp.Count(this=exp.Star()), whole(0)), copy=False)
+
+
+def _people(request: Request) -> SQL:
+    """Count the people of a group: where rows are placed within it, those who have a first one."""
+    if isinstance(request.bound, RowBound):
+        return exp.Count(this=exp.Star())
+    if isinstance(request.bound, GroupsBound) and not request.spread:
+        first = binary(exp.EQ, column("row_place"), whole(1))
+        return exp.Count(this=case([(first, whole(1))]))
+    return exp.Count(this=exp.Distinct(expressions=[column("person")]))
 
 
 def _sum(total: Total, name: str | None) -> SQL:

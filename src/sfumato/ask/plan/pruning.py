@@ -52,9 +52,9 @@ def _pruned(relation: Relation, used: frozenset[str]) -> Relation:
             shown = tuple((name, term) for name, term in named if name in used)
             return Project(_pruned(source, names_in(term for _, term in shown)), shown)
         case PerPerson(source, keys, named):
-            numbers = tuple((name, one) for name, one in named if name in used)
+            numbers = tuple((name, aggregate) for name, aggregate in named if name in used)
             terms = [term for _, term in keys]
-            terms += [one.term for _, one in numbers if one.term is not None]
+            terms += [aggregate.term for _, aggregate in numbers if aggregate.term is not None]
             return PerPerson(_pruned(source, names_in(terms)), keys, numbers)
         case JoinPublic(source, _, on, named):
             below = used - {name for name, _ in named} | names_in(term for term, _ in on)

@@ -145,15 +145,15 @@ class Relations:
         return facts
 
     def _scan(self, facts: TableFacts, columns: tuple[Column, ...]) -> Rows:
-        known = {one.name: one.kind for one in facts.columns}
+        known = {stored.name: stored.kind for stored in facts.columns}
         outputs, given = [], {}
-        for one in columns:
-            if known.get(one.name) != one.kind:
+        for wanted in columns:
+            if known.get(wanted.name) != wanted.kind:
                 raise SchemaError(
-                    f"The table '{facts.name}' has no {one.kind} column '{one.name}'."
+                    f"The table '{facts.name}' has no {wanted.kind} column '{wanted.name}'."
                 )
-            given[one.name] = self._names.fresh(one.name)
-            outputs.append(aliased(_stored(one.name, one.kind), given[one.name]))
+            given[wanted.name] = self._names.fresh(wanted.name)
+            outputs.append(aliased(_stored(wanted.name, wanted.kind), given[wanted.name]))
         table = StoredTable(this=facts.name)
         if not self._by_person or facts.person is None:
             return Rows(select(self._names.some(outputs), table), None, given)
@@ -270,7 +270,7 @@ class Relations:
             scope.keep(("on", i), scope.identity(other), "on")
             for i, (_, other) in enumerate(relation.on)
         ]
-        shown = self._order(scope, {one.name: one.kind for _, one in relation.named})
+        shown = self._order(scope, {taken.name: taken.kind for _, taken in relation.named})
         return self._first(most, public, scope, on, shown or on)
 
     def _join_person(self, relation: JoinPerson) -> Rows:
@@ -291,8 +291,8 @@ class Relations:
         scope, known = self.scope(rows), kinds(relation)
         drawn: list[tuple[exp.Column, Kind]] = [(column(rows.person), rows.person_kind)]
         for name, kind in known.items():
-            one, grid = Column(name, kind), DRAWN.get(kind)
-            cell = scope.raw(name) if grid is None else scope.grid_number(one, grid)
+            shown, grid = Column(name, kind), DRAWN.get(kind)
+            cell = scope.raw(name) if grid is None else scope.grid_number(shown, grid)
             drawn.append((cell, kind if grid is None else "integer"))
         order = [sql_drawn(self._salt, drawn), *self._order(scope, known)]
         return self._first(MOST_JOINED, rows, scope, _person(rows), order)
@@ -331,7 +331,7 @@ class Relations:
             for i, (ours, other) in enumerate(relation.on)
         ]
         given = {name: self._names.fresh(name) for name, _ in relation.named}
-        taken = [aliased(theirs.raw(one.name), given[name]) for name, one in relation.named]
+        taken = [aliased(theirs.raw(shown.name), given[name]) for name, shown in relation.named]
         first = mine.select([*_all(left), *(ours for ours, _ in pairs)])
         second = theirs.select([*_person(right), *(other for _, other in pairs), *taken])
         names = [(ours.name, other.name) for ours, other in pairs]
@@ -352,7 +352,7 @@ class Relations:
     ) -> Rows:
         mine, theirs = self._names.fresh("left"), self._names.fresh("right")
         equal = [binary(exp.EQ, column(a, mine), column(b, theirs)) for a, b in pairs]
-        outputs = [column(one.name, mine) for one in _all(left)]
+        outputs = [column(output.name, mine) for output in _all(left)]
         outputs += [column(name, theirs) for name in given.values()]
         query = select(self._names.some(outputs), derived(sides[0], mine)).join(
             derived(sides[1], theirs),

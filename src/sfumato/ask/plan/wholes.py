@@ -50,7 +50,9 @@ def compared_with(operator: str, value: SQL, number: Fraction) -> SQL:
 
 def among(value: exp.Column, numbers: Iterable[Fraction]) -> SQL:
     """Tell whether a BIGINT is one of some numbers."""
-    known = [big(int(one)) for one in numbers if one.denominator == 1 and fits(int(one))]
+    known = [
+        big(int(number)) for number in numbers if number.denominator == 1 and fits(int(number))
+    ]
     return exp.In(this=value, expressions=known) if known else _if_present(value, truth=False)
 
 

@@ -39,7 +39,7 @@ def errors(
         each = 1 - (1 - confidence) / len(recipe.places)
         half = []
         for place in recipe.places:
-            noise = prepared.strategy.noise(place)
+            noise = prepared.allocation.noise(place)
             half.append(0.0 if noise is None else noise.half_width(each))
         width = _width(recipe, half, size)
         if width is not None:

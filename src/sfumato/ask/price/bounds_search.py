@@ -2,7 +2,7 @@
 
 Contract: values are counted in bins between powers of two, on both sides of 0; the counts get
 noise; the bounds are the outer edges of the outermost bins whose noisy count stands out of
-the noise. That is post-processing of a noisy histogram, whose cost the strategy has charged: one
+the noise. That is post-processing of a noisy histogram, whose cost the allocation has charged: one
 unit has at most r rows in it, so its L1 and L2 sensitivities are r.
 
 The price is a share of the question's; the gain is that nobody has to look at the data to
@@ -69,8 +69,8 @@ def _bin(term: Expression) -> Expression:
     return Case(tuple(branches), Constant(-_BINS, "integer"))
 
 
-def _and(one: Expression, other: Expression) -> Expression:
-    return Logic("and", (one, other))
+def _and(left: Expression, right: Expression) -> Expression:
+    return Logic("and", (left, right))
 
 
 def found_bounds(counted: Aggregates, noise: Noise) -> Bounds | None:

@@ -44,9 +44,9 @@ _PLAIN = {"<>": "=", ">=": "<", ">": "<="}  # what is false when these are true
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
-def disjoint(one: Expression | None, other: Expression | None) -> bool:
+def disjoint(first: Expression | None, second: Expression | None) -> bool:
     """Tell whether it is certain that no row satisfies both conditions; None is no condition."""
-    terms = [term for term in (one, other) if term is not None]
+    terms = [term for term in (first, second) if term is not None]
     if not terms:
         return False
     try:
@@ -151,7 +151,7 @@ def _impossible(alternative: tuple[Literal, ...]) -> bool:
             if name not in allowed:
                 allowed[name] = _about(term)
             narrow(allowed[name])
-    return any(one.empty() for one in allowed.values())
+    return any(values.empty() for values in allowed.values())
 
 
 def _about(term: Expression) -> _Allowed:
@@ -164,7 +164,7 @@ def _about(term: Expression) -> _Allowed:
         except Refused:
             return found
         if known is not None:
-            found.low, found.high = (_end(one, term) for one in (known.low, known.high))
+            found.low, found.high = (_end(end, term) for end in (known.low, known.high))
     return found
 
 

@@ -194,10 +194,10 @@ def _family(measure: Measure) -> str:
 
 def _place(found: list[tuple[Total, str]], total: Total | None, kept_apart: str) -> int:
     assert total is not None
-    one = (total, kept_apart if total.grid is not None else "")
-    if one not in found:
-        found.append(one)
-    return found.index(one)
+    wanted = (total, kept_apart if total.grid is not None else "")
+    if wanted not in found:
+        found.append(wanted)
+    return found.index(wanted)
 
 
 def _grid(measure: Measure, *, centred: bool) -> Grid | None:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from sfumato.ask.language.analysis import interval_of
 from sfumato.ask.language.refusals import refuse
+from sfumato.ask.price.allocation import Allocation, Wanted, allocate, counts_people
 from sfumato.ask.price.bounds_search import ASSUMED
 from sfumato.ask.price.contributions import bound_for, touched
 from sfumato.ask.price.key_discovery import people_needed
 from sfumato.ask.price.measures import breakdown
 from sfumato.ask.price.pricing import offers
 from sfumato.ask.price.quantiles import is_dated
-from sfumato.ask.price.strategy import Strategy, Wanted, counts_people, strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ class Prepared:
     question: Question
     bound: Bound
     wanted: Wanted
-    strategy: Strategy
+    allocation: Allocation
     searched: tuple[tuple[Expression, Expression | None], ...]
 
     @property
@@ -59,9 +59,9 @@ class Prepared:
         """The noisy number of people at which a found group is shown."""
         if not self.finds_keys:
             return None
-        assert self.strategy.people is not None
+        assert self.allocation.people is not None
         return people_needed(
-            self.strategy.people, delta=self.strategy.price.delta, groups=touched(self.bound)
+            self.allocation.people, delta=self.allocation.price.delta, groups=touched(self.bound)
         )
 
     def bounded(self, found: Mapping[tuple[Expression, Expression | None], Bounds]) -> Prepared:
@@ -74,15 +74,15 @@ class Prepared:
         )
         question = replace(self.question, measures=measures)
         wanted = replace(self.wanted, parts=_parts(question, self.bound, self.question))
-        scaled = strategy(wanted, self.strategy.price)
-        paid, charged = scaled.cost, self.strategy.cost
+        scaled = allocate(wanted, self.allocation.price)
+        paid, charged = scaled.cost, self.allocation.cost
         if (
             paid.epsilon > charged.epsilon
             or paid.epsilon_squared > charged.epsilon_squared
             or paid.mu_squared > charged.mu_squared
         ):
             raise AssertionError("noise for found bounds costs more than was charged")
-        return replace(self, question=question, wanted=wanted, strategy=scaled)
+        return replace(self, question=question, wanted=wanted, allocation=scaled)
 
 
 def prepare(
@@ -111,15 +111,17 @@ def prepare(
     )
     prepare_at = _preparing(question, unit)
     found = [prepare_at(price) for price in prices]
-    fitting = [one for one in found if standing is None or standing.covers(one.strategy.cost)]
+    fitting = [
+        offer for offer in found if standing is None or standing.covers(offer.allocation.cost)
+    ]
     chosen = _quietest(fitting or found)
-    if chosen.strategy.cost.is_nothing:
+    if chosen.allocation.cost.is_nothing:
         raise refuse("nothing_asked")
     return chosen
 
 
 def _quietest(prepared: list[Prepared]) -> Prepared:
-    return min(prepared, key=lambda one: one.strategy.deviation)
+    return min(prepared, key=lambda offer: offer.allocation.deviation)
 
 
 def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepared]:
@@ -137,7 +139,7 @@ def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepa
     wanted = Wanted(_parts(assumed, bound, question), bound, finds_keys, len(searched))
 
     def prepared(price: Price) -> Prepared:
-        return Prepared(question, bound, wanted, strategy(wanted, price), searched)
+        return Prepared(question, bound, wanted, allocate(wanted, price), searched)
 
     return prepared
 

@@ -2,7 +2,7 @@
 
 Contract: for every shown group, a point of the term's grid is picked by its distance in ranks from
 the wanted quantile (:mod:`sfumato.dp.mechanisms.quantiles` has the proof), with the ε that the
-strategy gives to one quantile in one group and the rows that one unit may have there.
+allocation gives to one quantile in one group and the rows that one unit may have there.
 
 MIN and MAX are the quantiles of order 0 and 1: the true ones would show one person's value. Those
 of dates are picked among days.

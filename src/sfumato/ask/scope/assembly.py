@@ -76,8 +76,8 @@ class Asked:
         """Give the term with the filter inside: NULL, so not counted, where it is not true."""
         if self.where is None:
             return self.term
-        one = literal(1) if self.term is None else self.term
-        return case([(self.where, one)], Constant(None, "text"))
+        counted = literal(1) if self.term is None else self.term
+        return case([(self.where, counted)], Constant(None, "text"))
 
 
 def read_bounds(name: str, pair: Any) -> Bounds:
@@ -219,7 +219,7 @@ def _check_domain(
 
 def check_groups(keys: Sequence[Key]) -> None:
     """Refuse more groups than fit an answer."""
-    count = math.prod(len(one.values) for one in keys if one.values is not None)
+    count = math.prod(len(key.values) for key in keys if key.values is not None)
     if count > MOST_GROUPS:
         raise refuse("too_many_groups", what=f"{count:,}", most=f"{MOST_GROUPS:,}")
 

@@ -87,7 +87,7 @@ def join_person(
         raise refuse("kind", what="A join on the person", wanted=kinds[0], given=kinds[1])
     right, on_columns = _as_columns(right, [term for _, term in on])
     pairs = tuple(zip([checked(term) for term, _ in on], on_columns, strict=True))
-    columns = list(dict.fromkeys(one.expression for one in right.seen))
+    columns = list(dict.fromkeys(seen.expression for seen in right.seen))
     shown = [column for column in columns if isinstance(column, Column)]
     named, taken = _named([column.name for column in shown], left)
     new = {column: replace(column, name=name) for name, column in zip(named, shown, strict=True)}
@@ -103,9 +103,9 @@ def join_person(
         ),
         seen=left.seen
         + tuple(
-            replace(one, expression=new[one.expression])
-            for one in right.seen
-            if isinstance(one.expression, Column)
+            replace(seen, expression=new[seen.expression])
+            for seen in right.seen
+            if isinstance(seen.expression, Column)
         ),
         # After a LEFT join the right name may be NULL where the person is not.
         people=left.people + (() if outer else right.people),
@@ -117,7 +117,7 @@ def join_person(
 
 def _as_columns(scope: Scope, on: Sequence[Expression]) -> tuple[Scope, list[Column]]:
     """Let every name of a scope, and every term of a join, be a column of its relation."""
-    terms = list(dict.fromkeys([*(one.expression for one in scope.seen), *on]))
+    terms = list(dict.fromkeys([*(name.expression for name in scope.seen), *on]))
     if all(isinstance(term, Column) for term in terms):
         return scope, [term for term in on if isinstance(term, Column)]
     columns: dict[Expression, Column] = {}
@@ -125,12 +125,12 @@ def _as_columns(scope: Scope, on: Sequence[Expression]) -> tuple[Scope, list[Col
     kept = []
     for position, term in enumerate(terms):
         wanted = term.name if isinstance(term, Column) else f"column_{position + 1}"
-        name = fresh(wanted, [one.name for one in columns.values()])
+        name = fresh(wanted, [column.name for column in columns.values()])
         columns[term] = column_for(name, checked(term))
         if isinstance(term, Column) and term.name in domains:
             kept.append((name, domains[term.name]))
     projected = Project(scope.relation, tuple((columns[term].name, term) for term in terms))
-    seen = tuple(replace(one, expression=columns[one.expression]) for one in scope.seen)
+    seen = tuple(replace(shown, expression=columns[shown.expression]) for shown in scope.seen)
     taken = frozenset(column.name.lower() for column in columns.values())
     made = replace(scope, relation=projected, seen=seen, taken=taken, domains=tuple(kept))
     return made, [columns[term] for term in on]
@@ -139,8 +139,8 @@ def _as_columns(scope: Scope, on: Sequence[Expression]) -> tuple[Scope, list[Col
 def _named(wanted: Sequence[str], scope: Scope) -> tuple[list[str], frozenset[str]]:
     taken = set(scope.taken)
     names = []
-    for one in wanted:
-        names.append(fresh(one, taken))
+    for name in wanted:
+        names.append(fresh(name, taken))
         taken.add(names[-1].lower())
     return names, frozenset(taken)
 

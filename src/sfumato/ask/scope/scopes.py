@@ -80,25 +80,25 @@ class Scope:
     def find(self, name: Name, table: Name | None = None) -> Expression | Person:
         """Resolve a name, or refuse it."""
         found: list[Expression | Person] = []
-        if any(_named(one, name, table) for one in self.people):
-            found.append(next(one for one in self.people if _named(one, name, table)))
-        found += dict.fromkeys(one.expression for one in self.seen if _named(one, name, table))
+        if any(_named(person, name, table) for person in self.people):
+            found.append(next(person for person in self.people if _named(person, name, table)))
+        found += dict.fromkeys(seen.expression for seen in self.seen if _named(seen, name, table))
         if len(found) > 1:
             raise refuse("ambiguous_column", name=name.text)
         if not found:
             shown = name.text if table is None else f"{table.text}.{name.text}"
-            if any(name.matches(one) for one in self.unasked):
+            if any(name.matches(column) for column in self.unasked):
                 raise refuse("unasked_column", name=shown)
-            known = [one.name for one in self.seen] + [one.name for one in self.people]
+            known = [column.name for column in self.seen] + [column.name for column in self.people]
             other = hint(name.text, known) or _columns(known)
             raise refuse("unknown_column", name=shown, hint=other)
         return found[0]
 
     def names_of(self, column: Column) -> list[str]:
         """List what a column of the relation can be called in bounds, its table's name first."""
-        seen = [one for one in self.seen if isinstance(one.expression, Column)
-                and one.expression.name == column.name]  # fmt: skip
-        return [*(f"{one.table}.{one.name}" for one in seen), *(one.name for one in seen)]
+        seen = [shown for shown in self.seen if isinstance(shown.expression, Column)
+                and shown.expression.name == column.name]  # fmt: skip
+        return [*(f"{shown.table}.{shown.name}" for shown in seen), *(shown.name for shown in seen)]
 
     def filtered(self, where: Expression | None) -> Scope:
         """Keep the rows for which a condition is true."""
@@ -126,8 +126,10 @@ class Scope:
         return replace(self, seen=tuple(seen), people=tuple(people))
 
 
-def _named(one: Seen | Person, name: Name, table: Name | None) -> bool:
-    return name.matches(one.name) and (one.bare if table is None else table.matches(one.table))
+def _named(shown: Seen | Person, name: Name, table: Name | None) -> bool:
+    return name.matches(shown.name) and (
+        shown.bare if table is None else table.matches(shown.table)
+    )
 
 
 def scan(facts: TableFacts, alias: str) -> Scope:
@@ -186,7 +188,7 @@ def short(name: str) -> str:
 
 def hint(name: str, known: Iterable[str]) -> str:
     """Ask whether another name was meant; names of columns and tables are public."""
-    lowered = {one.lower(): one for one in known}
+    lowered = {text.lower(): text for text in known}
     close = difflib.get_close_matches(name.lower()[:MOST_NAME], list(lowered), n=1)
     return f" Did you mean {lowered[close[0]]}?" if close else ""
 

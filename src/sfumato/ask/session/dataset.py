@@ -89,7 +89,7 @@ class Opened:
     def _plain(self, name: str) -> str:
         """Give the name of a private column without that of its table, as the owner states it."""
         table, _, column = name.rpartition(".")
-        private = {one.name.casefold() for one in self.facts.values() if one.private}
+        private = {facts.name.casefold() for facts in self.facts.values() if facts.private}
         return column if table.casefold() in private else name
 
     def own_keys(self, extra: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Any, ...]]:

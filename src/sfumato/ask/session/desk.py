@@ -25,11 +25,11 @@ from sfumato.govern.policies import Free
 from sfumato.govern.spending import Plan, Spending
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sfumato.ask.language.language import Question
+    from sfumato.ask.price.allocation import Allocation
     from sfumato.ask.price.preparation import Prepared
-    from sfumato.ask.price.strategy import Strategy
     from sfumato.ask.session.dataset import Opened
     from sfumato.ask.session.submission import Submission
     from sfumato.dp.guarantees import Guarantee
@@ -77,8 +77,17 @@ class Desk:
 
     # -- a question -----------------------------------------------------------------------
 
-    def ask(self, submission: Submission, **price: Any) -> Answer:
-        """Answer a question: again for nothing if it was asked before, or for its price."""
+    def ask(
+        self,
+        submission: Submission,
+        *,
+        note: Callable[[Answer, str], None] | None = None,
+        **price: Any,
+    ) -> Answer:
+        """Answer a question: again for nothing if it was asked before, or for its price.
+
+        ``note`` gets a fresh answer and the text it is kept as, just before it is.
+        """
         text = submission.text(self.purpose, **price)
         amount: dict[str, Any] = {}
 
@@ -88,16 +97,22 @@ class Desk:
                 if price.get("accuracy") is not None:
                     now = self.now()  # a pilot question may have moved the totals on
             ready = self.prepare(submission, now, **amount)
-            promised = self.guarantee(ready.strategy, now)
+            promised = self.guarantee(ready.allocation, now)
             kept = {"asked": [submission.tree]}
-            return Plan(ready.strategy.cost, promised, kept, (ready, promised), now)
+            return Plan(ready.allocation.cost, promised, kept, (ready, promised), now)
 
         def work(bought: Purchase[tuple[Prepared, Guarantee]]) -> Answer:
             return self.answer(submission, text, *bought.made, bought.after)
 
+        def dump(answer: Answer) -> str:
+            written = dump_answer(answer)
+            if note is not None:
+                note(answer, written)
+            return written
+
         with self.lock:
             return self.spending.spend(
-                plan, work, what=text, blocks=submission.blocks, dump=dump_answer,
+                plan, work, what=text, blocks=submission.blocks, dump=dump,
                 load=lambda stored: self.repeat(stored, submission),
             )  # fmt: skip
 
@@ -129,9 +144,9 @@ class Desk:
             return False
         return True
 
-    def guarantee(self, strategy: Strategy, now: Snapshot) -> Guarantee:
+    def guarantee(self, allocation: Allocation, now: Snapshot) -> Guarantee:
         """State what one answer promises about one unit."""
-        return strategy.guarantee(self.spending.neighbours, self.budget(now))
+        return allocation.guarantee(self.spending.neighbours, self.budget(now))
 
     def answer(
         self,
@@ -147,7 +162,7 @@ class Desk:
             question=text,
             tree=submission.tree,
             guarantee=guarantee,
-            cost=prepared.strategy.cost,
+            cost=prepared.allocation.cost,
             standing=self.standing(after, submission.blocks),
             kind=self.opened.kind,
             **compose_answer(found),

@@ -28,20 +28,20 @@ def dummy_rows(facts: TableFacts, count: int) -> tuple[list[str], list[list[Any]
 
 
 def _cells(column: Column, values: Any, count: int) -> list[Any]:
-    draws = [int(one) for one in stream().uint64(count)]
+    draws = [int(word) for word in stream().uint64(count)]
     if values:
         return [_plain(values[draw % len(values)]) for draw in draws]
     low, high = (0, 100) if column.bounds is None else column.bounds
     part = [(draw >> 11) / (1 << 53) for draw in draws]
     if column.kind == "integer":
-        return [int(low + (high - low) * one) for one in part]
+        return [int(low + (high - low) * share) for share in part]
     if column.kind == "date":
-        return [date_of(float(low + (high - low) * one)).isoformat() for one in part]
+        return [date_of(float(low + (high - low) * share)).isoformat() for share in part]
     if column.kind == "boolean":
         return [draw % 2 == 1 for draw in draws]
     if column.kind == "text":
         return [f"{_WORDS[draw % 4]}-{draw % 100}" for draw in draws]
-    return [round(float(low + (high - low) * one), 6) for one in part]
+    return [round(float(low + (high - low) * share), 6) for share in part]
 
 
 def _plain(value: Any) -> Any:

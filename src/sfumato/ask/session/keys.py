@@ -20,4 +20,4 @@ def new_salt() -> bytes:
 def key_fingerprint(salt: bytes, fingerprint: str) -> str:
     """Key a fingerprint part by part: private rows, and each public table after a full stop."""
     parts = fingerprint.split(".")
-    return ".".join(hmac.new(salt, one.encode(), hashlib.sha256).hexdigest() for one in parts)
+    return ".".join(hmac.new(salt, part.encode(), hashlib.sha256).hexdigest() for part in parts)

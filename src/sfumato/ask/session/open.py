@@ -92,7 +92,7 @@ def _open(
         "private": given["private"],
     }
     kinds = {} if known is None else known.rules["tables"].get(first.name, {}).get("kinds", {})
-    engines = {label: one.engine(kinds=kinds, **facts) for label, one in sources.items()}
+    engines = {label: source.engine(kinds=kinds, **facts) for label, source in sources.items()}
     engine = next(iter(engines.values())) if len(engines) == 1 else Blocks(engines)
     left_out = getattr(next(iter(engines.values())), "left_out", {})
     tables = {
@@ -169,7 +169,9 @@ def _check_blocks(unit: PrivacyUnit, private: Mapping[str, Any]) -> None:
 def _check_columns(tables: Mapping[str, TableFacts], main: str, rules: dict[str, Any]) -> None:
     """Refuse public facts about columns that are not there, before they are registered."""
     known = {column.name for column in tables[main].columns}
-    known |= {f"{table.name}.{one.name}" for table in tables.values() for one in table.columns}
+    known |= {
+        f"{table.name}.{column.name}" for table in tables.values() for column in table.columns
+    }
     for name in (*rules["bounds"], *rules["keys"]):
         if name not in known:
             raise ParameterError(
@@ -225,7 +227,7 @@ def _check_rows_elsewhere(ledger: Ledger, dataset: str, engines: Iterable[Engine
     for other, parts in seen.items():
         salt = ledger.salt(other)
         if salt is not None and any(
-            private_part(key_fingerprint(salt, one)) in parts for one in rows
+            private_part(key_fingerprint(salt, fingerprint)) in parts for fingerprint in rows
         ):
             raise GovernanceError(
                 f"The rows of {dataset!r} are those of the dataset {other!r} in this ledger, under "
@@ -239,8 +241,8 @@ def _sources(source: Any, name: str | None, schema: Any) -> dict[str, Source]:
     if not source:
         raise ParameterError("A dataset has at least one block; an empty list was given.")
     found: dict[str, Source] = {}
-    for place, one in enumerate(source):
-        read = source_of(one, name=name, schema=schema)
+    for place, part in enumerate(source):
+        read = source_of(part, name=name, schema=schema)
         label = MAIN if place == 0 else f"block {place + 1}"
         found[label] = read.named(next(iter(found.values())).name) if found else read
     return found

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def public_tables(engines: Iterable[Engine], salt: bytes) -> dict[str, Any]:
     """Describe the public tables as they are registered; every block has the same."""
     found = [_described(engine, salt) for engine in engines]
-    if any(one != found[0] for one in found):
+    if any(described != found[0] for described in found):
         raise ParameterError("Every block of a dataset is asked with the same public tables.")
     return found[0]
 
@@ -101,13 +101,15 @@ def check_rows(engines: Iterable[Engine], names: Iterable[str]) -> None:
 def check_places(sources: Iterable[Source], given: Mapping[str, Any], ledger: Ledger) -> None:
     """Refuse a public table that is read from where private rows are."""
     read = list(sources)
-    databases = {one.kind for one in read} == {"postgres"}
+    databases = {source.kind for source in read} == {"postgres"}
     place: Callable[[Any], Path | str | None] = _relation if databases else _file
-    private = [one.given for one in read] + [_source(one) for one in given["private"].values()]
-    places = {place(one) for one in private} - {None}
+    private = [source.given for source in read] + [
+        _source(rows) for rows in given["private"].values()
+    ]
+    places = {place(rows) for rows in private} - {None}
     for name, table in given["public"].items():
         found = place(table)
-        if found in places or any(table is one for one in private):
+        if found in places or any(table is rows for rows in private):
             raise _refused(name)
         if found is not None and _has_budget(found, ledger):
             raise GovernanceError(
@@ -143,7 +145,7 @@ def _file(given: Any) -> Path | None:
 
 
 def _relation(given: Any) -> str:
-    from sfumato.ask.engines.postgres import split_url  # noqa: PLC0415 - an extra
+    from sfumato.data.engines.postgres_server import split_url  # noqa: PLC0415 - an extra
 
     name = str(given)
     if "://" in name:

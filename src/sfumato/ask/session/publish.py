@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sfumato.ask.session.publications import Publication
     from sfumato.dp.guarantees import Guarantee
     from sfumato.govern.ledger.snapshots import Snapshot
-    from sfumato.govern.spending import Purchase
+    from sfumato.govern.spending import Purchase, Spending
     from sfumato.release import Release
 
 _PRICES = ("epsilon", "delta", "rho")
@@ -34,20 +34,25 @@ _PRICES = ("epsilon", "delta", "rho")
 
 def publish(desk: Desk, wanted: Publication, price: Mapping[str, Any]) -> Release:
     """Price, charge, make and settle."""
+    with desk.lock:
+        return buy(desk.spending, wanted, price)
+
+
+def buy(spending: Spending, wanted: Publication, price: Mapping[str, Any]) -> Release:
+    """Price, charge, make and settle, of data of any shape."""
     _check(price)
     said = {name: str(value) for name, value in price.items() if value is not None}
     text = json.dumps({**wanted.asked, "price": said}, sort_keys=True, default=str)
 
     def plan(now: Snapshot) -> Plan[dict[str, Any]]:
-        amount = amount_of(desk, now, price)
-        promised = promise_of(desk, amount)
+        amount = amount_of(spending, now, price)
+        promised = promise_of(spending, amount)
         return Plan(Cost.of(promised), promised, made=amount)
 
     def work(bought: Purchase[dict[str, Any]]) -> Any:
         return wanted.make(bought.made)
 
-    with desk.lock:
-        found = desk.spending.spend(plan, work, what=text, dump=dump, load=load)
+    found = spending.spend(plan, work, what=text, dump=dump, load=load)
     released: Release = found.release(wanted.name)
     return released
 
@@ -55,14 +60,14 @@ def publish(desk: Desk, wanted: Publication, price: Mapping[str, Any]) -> Releas
 def predict(desk: Desk, wanted: Publication, rows: int, price: Mapping[str, Any]) -> Any:
     """Tell what a publication will be worth for about so many rows; nothing is spent."""
     _check(price)
-    amount = amount_of(desk, desk.now(), price)
+    amount = amount_of(desk.spending, desk.now(), price)
     return wanted.predict(parameters.count(rows, "rows") or 1, amount)
 
 
-def amount_of(desk: Desk, now: Snapshot, price: Mapping[str, Any]) -> dict[str, Any]:
+def amount_of(spending: Spending, now: Snapshot, price: Mapping[str, Any]) -> dict[str, Any]:
     """Give the price as a mechanism takes it: what was stated, or what the policy deals out."""
     stated = {name: price.get(name) for name in _PRICES}
-    budget, policy = desk.budget(now), now.registration.policy
+    budget, policy = spending.budget(now), now.registration.policy
     kind = "rho" if isinstance(budget, ZCDP) and stated["epsilon"] is None else "epsilon"
     if stated["rho"] is not None:
         kind = "rho"
@@ -71,13 +76,13 @@ def amount_of(desk: Desk, now: Snapshot, price: Mapping[str, Any]) -> dict[str, 
             f"The policy of this dataset ({policy}) deals out another kind of amount; leave the "
             "amount out to take what the policy gives."
         )
-    stated[kind] = desk.spending.amount(now, stated[kind])
+    stated[kind] = spending.amount(now, stated[kind])
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def promise_of(desk: Desk, amount: Mapping[str, Any]) -> Guarantee:
+def promise_of(spending: Spending, amount: Mapping[str, Any]) -> Guarantee:
     """State what a price promises about one unit of the dataset."""
-    near = desk.spending.neighbours
+    near = spending.neighbours
     if "rho" in amount:
         return ZCDP(stated_up(parameters.positive(amount["rho"], "ρ (rho)")), neighbours=near)
     epsilon = stated_up(parameters.budget(amount["epsilon"]))

@@ -9,16 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from sfumato.ask.session.desk import Desk
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
 
-class Publishing:
+class Publishing(Shown):
     """The methods of a session that make one artefact, to be used for ever."""
 
     desk: Desk
@@ -127,6 +129,16 @@ class Publishing:
             return predict_copy(self.desk, rows=rows, **options)
         given = {name: value for name, value in options.items() if name not in names}
         return predict(self.desk, named(self.desk, what, arguments, given, price), rows, price)
+
+    def save(self, release: Release, folder: str | Path, **options: Any) -> Path:
+        """Save a release that was made here, recorded in the ledger before it appears.
+
+        Options are those of `release.save`; returns the data file.
+        """
+        from sfumato.govern.releases import save_recorded  # noqa: PLC0415 - loaded when used
+
+        self._check_open()
+        return save_recorded(release, folder, self.desk.spending, **options)
 
     def _publish(
         self, what: str, arguments: tuple[Any, ...], options: dict[str, Any], price: dict[str, Any]

@@ -17,26 +17,33 @@ a session that states others is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from sfumato.ask.session.desk import Desk
 from sfumato.ask.session.learning import Learning
 from sfumato.ask.session.open import open_dataset
 from sfumato.ask.session.submission import Submission, read_submission
+from sfumato.ask.sql.grouping_sets import split_grouping_sets
 from sfumato.errors import ParameterError
 from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sfumato.ask.answers.answer import Answer, Estimate
+    from sfumato.ask.answers.answer import Answer, AnswerForecast
     from sfumato.ask.language.language import Question
+    from sfumato.ask.shaped.session import ShapedSession
+    from sfumato.data.graphs.graph import Graph
+    from sfumato.data.sets.sets import Sets
+    from sfumato.data.trajectories.trajectories import Trajectories
+    from sfumato.data.trees.trees import Trees
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.limits import Limits
-    from sfumato.govern.policies import Policy
+    from sfumato.govern.policies import SpendingPolicy
     from sfumato.govern.spending import Spending
     from sfumato.govern.standing import Standing
 
@@ -60,6 +67,12 @@ class Session(Learning):
     0.5
     """
 
+    @overload
+    def __new__(  # type: ignore[misc]
+        cls, source: Graph | Trees | Sets | Trajectories, **options: Any
+    ) -> ShapedSession: ...
+    @overload
+    def __new__(cls, source: Any = None, **options: Any) -> Self: ...
     def __new__(cls, source: Any = None, **options: Any) -> Any:
         """Open a session on data that are no table, where such data are given."""
         if cls is Session and getattr(source, "shape", None) in _OTHER_SHAPES:
@@ -84,7 +97,7 @@ class Session(Learning):
         public: Mapping[str, Any] | None = None,
         private: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
-        policy: Policy | None = None,
+        policy: SpendingPolicy | None = None,
     ) -> None:
         """Open a session.
 
@@ -212,9 +225,17 @@ class Session(Learning):
         smallest ε that gives it is found, shown and charged. `bounds` clamp columns and `keys`
         names public values of columns, for this question, where the owner fixed none. `blocks`
         names the blocks of rows it is about, as ``session.blocks`` lists them; all if absent.
+        ROLLUP, CUBE and GROUPING SETS give every grouping an equal share of the price.
         """
-        one = self._submit(question, bounds, keys, blocks)
-        return self.desk.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
+        split = split_grouping_sets(question) if isinstance(question, str) else None
+        if split is not None:
+            from sfumato.ask.session.grouped import answer_grouped  # noqa: PLC0415 - loaded when used
+
+            submit = partial(self._submit, bounds=bounds, keys=keys, blocks=blocks)
+            price = {"epsilon": epsilon, "rho": rho, "delta": delta, "accuracy": accuracy}
+            return answer_grouped(self.desk, split, submit, **price)
+        submission = self._submit(question, bounds, keys, blocks)
+        return self.desk.ask(submission, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
 
     def table(self, name: str | None = None) -> Any:
         """Begin a question in Python about a table; the dataset's own when none is named."""
@@ -233,8 +254,8 @@ class Session(Learning):
         blocks: Sequence[str] | None = None,
     ) -> Answer:
         """Answer a question that was written in Python; about some blocks of rows, or all."""
-        one = self._submit(question, blocks=blocks)
-        return self.desk.ask(one, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
+        submission = self._submit(question, blocks=blocks)
+        return self.desk.ask(submission, epsilon=epsilon, rho=rho, delta=delta, accuracy=accuracy)
 
     def together(
         self,
@@ -267,7 +288,7 @@ class Session(Learning):
         bounds: Mapping[str, tuple[Any, Any]] | None = None,
         keys: Mapping[str, Sequence[Any]] | None = None,
         blocks: Sequence[str] | None = None,
-    ) -> Estimate:
+    ) -> AnswerForecast:
         """Tell what a question would cost and how far off it would be; nothing is spent.
 
         With `accuracy` it tells the least price that gives it; not for means, whose error depends
@@ -276,12 +297,22 @@ class Session(Learning):
         from sfumato.ask.answers.estimate import estimate_answer  # noqa: PLC0415 - loaded when used
         from sfumato.ask.session.pilot import find_price  # noqa: PLC0415 - the same
 
-        one = self._submit(question, bounds, keys, blocks)
-        desk, now = self.desk, self.desk.now()
         price = {"epsilon": epsilon, "rho": rho, "delta": delta, "accuracy": accuracy}
-        prepared = desk.prepare(one, now, **find_price(desk, now, one, price, spending=False))
-        promised = desk.guarantee(prepared.strategy, now)
-        return estimate_answer(prepared, promised, desk.standing(now, one.blocks), confidence)
+        split = split_grouping_sets(question) if isinstance(question, str) else None
+        if split is not None:
+            from sfumato.ask.session.grouped import estimate_grouped  # noqa: PLC0415 - the same
+
+            submit = partial(self._submit, bounds=bounds, keys=keys, blocks=blocks)
+            return estimate_grouped(self.desk, split, submit, confidence, **price)
+        submission = self._submit(question, bounds, keys, blocks)
+        desk, now = self.desk, self.desk.now()
+        prepared = desk.prepare(
+            submission, now, **find_price(desk, now, submission, price, spending=False)
+        )
+        promised = desk.guarantee(prepared.allocation, now)
+        return estimate_answer(
+            prepared, promised, desk.standing(now, submission.blocks), confidence
+        )
 
     def histogram(
         self,

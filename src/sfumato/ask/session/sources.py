@@ -147,11 +147,22 @@ def source_of(
         return Source(_needs(name, "a Spark table"), "spark", source, read)
     if isinstance(source, (str, Path)) and _is_database(source):
         return _database(str(source), name, read)
+    _check_kept(source)
     from sfumato.data.tables.sources import read as read_table  # noqa: PLC0415 - loaded when used
 
     table = read_table(source, schema=read, name=name, delimiter=delimiter, encoding=encoding)
     path = Path(source) if isinstance(source, (str, Path)) else _path(table)
     return Source(name or table.name, table.kind, table, table.known_schema, path)
+
+
+def _check_kept(source: Any) -> None:
+    """Refuse what has no place of its own: nobody would know its budget the next time."""
+    text = str(source) if isinstance(source, str | Path) else ""
+    if text == "-" or (set("*?[") & set(text) and not Path(text).exists()):
+        raise ParameterError(
+            "Questions are asked of one file, because its budget is kept beside it; write several "
+            "files, or what comes through a pipe, into one file first."
+        )
 
 
 def _path(table: Any) -> Path | None:

@@ -8,6 +8,7 @@ is given again for nothing, row for row.
 from __future__ import annotations
 
 import json
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.accounting.costs import Cost
@@ -50,7 +51,7 @@ def synthesize(
         return Plan(Cost.of(ready.budget.guarantee), ready.budget.guarantee, made=ready)
 
     asked = {"epsilon": epsilon, "delta": delta, "rho": rho, **options}
-    what = "synthesize " + json.dumps([asked, chosen], default=repr, sort_keys=True)
+    what = "synthesize " + json.dumps([asked, chosen], default=_stated, sort_keys=True)
     with desk.lock:
         text = desk.spending.spend(
             plan, lambda bought: bought.made.run().artefact.dump(), what=what  # type: ignore[attr-defined]  # a synthetic table
@@ -58,6 +59,14 @@ def synthesize(
     return SyntheticTable.load(text).release(
         ALGORITHM, target=ready.target, constraints=list(ready.constraints) or None
     )
+
+
+def _stated(option: Any) -> str:
+    """State an option in full, as ledgers keep it; what users are shown of it is shortened."""
+    if not is_dataclass(option):
+        return repr(option)
+    held = (f"{field.name}={getattr(option, field.name)!r}" for field in fields(option))
+    return f"{type(option).__name__}({', '.join(held)})"
 
 
 def _table(desk: Desk) -> Any:
@@ -83,17 +92,17 @@ def _declared(desk: Desk, columns: Mapping[str, Column], *, every: bool) -> dict
     facts = desk.opened.facts[desk.opened.table]
     listed = dict(facts.domains)
     chosen: dict[str, Column] = {}
-    for one in facts.columns:
-        if one.name == facts.person:
+    for column in facts.columns:
+        if column.name == facts.person:
             continue
-        if one.name in listed:
-            chosen[one.name] = Column(values=listed[one.name])
-        elif one.bounds is not None:
-            ends = tuple(int(e) if one.kind == "integer" else float(e) for e in one.bounds)
-            chosen[one.name] = Column(bounds=(ends[0], ends[1]))
-        elif one.name in columns or every:
-            kind: Any = _KINDS.get(one.kind, "text")
-            chosen[one.name] = columns.get(one.name, Column(kind=kind))
+        if column.name in listed:
+            chosen[column.name] = Column(values=listed[column.name])
+        elif column.bounds is not None:
+            ends = tuple(int(e) if column.kind == "integer" else float(e) for e in column.bounds)
+            chosen[column.name] = Column(bounds=(ends[0], ends[1]))
+        elif column.name in columns or every:
+            kind: Any = _KINDS.get(column.kind, "text")
+            chosen[column.name] = columns.get(column.name, Column(kind=kind))
     unknown = [name for name in columns if name not in chosen]
     if unknown:
         raise ParameterError(f"columns= names {', '.join(unknown)}, which this dataset has not.")

@@ -41,7 +41,7 @@ def answer_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> li
     """Charge the questions that were not answered before at once, and answer them all."""
     if not asked or len(asked) > _MOST:
         raise ParameterError(f"Ask between 1 and {_MOST} questions together.")
-    texts = [one.text(desk.purpose, **price) for one in asked]
+    texts = [submission.text(desk.purpose, **price) for submission in asked]
     by_text = dict(zip(texts, asked, strict=True))
 
     def work(bought: Purchase[list[tuple[Prepared, Guarantee]]]) -> list[Answer]:
@@ -55,11 +55,15 @@ def answer_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> li
             lambda now, new: _planned(desk, [by_text[text] for text in new], price, now),
             work,
             what=texts,
-            blocks=tuple(dict.fromkeys(block for one in asked for block in one.blocks)),
+            blocks=tuple(
+                dict.fromkeys(block for submission in asked for block in submission.blocks)
+            ),
             dump=dump_answer,
             load=lambda text, stored: desk.repeat(stored, by_text[text]),
         )
-    names = (tuple(output.name for output in outputs_of(one.question)) for one in asked)
+    names = (
+        tuple(output.name for output in outputs_of(submission.question)) for submission in asked
+    )
     return [found[text].renamed(name) for text, name in zip(texts, names, strict=True)]
 
 
@@ -67,19 +71,19 @@ def _planned(
     desk: Desk, asked: Sequence[Submission], price: dict[str, Any], now: Snapshot
 ) -> Plan[list[tuple[Prepared, Guarantee]]]:
     """Prepare all questions at the same place in the policy, to be charged as one."""
-    prepared = [desk.prepare(one, now, **price) for one in asked]
+    prepared = [desk.prepare(submission, now, **price) for submission in asked]
     cost = joint_cost(
-        [one.question for one in asked],
-        [one.strategy.cost for one in prepared],
+        [submission.question for submission in asked],
+        [ready.allocation.cost for ready in prepared],
         by_row=isinstance(desk.opened.unit, Row),
     )
-    promised = [desk.guarantee(one.strategy, now) for one in prepared]
+    promised = [desk.guarantee(ready.allocation, now) for ready in prepared]
     made = list(zip(prepared, promised, strict=True))
-    kept = {"asked": [one.tree for one in asked]}
-    return Plan(cost, _stated(cost, desk.budget(now)), kept, made)
+    kept = {"asked": [submission.tree for submission in asked]}
+    return Plan(cost, state_cost(cost, desk.budget(now)), kept, made)
 
 
-def _stated(cost: Cost, budget: Guarantee) -> Guarantee:
+def state_cost(cost: Cost, budget: Guarantee) -> Guarantee:
     """State what all the answers promise together."""
     if not isinstance(budget, ApproxDP) or not (cost.mu_squared or cost.delta):
         return cost.guarantee(budget.neighbours)
@@ -95,14 +99,14 @@ def joint_cost(questions: Sequence[Question], costs: Sequence[Cost], *, by_row: 
     """Give what several questions cost together."""
     if not by_row:
         return _sum(costs)
-    apart = [[_apart(one, other) for other in questions] for one in questions]
+    apart = [[_apart(first, second) for second in questions] for first in questions]
     sums = [_sum([costs[i] for i in group]) for group in _overlapping(apart)]
     return Cost(
-        max(one.epsilon for one in sums),
-        max(one.mu_squared for one in sums),
-        max(one.delta for one in sums),
-        epsilon_squared=max(one.epsilon_squared for one in sums),
-        concentrated=max(one.concentrated for one in sums),
+        max(cost.epsilon for cost in sums),
+        max(cost.mu_squared for cost in sums),
+        max(cost.delta for cost in sums),
+        epsilon_squared=max(cost.epsilon_squared for cost in sums),
+        concentrated=max(cost.concentrated for cost in sums),
     )
 
 
@@ -141,16 +145,16 @@ def _split(first: int, rest: list[int], apart: list[list[bool]]) -> Iterator[lis
         work.append((chosen, tail))
 
 
-def _apart(one: Question, other: Question) -> bool:
-    (source, condition), (base, second) = _narrowed(one.relation), _narrowed(other.relation)
+def _apart(left: Question, right: Question) -> bool:
+    (source, condition), (base, second) = _narrowed(left.relation), _narrowed(right.relation)
     return _same(source, base) and disjoint(condition, second)
 
 
-def _same(one: Relation, other: Relation) -> bool:
+def _same(first: Relation, second: Relation) -> bool:
     """Tell whether two relations have the same rows, whichever columns of them are read."""
-    if isinstance(one, Scan) and isinstance(other, Scan):
-        return one.table == other.table
-    return one == other
+    if isinstance(first, Scan) and isinstance(second, Scan):
+        return first.table == second.table
+    return first == second
 
 
 def _narrowed(relation: Relation) -> tuple[Relation, Expression | None]:

@@ -18,10 +18,13 @@ import numpy as np
 
 from sfumato.ask.session.keys import key_fingerprint, new_salt
 from sfumato.ask.session.owner_rules import limits_for
+from sfumato.data.graphs.directed import refuse_directions
+from sfumato.data.graphs.graph import require_listed
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Customer, unit_of
+from sfumato.dp.publish.statistics.graph import check_declared
 from sfumato.dp.publish.statistics.nested import OwnedSets
 from sfumato.dp.publish.statistics.statistic import Measured, Statistic
 from sfumato.dp.rounding import stated_up
@@ -31,17 +34,21 @@ from sfumato.govern.ledger.registrations import SALT_HASH, Registration, salt_ha
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import purpose_for
 from sfumato.govern.spending import Plan, Spending
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from sfumato.ask.session.publications import Publication
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.dp.publish.statistics.statistic import StatisticForecast
+    from sfumato.dp.publish.topk.choice_of_way import TopKPlan
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger.snapshots import Snapshot
     from sfumato.govern.limits import Limits
-    from sfumato.govern.policies import Policy
+    from sfumato.govern.policies import SpendingPolicy
     from sfumato.release import Release
 
 USUAL_UNIT = {"graph": "edge", "trees": "tree", "sets": "transaction", "trajectories": "trip"}
@@ -49,7 +56,7 @@ SHAPES = tuple(USUAL_UNIT)
 
 
 @dataclass(frozen=True)
-class StatisticAnswer:
+class StatisticAnswer(Shown):
     """A measured statistic with its promise; `margin` is that of the noise alone."""
 
     what: str
@@ -72,7 +79,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
-class ShapedSession:
+class ShapedSession(Shown):
     """Statistics of one analyst about data of one shape."""
 
     def __init__(
@@ -86,13 +93,17 @@ class ShapedSession:
         ledger: Ledger | str | None = None,
         name: str | None = None,
         limits: Limits | None = None,
-        policy: Policy | None = None,
+        policy: SpendingPolicy | None = None,
         people: Sequence[Any] | None = None,
         purposes: tuple[str, ...] = (),
     ) -> None:
         """Open a session; `people` says of each set whose it is, for the unit of a customer."""
+        refuse_directions(source, "Statistics are answered")
         self.shape: str = source.shape
         self.unit = unit_of(USUAL_UNIT[self.shape] if unit is None else unit)
+        if self.shape == "graph":
+            require_listed(source)
+            check_declared(source, self.unit)
         self.dataset = name or source.name
         self._data = _held(source, people)
         self._source, self._people = source, people
@@ -117,12 +128,12 @@ class ShapedSession:
         source: Any,
         budget: Guarantee | None,
         limits: Limits | None,
-        policy: Policy | None,
+        policy: SpendingPolicy | None,
         purposes: tuple[str, ...],
     ) -> bytes:
         known = self.ledger.registration(self.dataset)
         salt = self.ledger.salt(self.dataset) or new_salt()
-        rules = {"shape": self.shape, "hidden": repr(self.unit), SALT_HASH: salt_hash(salt)}
+        rules = {"shape": self.shape, "hidden": self.unit.stated(), SALT_HASH: salt_hash(salt)}
         if known is not None:
             stated = {name: known.rules.get(name) for name in ("shape", "hidden")}
             if stated != {name: rules[name] for name in ("shape", "hidden")}:
@@ -177,7 +188,7 @@ class ShapedSession:
             promise = self._promise(amount)
             return Plan(Cost.of(promise), promise, {"statistic": question.key()}, amount)
 
-        text = json.dumps([question.key(), repr(self.unit), str(wanted)], sort_keys=True)
+        text = json.dumps([question.key(), self.unit.stated(), str(wanted)], sort_keys=True)
         stored = self.spending.spend(
             plan, lambda bought: self._measured(question, bought.made), what=text
         )
@@ -192,6 +203,43 @@ class ShapedSession:
         """Tell the error before anything is paid; `guess` is what the answer may be."""
         self._check(question)
         return question.forecast(self.unit, parameters.budget(epsilon), guess)
+
+    def top_k(
+        self,
+        k: int,
+        *,
+        of: str | None = None,
+        among: Any = None,
+        cells: int | None = None,
+        counts: bool = False,
+        set_size: int = 1,
+        **price: Any,
+    ) -> Release:
+        """Release the k most frequent items of sets, values of trees, nodes, or cells of a grid.
+
+        `of` names a label of trees or an attribute of nodes; `among` is the public list of what can
+        win (of sets it may be left out, with epsilon= and delta=). Nodes of a graph win by their
+        degree, with edges hidden. For traces, `cells` per side of the public bounds can win.
+        """
+        from sfumato.ask.session.publish import buy  # noqa: PLC0415 - loaded when used
+
+        wanted = self._winners(
+            k, of=of, among=among, cells=cells, counts=counts, set_size=set_size,
+            unlisted=price.get("delta") is not None,
+        )  # fmt: skip
+        return buy(self.spending, wanted, price)
+
+    def predict_top_k(self, k: int, *, epsilon: Stated, delta: Stated | None = None,
+                      **options: Any) -> TopKPlan:  # fmt: skip
+        """Tell what `top_k` can tell apart at a price; nothing is read or spent."""
+        price = {"epsilon": epsilon, **({} if delta is None else {"delta": delta})}
+        plan: TopKPlan = self._winners(k, **options).predict(1, price)
+        return plan
+
+    def _winners(self, k: int, **options: Any) -> Publication:
+        from sfumato.ask.shaped.winners import plan_winners  # noqa: PLC0415 - loaded when used
+
+        return plan_winners(self._source, self._people, self.spending.neighbours, k, **options)
 
     def synthesize(
         self,
@@ -212,6 +260,12 @@ class ShapedSession:
         price = {"epsilon": epsilon, "delta": delta, "rho": rho}
         stated = {name: value for name, value in price.items() if value is not None}
         return buy_copy(self.spending, self._source, private=private, **stated, **options)
+
+    def save(self, release: Release, folder: str | Path, **options: Any) -> Path:
+        """Save a release that was made here, recorded in the ledger before it appears."""
+        from sfumato.govern.releases import save_recorded  # noqa: PLC0415 - loaded when used
+
+        return save_recorded(release, folder, self.spending, **options)
 
     def _check(self, question: Statistic) -> None:
         if not isinstance(question, Statistic):
@@ -262,7 +316,8 @@ def fingerprint(source: Any) -> str:
     """Return a digest that changes with the data."""
     digest = hashlib.sha256(source.shape.encode())
     if source.shape == "graph":
-        parts: list[Any] = [np.array(source.nodes), source.edges, json.dumps(source.labels)]
+        named = [source.labels, dict(source.attributes)] if source.attributes else source.labels
+        parts: list[Any] = [np.array(source.nodes), source.edges, json.dumps(named)]
     elif source.shape == "trajectories":
         parts = [source.starts, source.places, source.times, source.person]
     elif source.shape == "trees":

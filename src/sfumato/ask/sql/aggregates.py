@@ -6,6 +6,7 @@ MIN and MAX are quantiles of order 0 and 1; the spelling is kept, so that answer
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from sfumato.ask.language import build
 from sfumato.ask.language.language import Constant, Expression
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.scope.assembly import Asked
+from sfumato.ask.scope.pairs import AskedPair
 from sfumato.ask.scope.scopes import Person
 from sfumato.ask.sql.expressions import RowReader
 from sfumato.ask.sql.nodes import Node, bare, identifier, only, part, shown
@@ -28,6 +30,9 @@ _PLAIN: dict[type, tuple[Aggregate, str]] = {
     exp.Variance: ("variance", "VARIANCE"), exp.VariancePop: ("variance", "VAR_POP"),
     exp.Stddev: ("stddev", "STDDEV"), exp.StddevSamp: ("stddev", "STDDEV"),
     exp.StddevPop: ("stddev", "STDDEV_POP"),
+}  # fmt: skip
+_PAIRS: dict[type, str] = {
+    exp.CovarPop: "COVAR_POP", exp.CovarSamp: "COVAR_SAMP", exp.Corr: "CORR",
 }  # fmt: skip
 _ORDERS: dict[type, tuple[Fraction, str]] = {
     exp.Min: (Fraction(0), "MIN"), exp.Max: (Fraction(1), "MAX"),
@@ -67,6 +72,20 @@ def read_aggregate(node: Node, scope: Scope) -> Asked | None:
     return None
 
 
+def read_pair(node: Node, scope: Scope) -> AskedPair | None:
+    """Read an aggregate of two terms, perhaps with a FILTER."""
+    if isinstance(node, exp.Filter):
+        only(node, "this", "expression")
+        inner = read_pair(node.this, scope)
+        return inner and replace(inner, where=_condition(node, scope))
+    if type(node) not in _PAIRS:
+        return None
+    only(node, "this", "expression", "null_on_zero_variance")
+    rows = RowReader(scope, "an aggregate")
+    left, right = _term(node.this, rows), _term(node.expression, rows)
+    return AskedPair(_PAIRS[type(node)], left, right)
+
+
 def _term(node: Node, rows: RowReader) -> Expression:
     if isinstance(node, exp.Distinct):
         raise refuse("distinct_values", what=f"An aggregate of {shown(node)}")
@@ -76,11 +95,16 @@ def _term(node: Node, rows: RowReader) -> Expression:
 def _filtered(node: exp.Filter, scope: Scope) -> Asked:
     only(node, "this", "expression")
     inner = read_aggregate(node.this, scope)
-    if inner is None or not isinstance(node.expression, exp.Where):
+    if inner is None:
+        raise refuse("not_aggregate", what=shown(node))
+    return replace(inner, where=_condition(node, scope))
+
+
+def _condition(node: exp.Filter, scope: Scope) -> Expression:
+    if not isinstance(node.expression, exp.Where):
         raise refuse("not_aggregate", what=shown(node))
     where = RowReader(scope, "FILTER").read(only(node.expression, "this").this)
-    return Asked(inner.aggregate, inner.term, build.condition(where, "FILTER"), inner.order,
-                 inner.spelling)  # fmt: skip
+    return build.condition(where, "FILTER")
 
 
 def _count(node: exp.Count, rows: RowReader) -> Asked:
@@ -91,7 +115,7 @@ def _count(node: exp.Count, rows: RowReader) -> Asked:
         return Asked("count", spelling="COUNT")
     if isinstance(what, exp.Distinct):
         only(what, "expressions")
-        terms = [bare(one) for one in what.expressions]
+        terms = [bare(inner) for inner in what.expressions]
         if len(terms) == 1 and person_named(terms[0], rows.scope):
             return Asked("people", spelling="COUNT")
         if rows.scope.person is None:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sfumato.ask.language import build
 from sfumato.ask.language.casts import converted
+from sfumato.ask.language.days import PARTS, STARTS
 from sfumato.ask.language.language import Column, Constant, Expression
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.language.walk import MOST_DEPTH, MOST_NODES, size_and_depth
@@ -32,7 +33,11 @@ _COMPARE: dict[type, str] = {
 _UNARY: dict[type, str] = {
     exp.Abs: "abs", exp.Floor: "floor", exp.Ceil: "ceil", exp.Lower: "lower", exp.Upper: "upper",
     exp.Length: "length", exp.Year: "year", exp.Month: "month", exp.Day: "day",
+    exp.Quarter: "quarter", exp.DayOfWeek: "weekday",
 }  # fmt: skip
+_DATE_PARTS = {**{name: name for name in PARTS if name != "weekday"}, "dow": "weekday",
+               "dayofweek": "weekday"}  # fmt: skip
+_TIMES = ("hour", "minute", "second", "millisecond", "microsecond")
 _SEVERAL: dict[type, str] = {exp.Least: "least", exp.Greatest: "greatest", exp.Coalesce: "coalesce"}
 _TYPES = {
     "integer": {"TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINT", "UBIGINT"},
@@ -86,7 +91,7 @@ class RowReader:
             return build.apply(_UNARY[type(node)], self.read(node.this))
         if type(node) in _SEVERAL:
             only(node, "this", "expressions", "ignore_nulls")
-            terms = [self.read(one) for one in (node.this, *node.expressions)]
+            terms = [self.read(inner) for inner in (node.this, *node.expressions)]
             return build.apply(_SEVERAL[type(node)], *terms)
         if isinstance(node, (exp.AggFunc, exp.Filter, exp.WithinGroup)):
             raise self.misplaced(node)
@@ -138,12 +143,12 @@ class RowReader:
         kind = type(node)
         terms, stack = [], [node]
         while stack:
-            one = bare(stack.pop())
-            if type(one) is kind:
-                only(one, "this", "expression")
-                stack += [one.expression, one.this]
+            inner = bare(stack.pop())
+            if type(inner) is kind:
+                only(inner, "this", "expression")
+                stack += [inner.expression, inner.this]
             else:
-                terms.append(self.read(one))
+                terms.append(self.read(inner))
         return build.logic("and" if kind is exp.And else "or", terms)
 
     def _between(self, node: Node) -> Expression:
@@ -156,7 +161,7 @@ class RowReader:
         if node.args.get("query") or node.args.get("unnest"):
             raise refuse("subquery_where")
         only(node, "this", "expressions")
-        values = [self.read(one) for one in node.expressions]
+        values = [self.read(value) for value in node.expressions]
         return build.one_of(self.read(node.this), values)
 
     def _identity(self, node: Node) -> Expression:
@@ -186,12 +191,12 @@ class RowReader:
     def _case(self, node: Node) -> Expression:
         only(node, "this", "ifs", "default")
         branches = []
-        for one in node.args["ifs"]:
-            only(one, "this", "true")
-            test = self.read(one.this)
+        for branch in node.args["ifs"]:
+            only(branch, "this", "true")
+            test = self.read(branch.this)
             if node.this is not None:
                 test = build.compare("=", self.read(node.this), test)
-            branches.append((test, self.read(one.args["true"])))
+            branches.append((test, self.read(branch.args["true"])))
         default = node.args.get("default")
         return build.case(branches, NULL if default is None else self.read(default))
 
@@ -226,14 +231,35 @@ class RowReader:
         if node.args.get("start") is None or node.args.get("length") is None:
             raise refuse("literal", what="SUBSTRING(text, first, length)")
         terms = (node.this, node.args["start"], node.args["length"])
-        return build.apply("substring", *(self.read(one) for one in terms))
+        return build.apply("substring", *(self.read(term) for term in terms))
 
     def _extract(self, node: Node) -> Expression:
         only(node, "this", "expression")
         unit = str(node.this.this).lower() if isinstance(node.this, exp.Var) else ""
-        if unit not in {"year", "month", "day"}:
+        return self._date_part(unit, node, node.expression)
+
+    def _date_part(self, unit: str, node: Node, date: Node) -> Expression:
+        if unit.rstrip("s") in _TIMES:
+            raise refuse("time_of_day", what=shown(node))
+        if unit not in _DATE_PARTS:
             raise refuse("function", what=shown(node))
-        return build.apply(unit, self.read(node.expression))
+        return build.apply(_DATE_PARTS[unit], self.read(date))
+
+    def _time(self, node: Node) -> Expression:
+        raise refuse("time_of_day", what=shown(node))
+
+    def _truncated(self, node: Node) -> Expression:
+        """Read DATE_TRUNC('month', day); a date is its own day."""
+        only(node, "this", "unit", "input_type_preserved")
+        unit = node.args.get("unit")
+        period = str(unit.this).lower() if isinstance(unit, (exp.Var, exp.Literal)) else ""
+        if period.rstrip("s") in _TIMES:
+            raise refuse("time_of_day", what=shown(node))
+        if period == "day":
+            return build.dated(self.read(node.this), "DATE_TRUNC")
+        if period not in STARTS:
+            raise refuse("function", what=shown(node))
+        return build.apply(STARTS[period], self.read(node.this))
 
     def _cast(self, node: Node) -> Expression:
         only(node, "this", "to", "safe")
@@ -253,11 +279,11 @@ class RowReader:
         name = str(node.this).lower()
         terms = node.expressions
         if name == "clamp" and len(terms) == 3:
-            return build.clamp(*(self.read(one) for one in terms))
+            return build.clamp(*(self.read(term) for term in terms))
         if name in {"date_part", "datepart"} and len(terms) == 2:
             unit = bare(terms[0])
-            if isinstance(unit, exp.Literal) and str(unit.this).lower() in {"year", "month", "day"}:
-                return build.apply(str(unit.this).lower(), self.read(terms[1]))
+            if isinstance(unit, exp.Literal):
+                return self._date_part(str(unit.this).lower(), node, terms[1])
         raise unsupported(node)
 
     READERS: ClassVar[dict[type, Callable[[Any, Node], Expression]]] = {
@@ -266,5 +292,6 @@ class RowReader:
         exp.Between: _between, exp.In: _membership, exp.Is: _identity, exp.Like: _like,
         exp.ILike: _like, exp.Case: _case, exp.If: _choice, exp.Nullif: _null_if,
         exp.Round: _rounded, exp.Substring: _substring, exp.Extract: _extract, exp.Cast: _cast,
-        exp.Date: _date, exp.Anonymous: _anonymous,
+        exp.Date: _date, exp.Anonymous: _anonymous, exp.TimestampTrunc: _truncated,
+        exp.DateTrunc: _truncated, exp.Hour: _time, exp.Minute: _time, exp.Second: _time,
     }  # fmt: skip

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 from sqlglot import exp
 
 from sfumato.ask.language.refusals import refuse
+from sfumato.ask.scope.measure_register import MeasureRegister
+from sfumato.ask.scope.pairs import pair_of
 from sfumato.ask.scope.scopes import Name, Person, fresh
-from sfumato.ask.sql.aggregates import has_aggregate, read_aggregate
+from sfumato.ask.sql.aggregates import has_aggregate, read_aggregate, read_pair
 from sfumato.ask.sql.expressions import RowReader
 from sfumato.ask.sql.nodes import Node, identifier, only, part, shown, unsupported
 from sfumato.errors import Refused
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from sfumato.ask.language.language import Column, Expression
     from sfumato.ask.scope.assembly import Asked
     from sfumato.ask.scope.scopes import Scope
+
+
+GROUPING_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 
 
 class Register(Protocol):
@@ -45,6 +50,10 @@ class GroupReader(RowReader):
     def dispatch(self, node: Node) -> Expression:
         """Read an aggregate, a key, or something made of them."""
         wanted, self.wanted = self.wanted, None
+        if isinstance(self.register, MeasureRegister):
+            pair = read_pair(node, self.scope)
+            if pair is not None:
+                return pair_of(pair, wanted, self.register)
         asked = read_aggregate(node, self.scope)
         if asked is not None:
             return self.register(asked, wanted, lambda: shown(node))
@@ -108,6 +117,9 @@ def group_nodes(select: exp.Select, scope: Scope) -> list[Node]:
     group = select.args.get("group")
     if group is None:
         return []
+    several = group.find(*GROUPING_SETS)
+    if several is not None:
+        raise refuse("grouping_sets", what=shown(several))
     only(group, "expressions")
     items = items_of(select)
     return [_meant(node, items, scope) for node in group.expressions]

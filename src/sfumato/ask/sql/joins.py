@@ -26,19 +26,19 @@ Pair: TypeAlias = tuple[Expression | Person, Expression | Person]
 def join(node: Node, left: Source, right: Source) -> Scope:
     """Join what stands left of JOIN with what stands right of it."""
     outer = _outer(node)
-    one, other = _scope(left), _scope(right)
+    left_scope, right_scope = _scope(left), _scope(right)
     using = [identifier(name) for name in node.args.get("using") or []]
     on: Any = node.args.get("on")
     if not using and on is None:
         raise refuse("join_condition", what="write ON or USING; a comma or CROSS JOIN has none")
     if using:
-        pairs: list[Pair] = [(one.find(name), other.find(name)) for name in using]
+        pairs: list[Pair] = [(left_scope.find(name), right_scope.find(name)) for name in using]
         rest: list[Node] = []
     else:
-        pairs, rest = _equalities(on, one, other)
+        pairs, rest = _equalities(on, left_scope, right_scope)
     if rest and outer:
         raise refuse("join_condition", what=f"the ON of a LEFT JOIN cannot hold {shown(rest[0])}")
-    joined = _joined((left, one), (right, other), pairs, outer=outer)
+    joined = _joined((left, left_scope), (right, right_scope), pairs, outer=outer)
     if using:
         joined = _hidden(joined, using, right[1])
     reader = RowReader(joined, "ON")
@@ -101,12 +101,13 @@ def _to_public(
 def _values(pairs: list[Pair]) -> list[tuple[Expression, Expression]]:
     """Leave out the equality of people; a person equal to something else is refused."""
     found = []
-    for one, other in pairs:
-        if isinstance(one, Person) and isinstance(other, Person):
+    for first, second in pairs:
+        if isinstance(first, Person) and isinstance(second, Person):
             continue
-        if isinstance(one, Person) or isinstance(other, Person):
-            raise refuse("person_shown", name=one.name if isinstance(one, Person) else other.name)  # type: ignore[union-attr]
-        found.append((one, other))
+        if isinstance(first, Person) or isinstance(second, Person):
+            person: Any = first if isinstance(first, Person) else second
+            raise refuse("person_shown", name=person.name)
+        found.append((first, second))
     return found
 
 
@@ -131,12 +132,12 @@ def _equalities(on: Node, left: Scope, right: Scope) -> tuple[list[Pair], list[N
 
 def _pair(node: Node, left: Scope, right: Scope) -> Pair | None:
     only(node, "this", "expression")
-    one, other = bare(node.this), bare(node.expression)
-    sides = _sides(one, left, right), _sides(other, left, right)
+    first, second = bare(node.this), bare(node.expression)
+    sides = _sides(first, left, right), _sides(second, left, right)
     if sides == ({"left"}, {"right"}):
-        return _what(one, left), _what(other, right)
+        return _what(first, left), _what(second, right)
     if sides == ({"right"}, {"left"}):
-        return _what(other, left), _what(one, right)
+        return _what(second, left), _what(first, right)
     return None
 
 
@@ -175,8 +176,8 @@ def _knows(scope: Scope, name: Name, table: Name | None) -> bool:
 def _hidden(joined: Scope, using: list[Name], alias: str) -> Scope:
     """Let a name of USING mean the left column, as its right one equals it."""
 
-    def hide(one: Seen) -> Seen:
-        shared = one.table == alias and any(name.matches(one.name) for name in using)
-        return replace(one, bare=False) if shared else one
+    def hide(seen: Seen) -> Seen:
+        shared = seen.table == alias and any(name.matches(seen.name) for name in using)
+        return replace(seen, bare=False) if shared else seen
 
-    return replace(joined, seen=tuple(hide(one) for one in joined.seen))
+    return replace(joined, seen=tuple(hide(seen) for seen in joined.seen))

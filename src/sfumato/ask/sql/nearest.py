@@ -49,7 +49,7 @@ def _rewritings(tree: Node, facts: Facts, code: str) -> Iterator[Node]:
     if select is not None:
         for count in counts:
             yield from _counted(select, count)
-    tables = [one for one in tree.find_all(exp.Table) if isinstance(one.this, exp.Identifier)]
+    tables = [node for node in tree.find_all(exp.Table) if isinstance(node.this, exp.Identifier)]
     for count in counts:
         for table in tables:
             yield exp.select(count.copy()).from_(exp.table_(table.this.copy()))
@@ -155,6 +155,17 @@ def _people_where(tree: Node, _: Facts) -> Iterator[Node]:
     condition = found[0].expression.this
     found[0].replace(found[0].this.copy())
     yield select.where(condition.copy())
+
+
+def _finest(tree: Node, _: Facts) -> Iterator[Node]:
+    """Group by everything that ROLLUP, CUBE or GROUPING SETS names, at once."""
+    select = tree.find(exp.Select)
+    group = select.args.get("group") if select is not None else None
+    if select is None or group is None:
+        return
+    columns = {column.sql(): column.copy() for column in group.find_all(exp.Column, bfs=False)}
+    select.set("group", exp.Group(expressions=list(columns.values())))
+    yield tree
 
 
 def _rounded(tree: Node, _: Facts) -> Iterator[Node]:
@@ -289,6 +300,7 @@ _RULES: Mapping[str, Rule] = {
     "subquery_group": _grouped_people,
     "subquery_distinct": _grouped_people,
     "real_key": _rounded,
+    "grouping_sets": _finest,
     "subquery_order": _without("order", "limit", "offset"),
     "set_operation": _first_of_union,
     "join_kind": _left_joins,

@@ -185,11 +185,11 @@ def question(tree: Node, facts: Mapping[str, TableFacts], given: Given) -> Quest
     scope = reader.rows(select)
     items = items_of(select)
     keys = _keys(select, items, scope, given)
-    by_term = {one.expression: Column(one.name, kind_of(one.expression)) for one in keys}
-    register = MeasureRegister(scope, given, [one.name for one in keys])
+    by_term = {key.expression: Column(key.name, kind_of(key.expression)) for key in keys}
+    register = MeasureRegister(scope, given, [key.name for key in keys])
     groups = GroupReader(scope, by_term, register)
     outputs = _outputs(items, groups)
-    groups.aliases = [(one.name, one.expression) for one in outputs]
+    groups.aliases = [(output.name, output.expression) for output in outputs]
     having = _having(select, groups)
     order = _order(select, outputs, groups)
     if not register.found:
@@ -203,7 +203,7 @@ def question(tree: Node, facts: Mapping[str, TableFacts], given: Given) -> Quest
             outputs=tuple(outputs),
             having=having,
             order=tuple(order),
-            limit=_limit(select),
+            limit=limit_of(select),
         )
     )
 
@@ -235,7 +235,7 @@ def _keys(
             raise refuse("person_shown", name=person.name)
         term = RowReader(scope, "GROUP BY").read(node)
         if term not in found:
-            taken = [one.name for one in found.values()]
+            taken = [known.name for known in found.values()]
             name = short(key_name(node, items, position, taken))
             found[term] = key(name, term, scope, given)
     check_groups(list(found.values()))
@@ -254,7 +254,7 @@ def _outputs(items: list[tuple[Name | None, Node]], groups: GroupReader) -> list
         name = default_name(node, position) if alias is None else alias.text
         if alias is None and isinstance(term, Column):
             name = term.name
-        found.append(Output(short(fresh(name, [one.name for one in found])), term))
+        found.append(Output(short(fresh(name, [output.name for output in found])), term))
     return found
 
 
@@ -274,9 +274,9 @@ def _order(
         return []
     only(order, "expressions")
     found = []
-    for one in order.expressions:
-        only(one, "this", "desc", "nulls_first")
-        found.append((_ordered(one.this, outputs, groups), bool(one.args.get("desc"))))
+    for term in order.expressions:
+        only(term, "this", "desc", "nulls_first")
+        found.append((_ordered(term.this, outputs, groups), bool(term.args.get("desc"))))
     return found
 
 
@@ -296,7 +296,8 @@ def _modest(term: Expression) -> Expression:
     return term
 
 
-def _limit(select: exp.Select) -> int | None:
+def limit_of(select: exp.Select) -> int | None:
+    """Read LIMIT, a literal whole number."""
     limit = select.args.get("limit")
     if limit is None:
         return None

@@ -56,11 +56,13 @@ def _everything(node: Node, scope: Scope) -> Named:
         only(node, "this", "table")
     wanted = None if table is None else identifier(table)
     named: Named = [
-        (one.name, one) for one in scope.people if wanted is None or wanted.matches(one.table)
+        (person.name, person)
+        for person in scope.people
+        if wanted is None or wanted.matches(person.table)
     ]
-    for one in scope.seen:
-        if one.bare if wanted is None else wanted.matches(one.table):
-            named.append((one.name, one.expression))
+    for seen in scope.seen:
+        if seen.bare if wanted is None else wanted.matches(seen.table):
+            named.append((seen.name, seen.expression))
     if not named and wanted is not None:
         raise refuse("unknown_table", name=wanted.text, hint="")
     return named
@@ -91,7 +93,7 @@ def _distinct(scope: Scope, named: Named) -> tuple[Scope, Named]:
     keys: list[tuple[str, Expression]] = []
     for name, what in named:
         if not isinstance(what, Person) and what not in dict(map(reversed, keys)):  # type: ignore[arg-type]
-            keys.append((fresh(name, [scope.person, *(one for one, _ in keys)]), what))
+            keys.append((fresh(name, [scope.person, *(key for key, _ in keys)]), what))
     made, columns = per_person(scope, keys, [])
     shown = {what: columns[name] for name, what in keys}
     return made, [(name, what if isinstance(what, Person) else shown[what]) for name, what in named]
@@ -157,5 +159,7 @@ def _grouped(
     having = select.args.get("having")
     kept = None if having is None else reader.read(only(having, "this").this)
     listed = [(column.name, term) for term, column in keys.items()]
-    made, _ = per_person(scope, listed, [(name, one) for one, name in register.found.items()])
+    made, _ = per_person(
+        scope, listed, [(name, aggregate) for aggregate, name in register.found.items()]
+    )
     return made.filtered(kept), named

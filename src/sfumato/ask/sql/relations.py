@@ -47,12 +47,12 @@ class RelationReader:
         reader = self
         if len(clause.expressions) > MOST_QUERIES:
             raise refuse("too_long", what=f"more than {MOST_QUERIES} queries in WITH")
-        for one in clause.expressions:
-            only(one, "this", "alias", "materialized")
-            name = _alias(one)
+        for query in clause.expressions:
+            only(query, "this", "alias", "materialized")
+            name = _alias(query)
             if name.lower() in (known.lower() for known, _ in reader.queries[len(self.queries) :]):
                 raise refuse("duplicate_name", name=name)
-            scope = reader.subquery(one.this, name)
+            scope = reader.subquery(query.this, name)
             reader = replace(reader, queries=(*reader.queries, (name, scope)))
         return reader
 
@@ -67,12 +67,12 @@ class RelationReader:
         if len(joins) > MOST_JOINS:
             raise refuse("too_long", what=f"more than {MOST_JOINS} joins")
         aliases = [found[1]]
-        for one in joins:
-            right = self.source(one.this)
+        for node in joins:
+            right = self.source(node.this)
             if right[1].lower() in (alias.lower() for alias in aliases):
                 raise refuse("duplicate_name", name=right[1])
             aliases.append(right[1])
-            found = (join(one, found, right), found[1])
+            found = (join(node, found, right), found[1])
         scope = found[0]
         if isinstance(scope, TableFacts):
             raise refuse("public_subquery" if self.level else "public_only", name=scope.name)
@@ -123,8 +123,8 @@ class RelationReader:
 
 
 def _seen_as(scope: Scope, alias: str) -> Scope:
-    named = [(one.name, one.expression) for one in scope.seen]
-    return scope.aliased(alias, [*named, *((one.name, one) for one in scope.people)])
+    named = [(seen.name, seen.expression) for seen in scope.seen]
+    return scope.aliased(alias, [*named, *((person.name, person) for person in scope.people)])
 
 
 def _alias(node: Node) -> str:

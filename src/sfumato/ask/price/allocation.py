@@ -1,6 +1,6 @@
 """How a price is divided among the numbers of a question, and what noise each gets.
 
-Contract: :func:`strategies` is a function of the question, the unit and the price. Nothing in it
+Contract: :func:`allocate` is a function of the question, the unit and the price. Nothing in it
 has seen data, so its cost can be charged before data are touched, and its errors can be told to
 the analyst for nothing.
 
@@ -45,7 +45,7 @@ _SEARCH_SHARE = Fraction(1, 5)  # for bounds that are found privately
 
 
 @dataclass(frozen=True)
-class Strategy:
+class Allocation:
     """The noise of every number of a question, and what it costs.
 
     ``noises[i]`` belongs to the i-th total and is None for a total that never moves; ``people`` is
@@ -77,7 +77,7 @@ class Strategy:
 
     @property
     def deviation(self) -> float:
-        """How noisy it is: the product of all deviations, to compare strategies by."""
+        """How noisy it is: the product of all deviations, to compare allocations by."""
         whole = 1.0
         for noise in (*self.noises, self.people):
             whole *= noise.deviation if noise is not None else 1.0
@@ -99,7 +99,7 @@ class Wanted:
         return self.parts.people or self.finds_keys
 
 
-def strategy(wanted: Wanted, price: Price) -> Strategy:
+def allocate(wanted: Wanted, price: Price) -> Allocation:
     """Divide a price among the numbers of a question."""
     shares = _Shares.of(wanted, price.kind)
     picks = len(wanted.parts.quantiles) * touched(wanted.bound)
@@ -109,7 +109,7 @@ def strategy(wanted: Wanted, price: Price) -> Strategy:
         cost += Cost.of_equal(epsilon, picks)
     if price.delta:
         cost += Cost(delta=price.delta)
-    return Strategy(price, noises, people, epsilon, search, cost)
+    return Allocation(price, noises, people, epsilon, search, cost)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from scipy import stats
 
 from sfumato.ask.language.language import Column, Key, Measure, Question, Scan
 from sfumato.ask.language.request import Grid, GroupsBound, RowBound, RowsBound, Total
+from sfumato.ask.price.allocation import Wanted, allocate
 from sfumato.ask.price.contributions import bound_for, sensitivity_of, touched
 from sfumato.ask.price.grids import grid_for, point_grid
 from sfumato.ask.price.key_discovery import people_needed
@@ -22,7 +23,6 @@ from sfumato.ask.price.measures import PEOPLE, Recipe, breakdown
 from sfumato.ask.price.noise import Noise, gaussian, geometric
 from sfumato.ask.price.preparation import prepare
 from sfumato.ask.price.pricing import Price, offers
-from sfumato.ask.price.strategy import Wanted, strategy
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.dp.normal import gaussian_delta_up
@@ -232,19 +232,19 @@ def test_count_and_sum_together_are_one_gaussian():
     """At (1, 1e-6), 20 groups of 5 rows: σ = 134 for the count, not 187 or more."""
     unit = Unit("p", groups=20, rows_per_group=5)
     ready = prepare(question(COUNT, TOTAL, keys=(ward(),)), unit, ApproxDP(1, 1e-6), epsilon=1)
-    assert ready.strategy.price.kind == "gaussian"
-    assert ready.strategy.noises[0].deviation == pytest.approx(133.6, abs=0.5)
-    mu = math.sqrt(ready.strategy.cost.mu_squared)
+    assert ready.allocation.price.kind == "gaussian"
+    assert ready.allocation.noises[0].deviation == pytest.approx(133.6, abs=0.5)
+    mu = math.sqrt(ready.allocation.cost.mu_squared)
     assert gaussian_delta_up(F(mu), F(1)) <= 1e-6 * (1 + 1e-9)
 
 
 def test_found_keys_cost_little_of_the_noise_and_some_delta():
     unit = Unit("p", groups=20, rows_per_group=5)
     ready = prepare(question(COUNT, TOTAL, keys=(ward(None),)), unit, ApproxDP(1, 1e-6), epsilon=1)
-    assert ready.strategy.noises[0].deviation == pytest.approx(137.5, abs=1)
-    assert ready.strategy.cost.delta == F(1, 20) * F(1, 10**6)
-    law = ready.strategy.people
-    assert ready.threshold == people_needed(law, delta=ready.strategy.cost.delta, groups=20)
+    assert ready.allocation.noises[0].deviation == pytest.approx(137.5, abs=1)
+    assert ready.allocation.cost.delta == F(1, 20) * F(1, 10**6)
+    law = ready.allocation.people
+    assert ready.threshold == people_needed(law, delta=ready.allocation.cost.delta, groups=20)
     assert 400 < ready.threshold < 600
 
 
@@ -258,13 +258,13 @@ def test_rows_that_are_people_find_their_own_groups():
 @pytest.mark.parametrize("unit", [Row(), Unit("p", rows=3), Unit("p", groups=2, rows_per_group=4)])
 def test_a_pure_price_is_spent_to_the_last(measures, unit):
     ready = prepare(question(*measures, keys=(ward(),)), unit, PureDP(1), epsilon=F(3, 10))
-    assert ready.strategy.cost.epsilon == F(3, 10)
+    assert ready.allocation.cost.epsilon == F(3, 10)
     paid = F(0)
     for place, total in enumerate(ready.wanted.parts.totals):
         size = sensitivity_of(total, ready.bound)
-        paid += F(size.l1) / ready.strategy.noises[place].size
-    if ready.strategy.people is not None:
-        paid += F(sensitivity_of(None, ready.bound).l1) / ready.strategy.people.size
+        paid += F(size.l1) / ready.allocation.noises[place].size
+    if ready.allocation.people is not None:
+        paid += F(sensitivity_of(None, ready.bound).l1) / ready.allocation.people.size
     assert paid <= F(3, 10)
     assert paid >= F(3, 10) * (1 - F(1, 2**20))
 
@@ -273,33 +273,33 @@ def test_concentrated_prices_are_spent_to_the_last():
     median = Measure("m", "quantile", AGE, order=F(1, 2), spelling="MEDIAN")
     unit = Unit("p", groups=4, rows_per_group=2)
     ready = prepare(question(COUNT, median, keys=(ward(),)), unit, ZCDP(1), rho=F(1, 10))
-    cost = ready.strategy.cost
-    picked = ready.strategy.quantile_epsilon
+    cost = ready.allocation.cost
+    picked = ready.allocation.quantile_epsilon
     spent = (cost.mu_squared + touched(ready.bound) * picked**2) / 2
     assert spent == cost.rho
     assert spent <= F(1, 10)
     assert spent >= F(1, 10) * (1 - F(1, 2**20))
-    assert ready.strategy.quantile_epsilon * touched(ready.bound) == cost.epsilon
+    assert ready.allocation.quantile_epsilon * touched(ready.bound) == cost.epsilon
 
 
 def test_searching_bounds_takes_a_share_and_never_raises_the_cost():
     free = Measure("total", "sum", Column("x", "real"), spelling="SUM")
     ready = prepare(question(free, COUNT), Row(), PureDP(1), epsilon=1)
     assert len(ready.searched) == 1
-    assert ready.strategy.cost.epsilon == 1
+    assert ready.allocation.cost.epsilon == 1
     scaled = ready.bounded({ready.searched[0]: (F(0), F(1024))})
-    assert scaled.strategy.cost.epsilon == 1
-    assert scaled.strategy.search.size == pytest.approx(5, rel=1e-6)
-    assert ready.strategy.people.size == pytest.approx(F(10, 4), rel=1e-6)
+    assert scaled.allocation.cost.epsilon == 1
+    assert scaled.allocation.search.size == pytest.approx(5, rel=1e-6)
+    assert ready.allocation.people.size == pytest.approx(F(10, 4), rel=1e-6)
     grid = scaled.wanted.parts.totals[0].grid
-    assert scaled.strategy.noises[0].size == pytest.approx(grid.most * F(10, 4), rel=1e-6)
+    assert scaled.allocation.noises[0].size == pytest.approx(grid.most * F(10, 4), rel=1e-6)
 
 
 def test_a_total_that_never_moves_costs_nothing_and_others_pay():
     nothing = Measure("z", "sum", Column("x", "real", (F(0), F(0))), spelling="SUM")
     ready = prepare(question(nothing, COUNT), Row(), PureDP(1), epsilon=1)
-    assert ready.strategy.noises == (None,)
-    assert 0 < ready.strategy.cost.epsilon <= 1
+    assert ready.allocation.noises == (None,)
+    assert 0 < ready.allocation.cost.epsilon <= 1
 
 
 @pytest.mark.parametrize(
@@ -332,8 +332,8 @@ def test_the_quieter_noise_is_taken():
         ApproxDP(1, 1e-6),
         epsilon=1,
     )
-    assert one.strategy.price.kind == "pure"
-    assert many.strategy.price.kind == "gaussian"
+    assert one.allocation.price.kind == "pure"
+    assert many.allocation.price.kind == "gaussian"
 
 
 # -- recipes ---------------------------------------------------------------------------
@@ -383,5 +383,5 @@ def test_a_mean_of_hardly_any_rows_has_no_value():
 
 def test_strategies_need_no_data():
     wanted = Wanted(breakdown(question(COUNT)), RowBound(), finds_keys=False, searches=0)
-    plan = strategy(wanted, Price("pure", epsilon=F(1)))
+    plan = allocate(wanted, Price("pure", epsilon=F(1)))
     assert plan.noises[0].size == 1
