@@ -215,3 +215,50 @@ def test_sizes_from_none_to_over_a_block_are_right():
         assert noise.rounded_gaussian(3, size).shape == (size,)
         assert noise.below(7, size).shape == (size,)
         assert noise.bernoulli(Fraction(1, 3), size).shape == (size,)
+
+
+@pytest.mark.parametrize("variance", [Fraction(10**5), Fraction(3)], ids=str)
+@pytest.mark.parametrize("discrete", [True, False])
+def test_the_remainder_of_the_table_serves_many_draws_too(variance, discrete, monkeypatch):
+    """Shares cut by a sixteenth leave that much to the remainder; the law stays the same."""
+    gaussian = import_module("sfumato.dp.noise.gaussian")
+    alias = import_module("sfumato.dp.noise.alias")
+    plan = gaussian._plan(variance, discrete=discrete)
+    shares = [share - share // 16 for share in plan.table.shares]
+    spare = (1 << plan.table.level) - 1 - len(shares)
+    cells = np.array(alias._alias(shares + [0] * spare, plan.table.level), dtype=np.uint64)
+    table = alias.Table(plan.weights, cells, plan.table.level, tuple(shares))
+    settled = []
+    settle = alias.Table.settle
+    monkeypatch.setattr(
+        alias.Table, "settle", lambda self, source: settled.append(1) or settle(self, source)
+    )
+    cut = gaussian._Plan(variance, discrete, plan.power, table)
+    with noise.insecure_seeded(11):
+        drawn = np.concatenate([gaussian._sample(cut, 200, noise.stream()) for _ in range(4)])
+    law = discrete_gaussian_pmf if discrete else rounded_gaussian_pmf
+    wanted = law(float(variance), int(12 * math.sqrt(variance)) + 10)
+    assert 10 < len(settled) < 200
+    assert chi_square(wanted, counts(drawn), drawn.size) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("variance", [Fraction(2), Fraction(12_000), Fraction(10**9, 7)], ids=str)
+@pytest.mark.parametrize("discrete", [True, False])
+def test_what_is_surely_accepted_is_accepted_in_every_bin(variance, discrete):
+    gaussian = import_module("sfumato.dp.noise.gaussian")
+    plan = gaussian._plan(variance, discrete=discrete)
+    count = len(plan.table.shares)
+    least = min(math.exp(-plan.weights.exponent(number, Fraction(1))) for number in range(count))
+    sure = plan.weights.sure(count) / 256
+    assert least - 1 / 64 < sure <= least
+
+
+def test_a_block_after_a_point_beyond_64_bits_is_still_drawn():
+    """A point so far out makes room for Python integers, which no compiled loop can fill."""
+    gaussian = import_module("sfumato.dp.noise.gaussian")
+    plan = gaussian._plan(Fraction(10**6), discrete=True)
+    with noise.insecure_seeded(5):
+        room = np.empty(4_000, dtype=object)
+        points, left = gaussian._candidates(plan, room, gaussian.stream())
+    kept = np.delete(points, left).astype(np.float64)
+    assert stats.kstest(kept / 1000, "norm").pvalue > 1e-6

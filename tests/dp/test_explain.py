@@ -222,3 +222,63 @@ def test_extreme_parameters_are_explained(noise, parameters):
 def test_parameters_that_cannot_be_explained(noise, parameters):
     with pytest.raises(ParameterError):
         explain(noise, **parameters)
+
+
+CHOICES = ["exponential", "permute-and-flip", "noisy-max", "above-threshold", "randomized-response"]
+
+
+@pytest.mark.parametrize("name", [*CHOICES, "discrete-gaussian"])
+def test_every_mechanism_has_a_page(name):
+    found = explain(name, epsilon=0.8, delta=1e-6 if "gauss" in name else None)
+    assert sum(mass for _, mass in found.here) == pytest.approx(1, abs=1e-3)
+    assert sum(mass for _, mass in found.there) == pytest.approx(1, abs=1e-3)
+    assert "<svg" in page(found)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_laws_of_choices_are_what_the_mechanism_does(name):
+    """The law of one world, computed on paper, against the mechanism's own draws."""
+    draws, epsilon = 40_000, 2
+    if name == "randomized-response":
+        picked = sf.dp.RandomizedResponse(epsilon=epsilon).simulate(True, draws)
+        counts = [int(picked.sum()), draws - int(picked.sum())]
+    elif name == "above-threshold":
+        made = sf.dp.AboveThreshold(threshold=0, sensitivity=1, epsilon=epsilon)
+        codes = made.simulate([1, 1, 1, 1], draws)
+        counts = [int((codes == code).sum()) for code in (0b11, 0b101, 0b1001, 0b10001, 0b10000)]
+    else:
+        made = {
+            "exponential": sf.dp.Exponential,
+            "permute-and-flip": sf.dp.PermuteAndFlip,
+            "noisy-max": sf.dp.ReportNoisyMax,
+        }[name](sensitivity=1, epsilon=epsilon)
+        draws = 4_000 if name == "permute-and-flip" else draws
+        picked = made.simulate([1, -1, -1, -1], draws)
+        counts = [int((picked == 0).sum()), int((picked != 0).sum())]
+    found = explain(name, epsilon=epsilon)
+    law = sorted((mass for _, mass in found.there), reverse=True)
+    if name == "randomized-response":
+        law = sorted((mass for _, mass in found.here), reverse=True)
+    for seen, mass in zip(sorted(counts, reverse=True), law, strict=True):
+        assert seen / draws == pytest.approx(mass, abs=5 * math.sqrt(0.25 / draws))
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_loses_no_more_than_it_promises(name):
+    found = explain(name, epsilon=1.5, size=5)
+    assert max(abs(loss) for loss, _ in found.here) <= 1.5 + 1e-6
+    for alarm, missed in found.curve:
+        assert missed >= interpolate(found.promised, alarm) - 1e-6
+
+
+@pytest.mark.parametrize("size", [1, 13, 0])
+def test_a_choice_has_some_candidates(size):
+    with pytest.raises(ParameterError, match="2 to 12"):
+        explain("exponential", epsilon=1, size=size)
+
+
+def test_the_command_explains_protocols(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["explain", "oue", "--epsilon", "1", "--size", "8"])
+    assert result.exit_code == 0, result.output
+    assert "OUE: what it promises" in (tmp_path / "explain-oue.html").read_text("utf-8")

@@ -21,6 +21,7 @@ from sfumato.dp.normal import gaussian_epsilon_up, gaussian_sigma_up
 from sfumato.dp.queries.base import Query, Sensitivity, sensitivity
 from sfumato.dp.rounding import Stated, div_up, float_up, mul_up, sqrt_up, stated_up
 from sfumato.errors import MissingExtra, ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ _MOST_FACTOR = 2.0**60
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Shown):
     """What noise to add, what it promises, and what error to expect."""
 
     mechanism: str
@@ -157,7 +158,7 @@ def _held(number: float) -> float:
 
 def _listed(what: object) -> list[Step]:
     steps = [what] if isinstance(what, Step) else what
-    if not isinstance(steps, (list, tuple)) or not all(isinstance(one, Step) for one in steps):
+    if not isinstance(steps, (list, tuple)) or not all(isinstance(step, Step) for step in steps):
         raise ParameterError(
             "Noise is calibrated for a query such as Count(), its sensitivity(…), or a list of "
             f"accounting steps such as Step.gaussian(1), and a {type(what).__name__} was given."

@@ -21,25 +21,38 @@ from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Row
 from sfumato.dp.rounding import Stated, stated
 from sfumato.dp.tradeoff import geometric_pair, interpolate, trade_off_of
 from sfumato.errors import ParameterError
+from sfumato.lazy import find
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sfumato.dp.mechanisms.base import Mechanism
+    from sfumato.dp.tradeoff import Pair
 
-NOISES = ("laplace", "geometric", "gaussian")
+NOISES = ("laplace", "geometric", "gaussian", "discrete-gaussian")
+CHOICES = (
+    "exponential", "permute-and-flip", "noisy-max", "above-threshold", "randomized-response",
+)  # fmt: skip
 Points: TypeAlias = tuple[tuple[float, float], ...]
+ANSWERS = "released answer − true answer of one world"
+LOSSES = "privacy loss of the outcome"
 
+_EXPLAIN_CHOICE = "sfumato.dp.choice_explanation:explain_choice"
 _POINTS = 240
 _STEMS = 60
 _MOST_PLACES = 2000
+_SMALL_SPREAD = 3.0
 _MOST_EXPONENT = 700.0  # e to a larger power is no float
 _DRAWN = Fraction(1, 10**60), Fraction(10**60)  # what a picture can show
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """A mechanism explained: words, error, and the points of two pictures."""
+class Explanation(Shown):
+    """A mechanism explained: words, error, and the points of two pictures.
+
+    ``axis`` says what the points of the laws are: answers, or the privacy loss of outcomes.
+    """
 
     name: str
     guarantee: Guarantee
@@ -51,6 +64,7 @@ class Explanation:
     whole: bool  # answers are whole numbers
     curve: Points  # the trade-off of this mechanism
     promised: Points  # below this curve no test can get, as the guarantee says
+    axis: str = ANSWERS
 
 
 def explain(
@@ -60,8 +74,16 @@ def explain(
     sensitivity: Stated = 1,
     delta: Stated | None = None,
     neighbours: Neighbours | str = UNBOUNDED,
+    size: int = 4,
 ) -> Explanation:
-    """Explain a mechanism by its public parameters."""
+    """Explain a mechanism by its public parameters; ``size`` is a number of candidates."""
+    if noise in CHOICES:
+        if delta is not None:
+            raise ParameterError(f"{noise.capitalize()} has no δ; leave delta out.")
+        explained: Explanation = find(_EXPLAIN_CHOICE)(
+            noise, epsilon=epsilon, sensitivity=sensitivity, neighbours=neighbours, size=size
+        )
+        return explained
     study = _study(noise, epsilon, sensitivity, delta, Neighbours.of(neighbours))
     guarantee = study.mechanism.guarantee
     return Explanation(
@@ -69,13 +91,39 @@ def explain(
         guarantee=guarantee,
         promise=promise_in_words(guarantee),
         limits=limits_in_words(guarantee),
-        error=_error(study.mechanism),
+        error=error_rows(study.mechanism),
         here=study.here,
         there=study.there,
-        whole=noise == "geometric",
+        whole=noise in {"geometric", "discrete-gaussian"},
         curve=study.curve,
         promised=trade_off_of(guarantee),
     )
+
+
+def explain_pair(
+    name: str, guarantee: Guarantee, pair: Pair, error: tuple[tuple[str, str], ...]
+) -> Explanation:
+    """Explain whatever has finitely many outcomes, by their laws in two neighbouring worlds."""
+    losses = [(_loss_of(p, q), p, q) for p, q in pair.masses]
+    return Explanation(
+        name=name,
+        guarantee=guarantee,
+        promise=promise_in_words(guarantee),
+        limits=limits_in_words(guarantee),
+        error=error,
+        here=tuple((loss, float(p)) for loss, p, _ in losses),
+        there=tuple((loss, float(q)) for loss, _, q in losses),
+        whole=True,
+        curve=pair.trade_off(),
+        promised=trade_off_of(guarantee),
+        axis=LOSSES,
+    )
+
+
+def _loss_of(p: Fraction, q: Fraction) -> float:
+    if not p or not q:
+        raise ParameterError("An outcome that one world excludes has no finite privacy loss.")
+    return math.log(p / q)
 
 
 def promise_in_words(guarantee: Guarantee) -> tuple[str, ...]:
@@ -151,17 +199,21 @@ def _study(
     noise: str, epsilon: Stated, sensitivity: Stated, delta: Stated | None, relation: Neighbours
 ) -> _Study:
     if noise not in NOISES:
-        raise ParameterError(f"{noise!r} cannot be explained; choose one of {', '.join(NOISES)}.")
+        every = ", ".join((*NOISES, *CHOICES))
+        raise ParameterError(
+            f"{noise!r} cannot be explained; choose one of {every}, or a protocol in sf.local."
+        )
     for value, name in (
         (parameters.budget(epsilon), "ε (epsilon)"),
         (parameters.bound(sensitivity), "The sensitivity"),
     ):
         if not _DRAWN[0] <= value <= _DRAWN[1]:
             raise ParameterError(f"{name} is explained for numbers between 10⁻⁶⁰ and 10⁶⁰.")
-    if noise == "gaussian":
+    if noise in {"gaussian", "discrete-gaussian"}:
         if delta is None:
             raise ParameterError("Gaussian noise needs delta=, far below 1 / number of people.")
-        return _gaussian(epsilon, sensitivity, delta, relation)
+        study = _gaussian if noise == "gaussian" else _discrete_gaussian
+        return study(epsilon, sensitivity, delta, relation)
     if delta is not None:
         raise ParameterError(f"{noise.capitalize()} noise has no δ; leave delta out.")
     return (_geometric if noise == "geometric" else _laplace)(epsilon, sensitivity, relation)
@@ -189,18 +241,43 @@ def _gaussian(epsilon: Stated, sensitivity: Stated, delta: Stated, relation: Nei
     return _Study(mechanism, here, there, trade_off_of(mechanism.gdp))
 
 
+def _discrete_gaussian(
+    epsilon: Stated, sensitivity: Stated, delta: Stated, relation: Neighbours
+) -> _Study:
+    from sfumato.dp.mechanisms.gaussian import DiscreteGaussian  # noqa: PLC0415 - loads the samplers
+
+    size = _whole(sensitivity, "Discrete Gaussian", "gaussian")
+    mechanism = DiscreteGaussian(
+        sensitivity=sensitivity, epsilon=epsilon, delta=delta, neighbours=relation
+    )
+    spread = math.sqrt(float(mechanism.steps_squared(1)))
+    reach = math.ceil(4 * spread)
+    every = 1 + (size + 2 * reach) // _MOST_PLACES
+    places = sorted({*range(-reach, size + reach + 1, every), 0, size})
+    total = max(1.0, spread * math.sqrt(2 * math.pi))  # of all weights, up to e^(−2π²σ²)
+    if spread < _SMALL_SPREAD:
+        total = sum(math.exp(-((n / spread) ** 2) / 2) for n in range(-40, 41))
+    here = tuple((float(x), math.exp(-((x / spread) ** 2) / 2) / total) for x in places)
+    there = tuple((float(x), math.exp(-(((x - size) / spread) ** 2) / 2) / total) for x in places)
+    return _Study(mechanism, here, there, ())
+
+
+def _whole(sensitivity: Stated, noise: str, other: str) -> int:
+    exact = stated(sensitivity)
+    if exact.denominator != 1:
+        raise ParameterError(
+            f"{noise} noise is for whole numbers, whose sensitivity is whole too; "
+            f"{float(exact):g} was given. Use {other}."
+        )
+    return int(exact)
+
+
 def _geometric(epsilon: Stated, sensitivity: Stated, relation: Neighbours) -> _Study:
     from sfumato.dp.mechanisms.laplace import Geometric  # noqa: PLC0415 - loads the samplers
 
     mechanism = Geometric(sensitivity=sensitivity, epsilon=epsilon, neighbours=relation)
-    exact = stated(sensitivity)
-    if exact.denominator != 1:
-        raise ParameterError(
-            f"Geometric noise is for whole numbers, whose sensitivity is whole too; "
-            f"{float(exact):g} was given. Use laplace."
-        )
-    size = int(exact)
-    loss = stated(epsilon) / exact
+    size = _whole(sensitivity, "Geometric", "laplace")
+    loss = stated(epsilon) / size
     ratio = math.exp(-min(float(loss), _MOST_EXPONENT))
     mass = -math.expm1(-float(loss)) / (1 + ratio)
     reach = max(3, min(_STEMS, math.ceil(6 / loss)))
@@ -231,7 +308,8 @@ def laplace_missed(alarm: float, epsilon: float) -> float:
     return half / (2 * alarm) if alarm <= 0.5 else 2 * half * (1 - alarm)
 
 
-def _error(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
+def error_rows(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
+    """Tell the error of a mechanism in three rows."""
     error = mechanism.error
     _, within = error.interval(0.95)
     return (

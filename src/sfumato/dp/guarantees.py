@@ -29,6 +29,7 @@ from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Person, PrivacyUnit
 from sfumato.dp.rounding import Stated, float_up, stated, stated_up
 from sfumato.errors import ParameterError
 from sfumato.lazy import find
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,7 +52,7 @@ finds them when it is asked and imports none of them."""
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(Written):
     """What all guarantees share: neighbours, and the ways to combine and restate them."""
 
     neighbours: Neighbours = field(default=UNBOUNDED, kw_only=True)

@@ -18,10 +18,11 @@ How a guarantee carries over from one relation or unit to another is in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sfumato.errors import ParameterError
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +43,7 @@ def _check_limits(unit: PrivacyUnit, names: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True)
-class PrivacyUnit:
+class PrivacyUnit(Written):
     """Whose data one step between neighbours may change; use a subclass."""
 
     @property
@@ -57,6 +58,11 @@ class PrivacyUnit:
 
     def __str__(self) -> str:
         return f"one {self.noun}"
+
+    def stated(self) -> str:
+        """State the unit with all its limits, as ledgers keep it: a text that never changes."""
+        held = (f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))
+        return f"{type(self).__name__}({', '.join(held)})"
 
 
 @dataclass(frozen=True)
@@ -205,8 +211,8 @@ class Node(PrivacyUnit):
     """One vertex of a graph with all its edges.
 
     ``vertices`` is the most vertices the graph has before one is added; ``degree`` declares that
-    no vertex has more edges, in any data set considered: it is trusted, not enforced. Bounded
-    neighbours have the same vertices and differ in the edges of one of them.
+    no vertex has more edges, in any data set considered: a graph that exceeds it is refused, none
+    is cut down to it. Bounded neighbours have the same vertices and differ in the edges of one.
     """
 
     vertices: int | None = None
@@ -284,7 +290,7 @@ _NAMED: Mapping[str, PrivacyUnit] = {
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbours(Written):
     """Which data sets are neighbours: a relation and a privacy unit.
 
     ``Neighbours("bounded")`` is about rows; ``Neighbours("unbounded", "edge")`` names a unit
@@ -323,6 +329,11 @@ class Neighbours:
     def __str__(self) -> str:
         change = "replaced by another" if self.bounded else "added or removed"
         return f"{self.unit} {change}"
+
+
+def named_units() -> Mapping[str, PrivacyUnit]:
+    """Give the units that a word names."""
+    return _NAMED
 
 
 def unit_of(value: PrivacyUnit | str) -> PrivacyUnit:

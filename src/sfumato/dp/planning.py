@@ -29,6 +29,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.queries.base import Query, Sensitivity, sensitivity
 from sfumato.dp.rounding import Stated, div_up, float_up, mul_up, sqrt_up, stated, stated_down
 from sfumato.errors import ParameterError, Unsatisfiable
+from sfumato.shown import Shown, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +39,7 @@ _PRECISION = 2.0**-40
 
 
 @dataclass(frozen=True)
-class Ask:
+class Ask(Written):
     """An intended release: a query (or its sensitivity), and how much its error matters.
 
     ``weight`` multiplies the expected error in the sum to be made small; ``error`` fixes the
@@ -87,7 +88,7 @@ class Strategy:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """The strategies that keep the total, best first, and why others do not."""
 
     total: Guarantee
@@ -151,7 +152,7 @@ def plan(total: Guarantee, asks: Sequence[Ask | Query]) -> Plan:
     if not strategies:
         reasons = " ".join(f"{method}: {reason}" for method, reason in unavailable)
         raise Unsatisfiable(f"No split of the total serves these releases. {reasons}")
-    return Plan(total, tuple(sorted(strategies, key=lambda one: one.cost)), tuple(unavailable))
+    return Plan(total, tuple(sorted(strategies, key=lambda way: way.cost)), tuple(unavailable))
 
 
 def _methods(total: Guarantee) -> Iterator[tuple[str, Callable[..., Strategy]]]:
@@ -340,8 +341,8 @@ def _number(value: Stated, name: str) -> float:
 
 
 def _named(ask: Ask | Query, place: int) -> Ask:
-    one = ask if isinstance(ask, Ask) else Ask(ask)
-    return one if one.name else replace(one, name=f"{type(one.query).__name__} {place + 1}")
+    named = ask if isinstance(ask, Ask) else Ask(ask)
+    return named if named.name else replace(named, name=f"{type(named.query).__name__} {place + 1}")
 
 
 def _largest(

@@ -36,6 +36,7 @@ from sfumato.dp.rounding import (
     stated_up,
 )
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,7 +49,7 @@ _CRUMB = 30
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Shown):
     """Two distributions over the same outcomes; outcomes of equal likelihood ratio are merged."""
 
     masses: tuple[tuple[Fraction, Fraction], ...]
@@ -60,8 +61,8 @@ class Pair:
         there: Mapping[Any, Real] | Sequence[Real],
     ) -> Self:
         """Build the pair from M(D) and M(D′): mappings from outcomes, or lists in one order."""
-        one, other = _mapping(here), _mapping(there)
-        for masses in (one, other):
+        first, second = _mapping(here), _mapping(there)
+        for masses in (first, second):
             if any(mass < 0 for mass in masses.values()):
                 raise ParameterError("Probabilities are not negative, and one of these is.")
             whole = sum(masses.values(), Fraction(0))
@@ -70,7 +71,9 @@ class Pair:
                     f"Probabilities add up to 1, and these add up to {float(whole):.6g}."
                 )
         zero = Fraction(0)
-        return cls.of_masses((one.get(o, zero), other.get(o, zero)) for o in one.keys() | other)
+        return cls.of_masses(
+            (first.get(o, zero), second.get(o, zero)) for o in first.keys() | second
+        )
 
     @classmethod
     def of_masses(cls, masses: Iterable[tuple[Fraction, Fraction]]) -> Self:

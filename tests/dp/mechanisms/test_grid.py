@@ -214,3 +214,40 @@ def test_shapes_are_kept_and_declared_sizes_enforced():
         sf.dp.Laplace(sensitivity=1, epsilon=1, size=3).release([1, 2])
     with pytest.raises(DataError, match="Whole numbers"):
         sf.dp.geometric([1.0, 2.0], sensitivity=1, epsilon=1)
+
+
+AWKWARD = [
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    1.5,
+    math.nextafter(0.5, 0),
+    -math.nextafter(0.5, 1),
+    5e-324,
+    1e300,
+]
+
+
+@pytest.mark.parametrize("power", [-60, -30, -1, 0, 3, 899])
+def test_many_values_take_the_compiled_way_to_the_same_result(power):
+    random, grid = np.random.default_rng(power + 100), Grid(power)
+    spread = random.normal(size=200) * 2.0 ** random.integers(-40, 40, size=200)
+    for values in (spread, spread * 2.0**power, np.array(AWKWARD * 5)):
+        found = grid.multiples(values)
+        exact = [math.floor(Fraction(x) / grid.step + Fraction(1, 2)) for x in values.tolist()]
+        assert found.tolist() == exact
+        noise = random.integers(-(10**9), 10**9, size=values.size)
+        assert grid.noised(found, noise).tolist() == grid.values(add(found, noise)).tolist()
+
+
+def test_sums_that_do_not_fit_go_the_long_way():
+    grid, large = Grid(-1), np.full(40, 2**62 - 1)
+    assert grid.noised(large, large).tolist() == [float(2**62 - 1)] * 40
+    assert grid.noised(large, large + 5).tolist() == [float(2**62 + 1)] * 40
+
+
+def test_what_is_given_is_not_changed_by_a_release():
+    values = np.linspace(0, 1, 100)
+    sf.dp.laplace(values, sensitivity=1, epsilon=1)
+    assert values.tolist() == np.linspace(0, 1, 100).tolist()

@@ -235,13 +235,13 @@ def test_errors_of_sizes_and_centres_are_those_of_the_noise():
     points = np.full((4_000, 3), 0.25)
     sizes, errors, centres = [], [], []
     with insecure_seeded(9):
-        for _ in range(60):
+        for _ in range(150):
             model = sf.dp.KMeans(1, epsilon=1, bounds=(0, 1)).fit(points)
             sizes.append(model.sizes_[0] - 4_000)
             errors.append(model.size_error_[0])
             centres.append((model.cluster_centers_[0] - 0.25) / model.center_error_[0])
     assert np.std(sizes) == pytest.approx(np.mean(errors), rel=0.35)
-    assert np.std(centres) < 1.3  # shrinking makes it smaller, never larger
+    assert np.std(centres) < 1.25  # noisy sizes and steps that are shrunk add a little
 
 
 def test_scikit_learns_conventions_hold():

@@ -27,6 +27,7 @@ from sfumato.dp.guarantees import ApproxDP, Guarantee
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.rounding import Stated, stated, stated_up
 from sfumato.errors import MissingExtra, ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ _RDP_GUARD = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
-class Account:
+class Account(Shown):
     """The total ε of some steps at one δ, by accountant, and why some could not be used."""
 
     delta: float
@@ -96,7 +97,7 @@ def account(
 ) -> Account:
     """Account for steps by several methods; by all that apply when none are named."""
     listed = [steps] if isinstance(steps, Step) else steps
-    if not isinstance(listed, (list, tuple)) or not all(isinstance(one, Step) for one in listed):
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(step, Step) for step in listed):
         raise ParameterError(
             "An account is about steps such as Step.gaussian(1) or Step.private(PureDP(1)), one "
             "or a list of them."
@@ -124,15 +125,15 @@ def account(
 
 
 def _basic(steps: list[Step], delta: Fraction) -> Fraction:
-    return sum((one.exact_epsilon * n for one, n in _shares(steps, delta)), Fraction(0))
+    return sum((guarantee.exact_epsilon * n for guarantee, n in _shares(steps, delta)), Fraction(0))
 
 
 def _advanced(steps: list[Step], delta: Fraction) -> Fraction:
     if sum(step.times for step in steps) > _MOST_RUNS:
         raise ParameterError(f"Advanced composition is computed for up to {_MOST_RUNS} runs.")
     runs: list[Guarantee] = []
-    for one, times in _shares(steps, delta):
-        runs += [one] * times
+    for guarantee, times in _shares(steps, delta):
+        runs += [guarantee] * times
     return compose_advanced(runs, delta=delta).exact_epsilon
 
 

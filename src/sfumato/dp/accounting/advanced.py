@@ -49,8 +49,8 @@ def compose_advanced(guarantees: Sequence[Guarantee], *, delta: Stated) -> Appro
     allowed = stated(delta)
     if not 0 <= allowed < 1:
         raise ParameterError(f"delta is at least 0 and below 1, and {float(allowed):g} was given.")
-    total = compose(*(_approximate(one) for one in guarantees))
-    pairs = [_pair(_approximate(one)) for one in guarantees]
+    total = compose(*(_approximate(guarantee) for guarantee in guarantees))
+    pairs = [_pair(_approximate(guarantee)) for guarantee in guarantees]
     spent = sum((own for _, own in pairs), Fraction(0))
     if spent > allowed:
         raise ParameterError(
@@ -61,7 +61,7 @@ def compose_advanced(guarantees: Sequence[Guarantee], *, delta: Stated) -> Appro
     slack = 1 - (1 - allowed) / _kept(pairs)  # (1 − slack)·Π(1 − δᵢ) = 1 − δ
     if slack > 0 and max(epsilon for epsilon, _ in pairs) <= _MOST_EPSILON:
         options.append(_heterogeneous([epsilon for epsilon, _ in pairs], slack))
-        equal = all(one == other for one, other in pairwise(pairs))
+        equal = all(first == second for first, second in pairwise(pairs))
         if equal and len(pairs) <= _MOST_EQUAL:
             options.append(optimal_epsilon(pairs[0][0], len(pairs), slack))
     return ApproxDP(stated_up(min(options)), stated_up(allowed), neighbours=total.neighbours)

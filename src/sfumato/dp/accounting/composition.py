@@ -88,10 +88,12 @@ def remaining(budget: G, spent: Guarantee) -> G:
 def _sum(guarantees: Sequence[Guarantee]) -> Guarantee:
     first = guarantees[0]
     if isinstance(first, GDP):
-        squares = sum((cast("GDP", one).exact_mu ** 2 for one in guarantees), Fraction(0))
+        squares = sum(
+            (cast("GDP", guarantee).exact_mu ** 2 for guarantee in guarantees), Fraction(0)
+        )
         return replace(first, mu=_root_up(squares))
     if isinstance(first, RDP):
-        curves = [dict(cast("RDP", one).curve) for one in guarantees]
+        curves = [dict(cast("RDP", guarantee).curve) for guarantee in guarantees]
         return replace(
             first,
             curve=tuple(
@@ -101,7 +103,7 @@ def _sum(guarantees: Sequence[Guarantee]) -> Guarantee:
         )
     fields: dict[str, Any] = {}
     for name in _parameters(first):
-        total = sum((stated(getattr(one, name)) for one in guarantees), Fraction(0))
+        total = sum((stated(getattr(guarantee, name)) for guarantee in guarantees), Fraction(0))
         fields[name] = stated_up(min(total, Fraction(1)) if name == "delta" else total)
     return replace(first, **fields)
 
@@ -110,7 +112,7 @@ def _costliest(guarantees: Sequence[Guarantee], count: int) -> Guarantee:
     """Sum the ``count`` largest of each parameter, which bounds every choice of that many."""
     first = guarantees[0]
     if isinstance(first, RDP):
-        curves = [dict(cast("RDP", one).curve) for one in guarantees]
+        curves = [dict(cast("RDP", guarantee).curve) for guarantee in guarantees]
         tops = [
             RDP(((order, bound),), neighbours=first.neighbours)
             for order in first.orders
@@ -119,7 +121,7 @@ def _costliest(guarantees: Sequence[Guarantee], count: int) -> Guarantee:
         points = [_sum(tops[k : k + count]) for k in range(0, len(tops), count)]
         return replace(first, curve=tuple(cast("RDP", point).curve[0] for point in points))
     ranked = {
-        name: sorted((getattr(one, name) for one in guarantees), reverse=True)
+        name: sorted((getattr(guarantee, name) for guarantee in guarantees), reverse=True)
         for name in _parameters(first)
     }
     worst = [
@@ -130,28 +132,34 @@ def _costliest(guarantees: Sequence[Guarantee], count: int) -> Guarantee:
 
 def _alike(guarantees: Sequence[Guarantee]) -> tuple[Guarantee, ...]:
     """Restate guarantees in one kind that all of them imply."""
-    kinds = {type(one) for one in guarantees}
+    kinds = {type(guarantee) for guarantee in guarantees}
     if len(kinds) == 1 and RDP not in kinds:
         return tuple(guarantees)
-    impure = any(isinstance(one, ApproxDP) and one.delta > 0 for one in guarantees)
+    impure = any(
+        isinstance(guarantee, ApproxDP) and guarantee.delta > 0 for guarantee in guarantees
+    )
     if impure and not kinds <= {PureDP, LocalDP, ApproxDP}:
         raise ParameterError(
             "A guarantee with δ > 0 has no place in a Rényi or Gaussian account; convert the "
             "others first with .to(ApproxDP, delta=…), or use sf.dp.account(…)."
         )
     if RDP in kinds:
-        orders = _common_orders([one for one in guarantees if isinstance(one, RDP)])
-        return tuple(to_rdp(one, orders) for one in guarantees)
+        orders = _common_orders(
+            [guarantee for guarantee in guarantees if isinstance(guarantee, RDP)]
+        )
+        return tuple(to_rdp(guarantee, orders) for guarantee in guarantees)
     if kinds & {ZCDP, GDP}:
-        return tuple(one.to(ZCDP) for one in guarantees)
+        return tuple(guarantee.to(ZCDP) for guarantee in guarantees)
     if impure:
-        return tuple(one.to(ApproxDP) for one in guarantees)
-    return tuple(one.to(PureDP) for one in guarantees)
+        return tuple(guarantee.to(ApproxDP) for guarantee in guarantees)
+    return tuple(guarantee.to(PureDP) for guarantee in guarantees)
 
 
 def _common_orders(guarantees: Sequence[RDP]) -> tuple[float, ...]:
-    last = min(one.orders[-1] for one in guarantees)
-    return tuple(sorted({order for one in guarantees for order in one.orders if order <= last}))
+    last = min(guarantee.orders[-1] for guarantee in guarantees)
+    return tuple(
+        sorted({order for guarantee in guarantees for order in guarantee.orders if order <= last})
+    )
 
 
 def _remaining_curve(budget: RDP, spent: RDP) -> tuple[tuple[float, float], ...]:
@@ -198,9 +206,9 @@ def _same_neighbours(guarantees: Sequence[Guarantee]) -> None:
     if not guarantees:
         raise ParameterError("Composition needs at least one guarantee.")
     first = guarantees[0].neighbours
-    for one in guarantees[1:]:
-        if one.neighbours != first:
+    for guarantee in guarantees[1:]:
+        if guarantee.neighbours != first:
             raise ParameterError(
-                f"These guarantees protect different things ({first}; {one.neighbours}) and cannot "
-                "be composed as they are; restate one with .under(…)."
+                f"These guarantees protect different things ({first}; {guarantee.neighbours}) and "
+                "cannot be composed as they are; restate one with .under(…)."
             )

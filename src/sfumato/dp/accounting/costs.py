@@ -179,7 +179,7 @@ class Cost:
 
     def to_json(self) -> dict[str, str]:
         """Give the cost as rationals in text; what is rarely there is left out."""
-        entry = {one.name: str(getattr(self, one.name)) for one in fields(self)}
+        entry = {part.name: str(getattr(self, part.name)) for part in fields(self)}
         if not there(self.concentrated):
             del entry["concentrated"]
         return entry
@@ -281,7 +281,7 @@ def _totals(spent: Spent) -> dict[str, str]:
 
 def _checked(entry: Mapping[str, str]) -> Mapping[str, str]:
     """Refuse an entry that is no cost: with a number too few, or one that nobody knows."""
-    known = {one.name for one in fields(Cost)}
+    known = {part.name for part in fields(Cost)}
     if not known - {"concentrated"} <= set(entry) <= known:
         raise ValueError("no cost")
     return entry

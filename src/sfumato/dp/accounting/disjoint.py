@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.accounting.composition import compose
 from sfumato.dp.accounting.values import comes_before, never_equal, outside
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _SEARCH_LIMIT = 20_000
 
 
-class Part(Mapping[str, object]):
+class Part(Shown, Mapping[str, object]):
     """A conjunction of conditions on attributes; ``Part()`` is the whole data set."""
 
     def __init__(self, **conditions: object) -> None:
@@ -116,7 +117,7 @@ def _allowed(value: object) -> frozenset[Any] | tuple[float, float]:
             raise ParameterError(f"The interval [{value[0]}, {value[1]}) is empty.")
         return value
     values = list(value) if isinstance(value, (set, frozenset, list)) else [value]
-    if any(_unequal_to_itself(one) for one in values):
+    if any(_unequal_to_itself(item) for item in values):
         raise ParameterError(
             "A condition cannot be NaN or another missing value that is unequal to itself, since "
             "engines disagree on which records it selects; use None, or leave the condition out."
@@ -132,19 +133,19 @@ def _allowed(value: object) -> frozenset[Any] | tuple[float, float]:
 
 def _unequal_to_itself(value: object) -> bool:
     if isinstance(value, (tuple, frozenset)):
-        return any(_unequal_to_itself(one) for one in value)
+        return any(_unequal_to_itself(item) for item in value)
     try:
         return bool(value != value)  # noqa: PLR0124 - NaN, NaT and their like
     except (TypeError, ValueError, ArithmeticError):
         return True  # not even that can be told, as of pandas.NA
 
 
-def _apart(one: object, other: object) -> bool:
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return comes_before(one[1], other[0]) or comes_before(other[1], one[0])
-    if isinstance(one, frozenset) and isinstance(other, frozenset):
-        return all(never_equal(mine, theirs) for mine in one for theirs in other)
-    interval, values = (one, other) if isinstance(one, tuple) else (other, one)
+def _apart(first: object, second: object) -> bool:
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return comes_before(first[1], second[0]) or comes_before(second[1], first[0])
+    if isinstance(first, frozenset) and isinstance(second, frozenset):
+        return all(never_equal(mine, theirs) for mine in first for theirs in second)
+    interval, values = (first, second) if isinstance(first, tuple) else (second, first)
     assert isinstance(interval, tuple)
     assert isinstance(values, frozenset)
     return all(outside(value, *interval) for value in values)

@@ -155,13 +155,13 @@ def _numerical(budget: ApproxDP, steps: tuple[Cost, ...]) -> ApproxDP:
 
     if not steps:
         raise ParameterError('accountant="pld" needs steps=, the cost of every single answer.')
-    failures = sum((one.delta for one in steps), ZERO)
+    failures = sum((cost.delta for cost in steps), ZERO)
     if failures >= budget.exact_delta:
         raise ParameterError("The failures of these steps take the whole δ of the budget.")
-    if any(one.concentrated for one in steps):
+    if any(cost.concentrated for cost in steps):
         raise ParameterError('accountant="pld" cannot use a mechanism of which only ρ is known.')
-    square = sum((one.mu_squared for one in steps), ZERO)
-    listed = [Step.private(PureDP(stated_up(one.epsilon))) for one in steps if one.epsilon]
+    square = sum((cost.mu_squared for cost in steps), ZERO)
+    listed = [Step.private(PureDP(stated_up(cost.epsilon))) for cost in steps if cost.epsilon]
     if square:
         listed.append(Step.gaussian(stated_down(1 / Cost(mu_squared=square).mu)))
     if not listed:

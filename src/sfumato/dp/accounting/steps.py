@@ -19,12 +19,13 @@ from sfumato.dp.accounting.subsampling import amplified_epsilon
 from sfumato.dp.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, stated, stated_up
 from sfumato.errors import ParameterError
+from sfumato.shown import Written
 
 Noise: TypeAlias = Literal["gaussian", "discrete gaussian", "geometric", "pure", "approximate"]
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(Written):
     """One mechanism, run ``times`` times, each on a fresh Poisson sample of rate ``rate``."""
 
     noise: Noise

@@ -39,18 +39,18 @@ _ENDLESS = re.compile("inf(inity)?|nan")
 _TWO_DAYS = dt.timedelta(days=2)
 
 
-def never_equal(one: object, other: object) -> bool:
+def never_equal(first: object, second: object) -> bool:
     """Tell whether no engine can take two values for equal."""
-    if isinstance(one, bool) and isinstance(other, bool):
-        return one is not other
-    if _is_number(one) and _is_number(other):
-        return _below(one, other) or _below(other, one)
-    if isinstance(one, str) and isinstance(other, str):
-        return _texts_apart(one, other)
-    if isinstance(one, dt.datetime) or isinstance(other, dt.datetime):
-        return _times_apart(one, other)
-    if isinstance(one, dt.date) and isinstance(other, dt.date):
-        return one != other
+    if isinstance(first, bool) and isinstance(second, bool):
+        return first is not second
+    if _is_number(first) and _is_number(second):
+        return _below(first, second) or _below(second, first)
+    if isinstance(first, str) and isinstance(second, str):
+        return _texts_apart(first, second)
+    if isinstance(first, dt.datetime) or isinstance(second, dt.datetime):
+        return _times_apart(first, second)
+    if isinstance(first, dt.date) and isinstance(second, dt.date):
+        return first != second
     return False
 
 
@@ -78,9 +78,9 @@ def _is_number(value: object) -> bool:
     return not isinstance(value, (complex, np.complexfloating))
 
 
-def _below(one: Any, other: Any) -> bool:
+def _below(small: Any, large: Any) -> bool:
     """Tell whether a number is below another in every type of column."""
-    (near, is_near), (far, is_far) = _nearest(one), _nearest(other)
+    (near, is_near), (far, is_far) = _nearest(small), _nearest(large)
     if is_near and is_far:
         return bool(near < far)
     for _ in range(3):
@@ -103,8 +103,8 @@ def _nearest(value: Any) -> tuple[np.float32, bool]:
     return rounded, not np.isinf(rounded) and Fraction(float(rounded)) == exact
 
 
-def _texts_apart(one: str, other: str) -> bool:
-    left, right = _bare(one), _bare(other)
+def _texts_apart(text: str, other_text: str) -> bool:
+    left, right = _bare(text), _bare(other_text)
     if left == right:
         return False
     if {left, right} <= _TRUE or {left, right} <= _FALSE:
@@ -113,11 +113,11 @@ def _texts_apart(one: str, other: str) -> bool:
         return not (_ENDLESS.fullmatch(left) and _ENDLESS.fullmatch(right))
     if _MONTH.search(left) or _MONTH.search(right):
         return False  # one may be the other as a date in words
-    first, second = _number(one), _number(other)
+    first, second = _number(text), _number(other_text)
     if first is not None and second is not None:
         whole = first.denominator == second.denominator == 1
         return never_equal(first, second) and (whole or abs(first - second) > 1)
-    days = _day(one), _day(other)
+    days = _day(text), _day(other_text)
     return days[0] != days[1] if None not in days else True
 
 
@@ -145,9 +145,9 @@ def _day(text: str) -> dt.date | None:
         return None
 
 
-def _times_apart(one: object, other: object) -> bool:
-    if not isinstance(one, dt.datetime) or not isinstance(other, dt.datetime):
+def _times_apart(first: object, second: object) -> bool:
+    if not isinstance(first, dt.datetime) or not isinstance(second, dt.datetime):
         return False
-    if (one.tzinfo is None) != (other.tzinfo is None):
+    if (first.tzinfo is None) != (second.tzinfo is None):
         return False
-    return abs(one - other) > _TWO_DAYS
+    return abs(first - second) > _TWO_DAYS

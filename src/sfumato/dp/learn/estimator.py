@@ -20,6 +20,7 @@ from sfumato.dp.learn.budget import Budget
 from sfumato.dp.learn.features import Category, Column, as_cells, declare, interval, read_columns
 from sfumato.dp.mechanisms import parameters
 from sfumato.errors import DataError, MissingExtra, ParameterError
+from sfumato.shown import show_html
 
 try:
     from sklearn.base import BaseEstimator
@@ -142,6 +143,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
                 "The feature names should match those that were passed during fit, in their order."
             )
         return cells
+
+    def _repr_html_(self) -> str:
+        """Show parameters, promise and picture; scikit-learn's page would list what was learnt."""
+        return show_html(self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

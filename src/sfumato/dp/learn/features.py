@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from sfumato.dp.queries.bounds import pair_columns
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def declare(
 ) -> tuple[Column, ...]:
     """Pair every column with its declaration; refuse columns that have none, or two."""
     domains = {} if domain is None else dict(domain)
+    bounds = pair_columns(bounds, names)
     limits = bounds if isinstance(bounds, Mapping) else {}
     for known in (limits, domains):
         strangers = [name for name in known if name not in names]

@@ -72,5 +72,5 @@ class Additive(Mechanism):
             return np.empty(shape, dtype=np.int64 if self.whole else np.float64)
         grid = self.grid_for(array.size)
         noise = self.noise(array.size, count).reshape(shape)
-        total = add(np.broadcast_to(grid.multiples(array), shape), noise)
-        return total if self.whole else grid.values(total)
+        multiples = np.broadcast_to(grid.multiples(array), shape)
+        return add(multiples, noise) if self.whole else grid.noised(multiples, noise)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ _LEAST, _MOST = 2.0**-60, 2.0**60  # between them ε is looked for
 
 
 @dataclass(frozen=True)
-class Error:
+class Error(Shown):
     """How far a release is from the truth, for public parameters alone.
 
     ``expected`` bounds the mean error of one value and ``total`` that of all ``size`` values
@@ -65,7 +66,7 @@ class Error:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism(ABC):
+class Mechanism(Written, ABC):
     """A randomised function with a guarantee it can prove and an error it can state."""
 
     epsilon: Stated

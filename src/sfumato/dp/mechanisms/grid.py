@@ -29,11 +29,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.dp.noise.alias import FEW
 from sfumato.dp.rounding import sqrt_up
 from sfumato.errors import DataError
 
 _RESOLUTION = 20  # bits of the grid below the sensitivity and the scale
 _SAFE = 1 << 62
+_EXACT_POWER = 900  # floats times powers of two up to here are exact, see grid_kernels
 _LARGEST = (1 << 63) - 1
 _TOP = math.nextafter(math.inf, 0.0)
 
@@ -74,6 +76,12 @@ class Grid:
         """Round values to multiples: ``int64``, or Python integers when those do not fit."""
         if values.dtype.kind in "iubO":
             return self._from_integers(values)
+        if self._compiled(values):
+            from sfumato.dp.mechanisms import grid_kernels  # noqa: PLC0415 - many values only
+
+            out = np.empty(values.shape, dtype=np.int64)
+            if grid_kernels.multiples(values.ravel(), 2.0**-self.power, out.reshape(-1)):
+                return out
         with np.errstate(over="ignore", under="ignore"):
             scaled = np.ldexp(values, -self.power)
         if np.isfinite(scaled).all() and np.abs(scaled).max(initial=0.0) < _SAFE:
@@ -90,6 +98,22 @@ class Grid:
             return values.astype(np.int64) << -self.power
         flat = [math.floor(Fraction(int(x)) / self.step + Fraction(1, 2)) for x in values.ravel()]
         return _objects(flat).reshape(values.shape)
+
+    def noised(self, multiples: Integers, noise: Integers) -> npt.NDArray[np.float64]:
+        """Add noise of the same shape to multiples, and turn the sums into floats."""
+        if self._compiled(multiples) and noise.dtype == multiples.dtype == np.int64:
+            from sfumato.dp.mechanisms import grid_kernels  # noqa: PLC0415 - many values only
+
+            out = np.empty(noise.shape)
+            if grid_kernels.noised(
+                multiples.ravel(), noise.ravel(), 2.0**self.power, out.reshape(-1)
+            ):
+                return out
+        return self.values(add(multiples, noise))
+
+    def _compiled(self, values: npt.NDArray[Any]) -> bool:
+        """Tell whether so many values repay a compiled loop, and its arithmetic is exact."""
+        return values.size > FEW and abs(self.power) <= _EXACT_POWER
 
     def values(self, multiples: Integers) -> npt.NDArray[np.float64]:
         """Turn multiples into floats, never infinite."""
@@ -160,7 +184,7 @@ def _checked(array: npt.NDArray[Any], *, whole: bool) -> npt.NDArray[Any]:
                 "A value to be released is NaN or infinite; replace or drop such values, and "
                 "clamp the rest, before a mechanism sees them."
             )
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
     return array
 
 

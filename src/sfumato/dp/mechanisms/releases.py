@@ -21,6 +21,7 @@ from sfumato.dp.mechanisms.pricing import Pricing
 from sfumato.dp.mechanisms.quantiles import ExponentialQuantile
 from sfumato.dp.mechanisms.randomized_response import RandomizedResponse
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours
+from sfumato.dp.queries.bounds import interval_of
 from sfumato.dp.rounding import stated
 from sfumato.errors import ParameterError
 
@@ -117,15 +118,17 @@ def quantile(
     values: Any,
     q: Stated = 0.5,
     *,
-    lower: Stated,
-    upper: Stated,
+    bounds: tuple[Stated, Stated] | None = None,
+    lower: Stated | None = None,
+    upper: Stated | None = None,
     epsilon: Stated,
     step: Stated | None = None,
     neighbours: Neighbours = UNBOUNDED,
 ) -> float:
-    """Release the q-quantile of values in [lower, upper]."""
+    """Release the q-quantile of values in `bounds`, or in [lower, upper]."""
+    low, high = interval_of(bounds, lower, upper)
     mechanism = ExponentialQuantile(
-        q=q, lower=lower, upper=upper, epsilon=epsilon, step=step, neighbours=neighbours
+        q=q, lower=low, upper=high, epsilon=epsilon, step=step, neighbours=neighbours
     )
     return mechanism.release(values)
 
@@ -133,24 +136,25 @@ def quantile(
 def median(
     values: Any,
     *,
-    lower: Stated,
-    upper: Stated,
+    bounds: tuple[Stated, Stated] | None = None,
+    lower: Stated | None = None,
+    upper: Stated | None = None,
     epsilon: Stated,
     step: Stated | None = None,
     neighbours: Neighbours = UNBOUNDED,
 ) -> float:
-    """Release the median of values in [lower, upper]."""
-    return quantile(
-        values, 0.5, lower=lower, upper=upper, epsilon=epsilon, step=step, neighbours=neighbours
-    )
+    """Release the median of values in `bounds`, or in [lower, upper]."""
+    domain = interval_of(bounds, lower, upper)
+    return quantile(values, 0.5, bounds=domain, epsilon=epsilon, step=step, neighbours=neighbours)
 
 
 def quantiles(
     values: Any,
     orders: Sequence[Stated],
     *,
-    lower: Stated,
-    upper: Stated,
+    bounds: tuple[Stated, Stated] | None = None,
+    lower: Stated | None = None,
+    upper: Stated | None = None,
     epsilon: Stated,
     step: Stated | None = None,
     neighbours: Neighbours = UNBOUNDED,
@@ -162,9 +166,10 @@ def quantiles(
     if not orders:
         raise ParameterError("Name at least one quantile, as in quantiles(values, [0.25, 0.75]).")
     each = parameters.budget(epsilon) / len(orders)
+    low, high = interval_of(bounds, lower, upper)
     mechanisms = [  # all of them are checked before the first is released
         ExponentialQuantile(
-            q=q, lower=lower, upper=upper, epsilon=each, step=step, neighbours=neighbours
+            q=q, lower=low, upper=high, epsilon=each, step=step, neighbours=neighbours
         )
         for q in orders
     ]

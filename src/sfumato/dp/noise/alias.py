@@ -130,11 +130,11 @@ def cumulative(weights: Weights, bits: int) -> tuple[list[int], list[int]]:
     lows, highs, rest = _enclosed(weights, bits + 32)
     low_sums, high_sums = list(accumulate(lows)), list(accumulate(highs))
     most, least = high_sums[-1] + rest, low_sums[-1]
-    one = 1 << bits
+    unit = 1 << bits
     low = [(part << bits) // most for part in low_sums]
-    high = [min(one, -(-(part << bits) // least)) for part in high_sums]
+    high = [min(unit, -(-(part << bits) // least)) for part in high_sums]
     if weights.size is not None:
-        low[-1] = one
+        low[-1] = unit
     return low, high
 
 

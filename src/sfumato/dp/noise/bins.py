@@ -2,7 +2,8 @@
 
 Contract: :class:`BinWeights` lists exp(−B²/(2v)) for the bins (h, s), numbered 2h + s, that begin
 at B = h·w + s·a. ``verdicts`` accepts each candidate point B + r with probability
-exp(−r(2B+r)/(2v)), exactly.
+exp(−r(2B+r)/(2v)), exactly. ``BinWeights.sure`` bounds that probability from below for the bins
+of a table, in 256ths.
 
 Proof of the error of the compiled decision. Let κ = w²/(2v), ρ = r/w in [0, 1) and
 γ = κ·ρ·(2h + ρ + 2·s·a/w), the exponent wanted. ρ is cut to 52 bits; the factor in brackets, below
@@ -64,7 +65,7 @@ class BinWeights:
 
     def bounds(self, bits: int) -> Iterator[Bounds]:
         """Enclose the weights, by recurrence: the quotient of neighbours shrinks by exp(−2κ)."""
-        one = (1 << bits, 1 << bits)
+        unit = (1 << bits, 1 << bits)
         shrink = exp_bounds(2 * self.kappa, bits)
         starts = [self.offset * side for side in (0, 1)]
         values = [exp_bounds(Fraction(b * b) / (2 * self.variance), bits) for b in starts]
@@ -72,7 +73,7 @@ class BinWeights:
             exp_bounds(self.width * (self.width + 2 * b) / (2 * self.variance), bits)
             for b in starts
         ]
-        assert values[0] == one
+        assert values[0] == unit
         while True:
             for side in (0, 1):
                 yield values[side]
@@ -86,6 +87,15 @@ class BinWeights:
         _, ratio = exp_bounds(2 * self.kappa * h, bits)
         gap = max(1, (1 << bits) - ratio)
         return -(-(2 * first << bits) // gap)
+
+    def sure(self, count: int) -> int:
+        """Bound the acceptance in the first ``count`` bins from below, in 256ths.
+
+        γ grows with h, ρ and the lean, so it is at most κ·(2h + 1 + 2a/w) for the largest h.
+        """
+        lean = 2 * self.offset / self.width
+        least, _ = exp_bounds(self.kappa * (2 * (count // 2) + 1 + lean), _STEP)
+        return least >> (_STEP - 8)
 
     def exponent(self, number: int, r: Fraction) -> Fraction:
         """γ of the point r (a fraction of the width) in bin ``number``."""
@@ -102,10 +112,13 @@ class Candidates(NamedTuple):
 
 
 def verdicts(
-    weights: BinWeights, candidates: Candidates, words: npt.NDArray[np.uint64], source: Stream
+    weights: BinWeights,
+    candidates: Candidates,
+    words: npt.NDArray[np.uint64],
+    coins: npt.NDArray[np.uint64],
+    source: Stream,
 ) -> npt.NDArray[np.bool_]:
     """Accept or refuse each candidate; ``words`` begin with the first 52 bits of its place."""
-    coins = source.uint64(words.size)
     found = _decided(weights, candidates, words, coins)
     for index in np.flatnonzero(found == 2).tolist():
         place = int(candidates.fine[index])

@@ -99,9 +99,9 @@ def preference(epsilon: Fraction | int, others: int = 1) -> Chance:
         return rational(Fraction(1, 1 + others))
 
     def bounds(bits: int) -> Bounds:
-        one = 1 << bits
+        unit = 1 << bits
         lo, hi = exp_bounds(exact, bits)
-        return one * one // (one + others * hi), -(-one * one // (one + others * lo))
+        return unit * unit // (unit + others * hi), -(-unit * unit // (unit + others * lo))
 
     return Chance(f"1/(1+{others}exp(-{exact}))", bounds)
 

@@ -15,6 +15,11 @@ exp(−B²/(2v)) from an exact table, r uniformly in the bin, and accept with pr
 exp(−((B+r)² − B²)/(2v)) = exp(−r(2B+r)/(2v)): the accepted points follow the target (rejection;
 von Neumann 1951). With w about σ/80 it accepts 99.5 %; for w = 1 always.
 
+Most coins accept wherever the point lies: with b 256ths a lower bound of the acceptance in all bins
+of the table, a coin U whose first byte is below b has U < b/256, and is not looked at further. The
+others keep that byte and draw the rest. The byte is independent of the point, so which candidates
+take the longer way says nothing of them.
+
 Acceptance is decided in 64-bit integers with a proven error, and by exact arithmetic with more
 random bits when the coin falls nearer than that error to the bound (see :mod:`.bins`).
 """
@@ -23,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +42,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from sfumato.dp.noise.kernels import Layout
     from sfumato.dp.noise.stream import Stream
 
 _BLOCK = 1 << 14
@@ -62,6 +68,23 @@ class _Plan:
         if self.discrete:
             return self.power
         return self.power + 8 if self.wide else _FINE
+
+    @property
+    def weights(self) -> BinWeights:
+        """The weights of the bins."""
+        assert isinstance(self.table.weights, BinWeights)
+        return self.table.weights
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What the compiled loop needs to know."""
+        from sfumato.dp.noise.kernels import Layout  # noqa: PLC0415 - a few draws need no compiler
+
+        sure = self.weights.sure(len(self.table.shares))
+        drop = 0 if self.discrete else min(self.fine_bits - self.power, 63)
+        half = 1 << drop - 1 if 0 < drop < 63 else 0  # with 63 bits dropped, all is nearer to 0
+        mirror = int(not self.discrete)
+        return Layout(self.table.level, self.fine_bits, drop, half, mirror, sure)
 
 
 def discrete_gaussian(
@@ -97,40 +120,86 @@ def _plan(variance: Fraction, *, discrete: bool) -> _Plan:
 
 
 def _sample(plan: _Plan, size: int, source: Stream) -> npt.NDArray[Any]:
+    """Draw candidates, and others in the place of those refused, about one in 200."""
+    if plan.discrete and plan.power == 0:
+        return _pick(plan, size, source)
     out: npt.NDArray[Any] = np.empty(size, dtype=object if plan.wide else np.int64)
-    filled = 0
-    while filled < size:
-        missing = size - filled
-        # 2 % more than needed, because about 0.5 % are refused.
-        count = missing if missing <= FEW else min(_BLOCK, missing + missing // 50 + 8)
-        points = _accepted(plan, count, source)[:missing]
-        if points.dtype == object and out.dtype != object:
-            out = out.astype(object)
-        out[filled : filled + points.size] = points
-        filled += points.size
+    refused = [np.empty(0, dtype=np.int64)]
+    for start in range(0, size, _BLOCK):
+        block = slice(start, min(start + _BLOCK, size))
+        points, left = _candidates(plan, out[block], source)
+        out = _fit(out, points)
+        if out.dtype == object:
+            out[block] = points
+        refused.append(left + start)
+    places = np.concatenate(refused)
+    if places.size:
+        points = _sample(plan, places.size, source)
+        out = _fit(out, points)
+        out[places] = points
     return out
 
 
-def _accepted(plan: _Plan, count: int, source: Stream) -> npt.NDArray[Any]:
-    """Draw ``count`` candidates and return the points of those accepted."""
-    bins = plan.table.draw(count, source)
-    if plan.discrete and plan.power == 0:
-        return _discrete_points(bins, np.zeros_like(bins), 0)
-    words = source.uint64(count)
+def _fit(out: npt.NDArray[Any], points: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Make room for Python integers where points are such."""
+    return out.astype(object) if points.dtype == object and out.dtype != object else out
+
+
+def _pick(plan: _Plan, size: int, source: Stream) -> npt.NDArray[Any]:
+    """Draw the bins alone, which are the points where a bin is one point wide."""
+    out = np.empty(size, dtype=np.int64)
+    for start in range(0, size, _BLOCK):
+        bins = plan.table.draw(min(_BLOCK, size - start), source)
+        out[start : start + _BLOCK] = _discrete_points(bins, np.zeros_like(bins), 0)
+    return out
+
+
+def _candidates(
+    plan: _Plan, points: npt.NDArray[Any], source: Stream
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Fill ``points`` with candidates; return them and the positions of those refused.
+
+    They come back in another array only where Python integers are needed.
+    """
+    words, places = source.uint64(points.size), source.uint64(points.size)
+    if points.size <= FEW or points.dtype == object:
+        coins = source.uint64(points.size)
+        found, accepted = _judged(plan, plan.table.pick(words, source), places, coins, source)
+        points = _fit(points, found)
+        points[:] = found
+        return points, np.flatnonzero(~accepted)
+    from sfumato.dp.noise import kernels  # noqa: PLC0415 - a few draws need no compiler
+
+    unsure, bins = np.empty((2, points.size + 1), dtype=np.int64)
+    count = kernels.candidates(words, places, plan.table.cells, plan.layout, points, unsure, bins)
+    unsure, bins, places = unsure[:count], bins[:count], places[unsure[:count]]
+    coins = places << np.uint64(56) | source.uint64(count) >> np.uint64(8)
+    fine = places >> np.uint64(64 - plan.fine_bits)
+    accepted = verdicts(plan.weights, Candidates(bins, fine, plan.fine_bits), places, coins, source)
+    for index in np.flatnonzero(bins == plan.table.cells.size - 1).tolist():
+        alone, number = slice(index, index + 1), np.array([plan.table.settle(source)])
+        found, accepted[alone] = _judged(plan, number, places[alone], coins[alone], source)
+        points = _fit(points, found)
+        points[unsure[index]] = found[0]
+    return points, unsure[~accepted]
+
+
+def _judged(
+    plan: _Plan,
+    bins: npt.NDArray[np.int64],
+    places: npt.NDArray[np.uint64],
+    coins: npt.NDArray[np.uint64],
+    source: Stream,
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Give the points of candidates, and whether their coins accept them."""
     wide = plan.wide or bool(bins.max(initial=0) > 2047)
-    fine = _fine(plan, words, source) if wide else words >> np.uint64(64 - plan.fine_bits)
-    candidates = Candidates(bins, fine, plan.fine_bits)
-    weights = plan.table.weights
-    assert isinstance(weights, BinWeights)
-    accepted = verdicts(weights, candidates, words, source)
-    bins, fine = bins[accepted], fine[accepted]
-    if wide:
-        bins = bins.astype(object)
-    else:
-        fine = fine.astype(np.int64)
+    fine = _fine(plan, places, source) if wide else places >> np.uint64(64 - plan.fine_bits)
+    accepted = verdicts(plan.weights, Candidates(bins, fine, plan.fine_bits), places, coins, source)
+    located: npt.NDArray[Any] = bins.astype(object) if wide else bins
+    fine = fine if wide else fine.astype(np.int64)
     if plan.discrete:
-        return _discrete_points(bins, fine, plan.power)
-    return _rounded_points(bins, fine, plan)
+        return _discrete_points(located, fine, plan.power), accepted
+    return _rounded_points(located, fine, plan), accepted
 
 
 def _fine(plan: _Plan, words: npt.NDArray[np.uint64], source: Stream) -> npt.NDArray[Any]:

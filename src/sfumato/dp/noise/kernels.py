@@ -8,6 +8,8 @@ The formulas, and the proof of their error, are those of :mod:`.fixed_point`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -117,6 +119,63 @@ def accept(
         verdicts[i] = np.int8(2) - np.int8(yes) - np.int8(2) * np.int8(no)
 
 
+class Layout(NamedTuple):
+    """How a candidate of a Gaussian is put together from its bin and its place inside."""
+
+    level: int  # the alias table of the bins has 2^level cells
+    fine_bits: int  # bits of the place
+    drop: int  # bits of the located point that rounding drops; 0 where none is
+    half: int  # what is added before, so that dropping rounds to the nearest
+    mirror: int  # what is added to ~magnitude on the negative side: 1 where zero has no side
+    sure: int  # a coin whose first byte is below this accepts, wherever the point lies
+
+
+@njit(cache=True)
+def candidates(
+    words: Words,
+    places: Words,
+    cells: Words,
+    layout: Layout,
+    points: Integers,
+    unsure: Integers,
+    bins: Integers,
+) -> np.int64:
+    """Draw a bin and a place for each pair of words; list those whose coin does not yet accept.
+
+    ``words`` choose the bin in an alias table, as in :func:`pick`. A word of ``places`` has
+    the place in its leading bits and the first byte of the coin in its lowest. ``unsure`` and
+    ``bins`` have room for one more than there are words, and get position and bin. Which candidates
+    are unsure is a matter of that byte alone (and of the remainder of the table, which comes up
+    once in 2⁵⁰), so the work tells nothing of the points.
+    """
+    cell_shift = np.uint64(64 - layout.level)
+    cut_shift = np.uint64(layout.level)
+    low_bits = (np.uint64(1) << cut_shift) - np.uint64(1)
+    last = np.int64(cells.size - 1)
+    place_shift = np.uint64(64 - layout.fine_bits)
+    fine_bits = np.int64(layout.fine_bits)
+    drop = np.int64(layout.drop)
+    half = np.int64(layout.half)
+    mirror = np.int64(layout.mirror)
+    sure = np.uint64(layout.sure)
+    count = np.int64(0)
+    for i in range(words.size):
+        word = words[i]
+        cell = np.int64(word >> cell_shift)
+        entry = cells[cell]
+        alias = np.int64(entry & low_bits)
+        number = cell if (word << cut_shift) < (entry & ~low_bits) else alias
+        place = places[i]
+        side = number & np.int64(1)
+        located = ((number >> np.int64(1)) << fine_bits) + np.int64(place >> place_shift)
+        magnitude = (located + half) >> drop
+        points[i] = (magnitude ^ -side) + (mirror & -side)
+        unsure[count] = i
+        bins[count] = number
+        count += np.int64(((place & np.uint64(255)) >= sure) | (number == last))
+    return count
+
+
 @njit(cache=True)
 def below(words: Words, bounds: Words, out: Integers, again: Integers) -> np.int64:
     """Map each word to a uniform integer below its bound; list words to be drawn again.
@@ -125,9 +184,9 @@ def below(words: Words, bounds: Words, out: Integers, again: Integers) -> np.int
     word·bound, refused when the lower half is below 2⁶⁴ mod bound.
     """
     count = np.int64(0)
-    one = np.int64(bounds.size > 1)
+    stride = np.int64(bounds.size > 1)
     for i in range(words.size):
-        bound = bounds[i * one]
+        bound = bounds[i * stride]
         low = words[i] * bound
         out[i] = np.int64(mul_high(words[i], bound))
         again[count] = i

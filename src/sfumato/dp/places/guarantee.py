@@ -15,10 +15,11 @@ from fractions import Fraction
 
 from sfumato.dp.rounding import Stated, add_up, mul_up, sqrt_up, stated, stated_up
 from sfumato.errors import ParameterError
+from sfumato.shown import Written
 
 
 @dataclass(frozen=True)
-class GeoIndistinguishability:
+class GeoIndistinguishability(Written):
     """A promise about reports of a place: `epsilon` per metre, between cells `step` metres wide."""
 
     epsilon: Stated

@@ -23,6 +23,7 @@ import numpy as np
 from sfumato.dp.noise.uniform import below
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import DataError, MissingExtra, ParameterError, Unsatisfiable
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +37,7 @@ FINE, COARSE, FEW = 1.0275, 1.0825, 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OptimalMechanism:
+class OptimalMechanism(Shown):
     """A table of whole numbers: `weights[x, z]` of 2⁵² is the chance to report z at place x."""
 
     places: NDArray[np.float64]

@@ -27,6 +27,7 @@ from sfumato.dp.places.guarantee import GeoIndistinguishability
 from sfumato.dp.places.lattice_noise import planar_noise
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ FINE = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanarLaplace:
+class PlanarLaplace(Written):
     """Report places with noise; `epsilon` is per metre, `step` the width of a cell in metres.
 
     `bounds` (low x, high x, low y, high y, in metres) are public: reports outside are moved to the

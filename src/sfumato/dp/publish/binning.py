@@ -100,20 +100,20 @@ def axes_of(values: Any, bins: Any, bounds: Any) -> tuple[Axis, ...]:
             f"The records have {columns} dimensions; bins= and bounds= name that many, as in "
             "bins=[[0, 50, 100], ['female', 'male']]."
         )
-    return _checked(tuple(axis(one, end) for one, end in zip(each, ends, strict=True)))
+    return _checked(tuple(axis(cuts, end) for cuts, end in zip(each, ends, strict=True)))
 
 
 def _dimensions(values: Any, bins: Any, bounds: Any) -> int | None:
     if isinstance(values, Mapping):
         return len(values)
     for given in (bins, bounds):
-        if _is_list(given) and len(given) and any(_is_list(one) for one in given):
+        if _is_list(given) and len(given) and any(_is_list(part) for part in given):
             return len(given)
     return None
 
 
 def _checked(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
-    total = math.prod(one.bins for one in axes)
+    total = math.prod(axis_.bins for axis_ in axes)
     if total > _MOST_BINS:
         raise ParameterError(
             f"At most {_MOST_BINS:,} bins are published, and {total:,} were given."
@@ -128,7 +128,7 @@ def axis(bins: Any, bounds: Any) -> Axis:
     if isinstance(bins, (str, bytes)) or not np.iterable(bins):
         raise _wrong()
     listed = list(bins)
-    numbers = [isinstance(one, (int, float, np.number)) for one in listed]
+    numbers = [isinstance(edge, (int, float, np.number)) for edge in listed]
     if not listed or not all(numbers):
         if not listed or len(set(listed)) < len(listed):
             raise ParameterError("Categories are at least one, and each is named once.")
@@ -166,8 +166,8 @@ def _wrong() -> ParameterError:
     )
 
 
-def _is_list(one: Any) -> bool:
-    return isinstance(one, (list, tuple, np.ndarray))
+def _is_list(given: Any) -> bool:
+    return isinstance(given, (list, tuple, np.ndarray))
 
 
 def columns_of(values: Any, dimensions: int) -> list[Any]:
@@ -198,8 +198,8 @@ def _transposed(rows: Sequence[Any], dimensions: int) -> list[Any]:
 
 def flat_places(axes: Sequence[Axis], columns: Sequence[Any]) -> NDArray[np.int64]:
     """Give the bin of each record in the flattened grid, −1 for none."""
-    places = [one.places(column) for one, column in zip(axes, columns, strict=True)]
-    shape = tuple(one.bins for one in axes)
+    places = [axis_.places(column) for axis_, column in zip(axes, columns, strict=True)]
+    shape = tuple(axis_.bins for axis_ in axes)
     inside = np.logical_and.reduce([place >= 0 for place in places])
     flat = np.full(inside.shape, -1, dtype=np.int64)
     flat[inside] = np.ravel_multi_index([place[inside] for place in places], shape)

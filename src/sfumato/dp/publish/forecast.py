@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sfumato.shown import Shown
+
 
 @dataclass(frozen=True)
-class Forecast:
+class Forecast(Shown):
     """Expected errors by name, whether the release will be of use, and what to do if not."""
 
     what: str

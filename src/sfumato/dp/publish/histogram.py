@@ -38,6 +38,7 @@ from sfumato.dp.queries.base import read_bounds, sensitivity
 from sfumato.dp.queries.exact_sum import GridSum
 from sfumato.dp.queries.grouped import GroupedSum, Histogram
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +54,7 @@ _FINE = 20  # a step is so many bits below the largest value, and 1 at most
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyHistogram:
+class NoisyHistogram(Shown):
     """Noisy counts, or sums, of every bin; ``values`` has one axis per dimension.
 
     ``edges`` are the edges or the categories of each dimension; ``sensitivity`` is in units of
@@ -70,7 +71,7 @@ class NoisyHistogram:
     @property
     def edges(self) -> tuple[tuple[Any, ...], ...]:
         """The edges, or the categories, of each dimension."""
-        return tuple(one.categories or one.edges for one in self.axes)
+        return tuple(axis.categories or axis.edges for axis in self.axes)
 
     def half_width(self, confidence: float = 0.95) -> float:
         """Give how far noise moves one bin, at most, with this probability."""
@@ -96,7 +97,7 @@ class NoisyHistogram:
         return release_numbers(table, self.guarantee, name=name, mechanism=str(self.mechanism))
 
     def __str__(self) -> str:
-        shape = " × ".join(str(one.bins) for one in self.axes)
+        shape = " × ".join(str(axis.bins) for axis in self.axes)
         return (
             f"{shape} bins, each ± {self.half_width():.6g} with 95 % confidence; {self.guarantee}"
         )
@@ -136,7 +137,7 @@ def histogram(
     """
     axes = axes_of(values, bins, bounds)
     relation = Neighbours.of(neighbours)
-    size = math.prod(one.bins for one in axes)
+    size = math.prod(axis.bins for axis in axes)
     summing = _grid(sums, sum_bounds)
     size_of = sensitivity(_query(size, summing), relation)
     if not size_of.finite:
@@ -147,7 +148,7 @@ def histogram(
     step = Fraction(1) if summing is None else summing.step
     noisy = mechanism.release(exact)
     shown = noisy if step == 1 else np.asarray(noisy, dtype=np.float64) * float(step)
-    shape = tuple(one.bins for one in axes)
+    shape = tuple(axis.bins for axis in axes)
     return NoisyHistogram(shown.reshape(shape), axes, mechanism.guarantee, size_of, mechanism, step)
 
 

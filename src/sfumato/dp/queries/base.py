@@ -44,6 +44,7 @@ from sfumato.dp.neighbours import (
 )
 from sfumato.dp.rounding import Real, float_up, parameter_up, sqrt_up
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +53,7 @@ _MOST_STEPS = 1000
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Shown):
     """How far one unit moves an answer, and why."""
 
     l1: float
@@ -74,7 +75,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class Query:
+class Query(Written):
     """A question with a known sensitivity; subclasses say which."""
 
     adds_up: ClassVar[bool] = False  # k·Δ is proved for k re-wired nodes or edges of limited degree
@@ -143,8 +144,8 @@ def _rising(bounds: Iterable[float]) -> float:
     return up(whole)
 
 
-def _along(one: Sensitivity, steps: int) -> Sensitivity:
-    return replace(one, l1=_times(steps, one.l1), l2=_times(steps, one.l2))
+def _along(bound: Sensitivity, steps: int) -> Sensitivity:
+    return replace(bound, l1=_times(steps, bound.l1), l2=_times(steps, bound.l2))
 
 
 def scalar(size: Real, why: str, *, advice: str = "", mechanism: str = "noise") -> Sensitivity:

@@ -31,6 +31,7 @@ from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.queries.base import read_bounds, sensitivity
 from sfumato.dp.queries.tables import Sum
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +44,7 @@ _EXACT_FLOAT = 2**53
 
 
 @dataclass(frozen=True)
-class GridSum:
+class GridSum(Written):
     """The sum of values in ``bounds``, in whole steps of 2^``exponent``."""
 
     bounds: tuple[Real, Real]
@@ -92,7 +93,7 @@ class GridSum:
 
     def _column(self, values: Any) -> NDArray[np.int64]:
         """Map every value to whole steps."""
-        column = _floats(values)
+        column = floats(values)
         low, high = (float(end) for end in self.bounds)
         empty = np.isnan(column)
         column = np.clip(np.where(empty, self._default(), column), low, high)
@@ -119,7 +120,7 @@ class GridSum:
         return round(clamped / self.step)
 
 
-def _floats(values: Any) -> NDArray[np.float64]:
+def floats(values: Any) -> NDArray[np.float64]:
     """Read a column as floats; whole numbers beyond 2⁵³ are monotonely rounded, then clamped."""
     array = np.ma.filled(values.astype(float), np.nan) if np.ma.isMaskedArray(values) else values
     try:

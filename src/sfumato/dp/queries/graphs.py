@@ -129,10 +129,10 @@ class TriangleCount(Query):
         """Count the triangles."""
         edges = _edges(data)
         around: dict[Any, set[Any]] = {vertex: set() for vertex in data[0]}
-        for one, other in map(tuple, edges):
-            around[one].add(other)
-            around[other].add(one)
-        return sum(len(around[one] & around[other]) for one, other in map(tuple, edges)) // 3
+        for here, there in map(tuple, edges):
+            around[here].add(there)
+            around[there].add(here)
+        return sum(len(around[here] & around[there]) for here, there in map(tuple, edges)) // 3
 
 
 _NO_LIMIT = unlimited(

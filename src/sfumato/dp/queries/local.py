@@ -28,6 +28,7 @@ from sfumato.dp.queries.grouped import Counts, GroupedSum, Histogram
 from sfumato.dp.queries.order import OrderStatistic
 from sfumato.dp.queries.tables import Count, DistinctCount, Mean, Sum, Variance
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ _MOST_VERDICTS = 12
 
 
 @dataclass(frozen=True)
-class LocalSensitivity:
+class LocalSensitivity(Shown):
     """The L1 sensitivity on one data set, which must stay with that data set."""
 
     l1: float
@@ -150,7 +151,7 @@ def _by_interest(query: Query, vertices: list[Any], edges: set[frozenset[Any]]) 
     return vertices
 
 
-def _distance(one: Any, other: Any) -> float | Fraction:
-    if isinstance(one, list):
-        return sum((abs(Fraction(a) - Fraction(b)) for a, b in zip(one, other, strict=True)), 0)
-    return abs(Fraction(one) - Fraction(other)) if math.isfinite(one) else math.inf
+def _distance(first: Any, second: Any) -> float | Fraction:
+    if isinstance(first, list):
+        return sum((abs(Fraction(a) - Fraction(b)) for a, b in zip(first, second, strict=True)), 0)
+    return abs(Fraction(first) - Fraction(second)) if math.isfinite(first) else math.inf

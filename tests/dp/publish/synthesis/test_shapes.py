@@ -301,6 +301,17 @@ def test_a_graph_keeps_degrees_and_triangles(tmp_path):
         sf.dp.synthesize_graph([], vertices=1, epsilon=1)
 
 
+def test_what_is_no_edge_is_left_out_and_tiny_budgets_are_said_to_be_so():
+    made = sf.dp.synthesize_graph([(0, 0), (0, 1, 2), (0, 1)], vertices=9, epsilon=1e-6)
+    assert "noise hides the degrees" in made.notes[0]
+    ring = [(k, (k + j) % 60) for k in range(60) for j in (1, 2, 3)]
+    assert sf.dp.synthesize_graph(ring, vertices=60, epsilon=1).notes == ()
+    drawn = sf.dp.synthesize_trajectories(trips(20), box=SQUARE, degrees=False, rho=1e-6)
+    assert "noise hides" in drawn.notes[0]
+    unnamed = sf.dp.synthesize_sets([{"bread"}], epsilon=1, delta=1e-6)
+    assert any("none is named" in note for note in unnamed.notes)
+
+
 def test_an_empty_graph_is_no_error():
     assert len(sf.dp.synthesize_graph([], vertices=20, epsilon=1).edges) < 60
 
@@ -341,7 +352,7 @@ def read_shapes(tmp_path):
     (tmp_path / "b.dat").write_text("\n".join(lines), encoding="utf-8")
     made = {
         "sets": sf.read(tmp_path / "b.dat", shape="sets"),
-        "graph": sf.read(graph(60, 0.2, 1), shape="graph"),
+        "graph": sf.read(graph(60, 0.2, 1), shape="graph", nodes="named"),
     }
     points = [(t % 200, t, k, x, y) for t, trip in enumerate(trips(700)) for k, (x, y) in enumerate(trip)]  # fmt: skip  # noqa: E501
     columns = dict(

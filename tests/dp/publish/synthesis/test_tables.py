@@ -215,6 +215,14 @@ def test_a_column_without_a_domain_is_refused_by_name():
     assert "search=" in str(error.value)
 
 
+def test_columns_that_are_not_declared_are_left_out_by_name():
+    some = {name: KNOWN[name] for name in list(KNOWN)[:2]}
+    made = sf.dp.synthesize(people(), columns=some, epsilon=1, delta=1e-6)
+    others = [name for name in KNOWN if name not in some]
+    assert made.notes[0].startswith("Left out, because nothing is declared of them")
+    assert all(name in made.notes[0] for name in others)
+
+
 def test_domains_are_found_for_a_price():
     unknown = {name: Column() for name in KNOWN}
     made = sf.dp.synthesize(people(20_000), columns=unknown, epsilon=4, delta=1e-6, search=0.2)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.learn.sgd.plan import TrainingPlan, check_plan, plan_training
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.errors import MissingExtra, ParameterError
+from sfumato.shown import Shown
 
 try:
     import torch
@@ -48,7 +49,7 @@ _MICROBATCH = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class Training(Shown):
     """A trained module with what its training promised."""
 
     model: Any

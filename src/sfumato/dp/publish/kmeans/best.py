@@ -1,16 +1,18 @@
 """The default algorithm of k-means: a private summary of the rows, then clipped Lloyd steps.
 
 Promise: the whole purse, exactly. Up to two columns the summary is a grid of noisy counts, up to
-ten the leaves of a PrivTree; they give centres and radii, and one or two clipped steps follow
-(:mod:`~sfumato.dp.publish.kmeans.lloyd`). Beyond that the tree is grown in eight random
-directions, because it cannot halve so many sides. Every branch is chosen from the number of columns
-and from noisy numbers alone.
+ten the leaves of a PrivTree; they give centres and radii, and clipped steps follow
+(:mod:`~sfumato.dp.publish.kmeans.lloyd`): one, or where noise lets it be seen a first one to more
+centres than are wanted, which are joined, and a last one. Beyond that the tree is grown in eight
+random directions, because it cannot halve so many sides. Every branch is chosen from the number of
+columns and from noisy numbers alone.
 
 Proof. Each ``purse`` entry is private for a row added or removed: the noisy number of rows and the
 cells of a grid, since a row is in one cell (Δ₁ = 1); the tree and its leaves (:mod:`.tree`); the
-steps. In many columns: labels come from projected rows, one by one; a row adds at most ½ to each of
-d coordinates of one sum, in units of 2⁻²⁰ at most d·2¹⁹ in L1 and √d·2¹⁹ in L2; distances are a
-histogram with a row in one bin. The projection is drawn without looking at the rows.
+steps; distances, of each row from centres that are released, as a histogram with a row in one bin.
+In many columns: labels come from projected rows, one by one; a row adds at most ½ to each of
+d coordinates of one sum, in units of 2⁻²⁰ at most d·2¹⁹ in L1 and √d·2¹⁹ in L2. The projection is
+drawn without looking at the rows.
 """
 
 from __future__ import annotations
@@ -42,6 +44,11 @@ _REACH = 3 / math.sqrt(12)
 _RINGS = 33
 _SUMS = Fraction(27, 100)
 _SEEN = 0.15
+_TREE, _FIRST = Fraction(35, 100), Fraction(30, 100)
+_LARGER = {3: 5.0, 2: 3.5}  # how much larger than noise so many pieces are, at least
+
+ALONE = Fraction(396, 1000)
+"""The tree's part of the budget where one step follows it."""
 
 
 def best_clusters(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
@@ -95,24 +102,34 @@ def cells_per_side(total: float, count: int, epsilon: float, width: int) -> int:
 
 def _on_tree(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
     total = total_of(rows, purse, Fraction(1, 100))
-    rest = Fraction(99, 100)
-    rounds, part = division(total, count, rows.shape[1], float(rest) * purse.price.epsilon)
-    leaves = grow(rows, purse, part * rest)
+    times = pieces(total, count, purse)
+    if times == 1:
+        return _in_one_step(rows, count, purse, total)
+    leaves = grow(rows, purse, _TREE)
+    first = cluster(leaves.centres, leaves.counts, times * count)
+    found = lloyd.step(rows, first, radii_of(leaves, first), purse, _FIRST)
+    centres = cluster(np.ascontiguousarray(found.centres), found.sizes, count)
+    return _last_step(rows, centres, purse, Fraction(29, 100))
+
+
+def pieces(total: float, count: int, purse: Purse) -> int:
+    """Choose of how many pieces each cluster is first made, from noisy numbers.
+
+    Leaves of a tree in many columns are wide, and two clusters may share them. Three times as many
+    centres tell them apart, and pieces of one cluster are joined again by where their means
+    are; as long as pieces are larger than the noise of their sizes. 1 is the other way: one step.
+    """
+    noise = math.sqrt(2) / float(purse.epsilon(_FIRST * lloyd.COUNTS * purse.price.amount))
+    return next((n for n, larger in _LARGER.items() if total / (count * n) >= larger * noise), 1)
+
+
+def _in_one_step(rows: NDArray[np.float64], count: int, purse: Purse, total: float) -> Clusters:
+    """Take a single step from the tree, which gets the more of a budget that is small."""
+    leaves = grow(rows, purse, ALONE)
     centres = cluster(leaves.centres, leaves.counts, count)
-    found = None
-    for _ in range(rounds):
-        share = (1 - part) * rest / rounds
-        wider = reach(total / count, rows.shape[1], purse, share)
-        found = lloyd.step(rows, centres, radii_of(leaves, centres) * wider, purse, share)
-        centres = found.centres
-    assert found is not None
-    return found
-
-
-def division(total: float, count: int, width: int, epsilon: float) -> tuple[int, Fraction]:
-    """Choose how many steps are taken, and the tree's part of the budget, from noisy numbers."""
-    noise = 8 * width**2 / (0.34 * epsilon * total / count) ** 2
-    return (2, Fraction(6, 10)) if noise < 1e-3 else (1, Fraction(4, 10))
+    share = Fraction(99, 100) - ALONE
+    wider = reach(total / count, rows.shape[1], purse, share)
+    return lloyd.step(rows, centres, radii_of(leaves, centres) * wider, purse, share)
 
 
 def reach(size: float, width: int, purse: Purse, share: Fraction) -> float:
@@ -151,9 +168,7 @@ def _projected(rows: NDArray[np.float64], count: int, purse: Purse) -> Clusters:
     labels = kernels.nearest(shadow, cluster(leaves.centres, counts, many))
     means, sizes = _means(rows, labels, many, purse)
     centres = np.ascontiguousarray(cluster(means, sizes, count)) if many > count else means
-    labels = kernels.nearest(rows, centres)
-    radius = _radius(kernels.distances(rows, centres, labels), width, purse)
-    return lloyd.step(rows, centres, np.full(count, radius), purse, Fraction(30, 100))
+    return _last_step(rows, centres, purse, Fraction(30, 100))
 
 
 def surplus(size: float, width: int, purse: Purse) -> int:
@@ -178,16 +193,25 @@ def _means(
     rows: NDArray[np.float64], labels: NDArray[np.int64], count: int, purse: Purse
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Release the means of labelled rows, and about how many there are of each."""
-    width, one = rows.shape[1], lloyd.ONE
+    width, scale = rows.shape[1], lloyd.ONE
     exact = np.bincount(labels, minlength=count)
     sizes = purse.measure("first sizes", Fraction(3, 100), exact)
-    exact = kernels.box_sums(rows, labels, count, one)
+    exact = kernels.box_sums(rows, labels, count, scale)
     sums = purse.measure(
-        "first sums", _SUMS, exact, l1=width * one // 2, l2_squared=width * one**2 // 4
+        "first sums", _SUMS, exact, l1=width * scale // 2, l2_squared=width * scale**2 // 4
     )
     size = np.maximum(sizes.values.astype(np.float64), math.sqrt(2) * sizes.deviation)
-    means = 0.5 + sums.values.astype(np.float64) / one / size[:, None]
+    means = 0.5 + sums.values.astype(np.float64) / scale / size[:, None]
     return np.ascontiguousarray(np.clip(means, 0.0, 1.0)), size
+
+
+def _last_step(
+    rows: NDArray[np.float64], centres: NDArray[np.float64], purse: Purse, share: Fraction
+) -> Clusters:
+    """Take a step as long as most rows are away from centres that are nearly right."""
+    labels = kernels.nearest(rows, centres)
+    radius = _radius(kernels.distances(rows, centres, labels), rows.shape[1], purse)
+    return lloyd.step(rows, centres, np.full(centres.shape[0], radius), purse, share)
 
 
 def _radius(far: NDArray[np.float64], width: int, purse: Purse) -> float:

@@ -20,6 +20,7 @@ from sfumato.dp.publish.kmeans.rows import Box, box_of, matrix_of
 from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
 from sfumato.dp.publish.purse import Price, Purse, price_of, statement
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +38,7 @@ _PARAMETERS = (
 )  # fmt: skip
 
 
-class KMeans:
+class KMeans(Shown):
     """k-means clustering under differential privacy.
 
     ``bounds`` are public: (low, high) for all columns, a list of such, or a mapping by column,

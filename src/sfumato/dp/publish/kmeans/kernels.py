@@ -64,12 +64,12 @@ def distances(rows: Floats, centres: Floats, labels: Integers) -> Floats:
 
 @njit(cache=True)
 def clipped_sums(
-    rows: Floats, labels: Integers, centres: Floats, radii: Floats, one: int, l1_limit: int
+    rows: Floats, labels: Integers, centres: Floats, radii: Floats, scale: int, l1_limit: int
 ) -> Integers:
     """Add, per label, the steps from centre to row, shortened to the radius of the label.
 
-    A step is counted in units of radius/``one``, rounded toward 0. A row whose steps, as whole
-    numbers, are longer than ``one`` in L2 or than ``l1_limit`` in L1 adds nothing: so the
+    A step is counted in units of radius/``scale``, rounded toward 0. A row whose steps, as whole
+    numbers, are longer than ``scale`` in L2 or than ``l1_limit`` in L1 adds nothing: so the
     sensitivity is what the proof says, whatever floating point did before. (None is: steps are
     shortened by 2⁻³⁰ more than needed.)
     """
@@ -83,9 +83,9 @@ def clipped_sums(
             gap = rows[i, j] - centres[c, j]
             far += gap * gap
         far = np.sqrt(far)
-        factor = one / radii[c]
+        factor = scale / radii[c]
         if far > radii[c]:
-            factor = one / far
+            factor = scale / far
         factor *= 1.0 - 2.0**-30
         l1 = np.int64(0)
         l2 = np.int64(0)
@@ -93,7 +93,7 @@ def clipped_sums(
             steps[j] = np.int64((rows[i, j] - centres[c, j]) * factor)
             l1 += abs(steps[j])
             l2 += steps[j] * steps[j]
-        if l1 > l1_limit or l2 > one * one:
+        if l1 > l1_limit or l2 > scale * scale:
             continue
         for j in range(width):
             out[c, j] += steps[j]
@@ -101,13 +101,13 @@ def clipped_sums(
 
 
 @njit(cache=True)
-def box_sums(rows: Floats, labels: Integers, count: int, one: int) -> Integers:
-    """Add, per label, rows minus ½ in units of 1/``one``: each coordinate is at most one/2."""
+def box_sums(rows: Floats, labels: Integers, count: int, scale: int) -> Integers:
+    """Add, per label, rows minus ½ in units of 1/``scale``: each coordinate is at most scale/2."""
     out = np.zeros((count, rows.shape[1]), dtype=np.int64)
-    half = one // 2
+    half = scale // 2
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
-            steps = np.int64((rows[i, j] - 0.5) * one)
+            steps = np.int64((rows[i, j] - 0.5) * scale)
             out[labels[i], j] += min(max(steps, -half), half)
     return out
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 ONE = 1 << 20
 """How many units a radius has."""
 
-_COUNTS = Fraction(15, 100)
+COUNTS = Fraction(15, 100)
+"""The part of a step that its sizes get."""
 
 
 def step(
@@ -44,10 +45,10 @@ def step(
     """Move centres to the noisy means of their rows."""
     count, width = centres.shape
     labels = kernels.nearest(rows, centres)
-    sizes = purse.measure("sizes", _COUNTS * share, np.bincount(labels, minlength=count))
+    sizes = purse.measure("sizes", COUNTS * share, np.bincount(labels, minlength=count))
     limit = math.isqrt(width * ONE * ONE)
     exact = kernels.clipped_sums(rows, labels, centres, radii, ONE, limit)
-    sums = purse.measure("sums", (1 - _COUNTS) * share, exact, l1=limit, l2_squared=ONE * ONE)
+    sums = purse.measure("sums", (1 - COUNTS) * share, exact, l1=limit, l2_squared=ONE * ONE)
     size = np.maximum(sizes.values.astype(np.float64), math.sqrt(2) * sizes.deviation)
     moved = sums.values.astype(np.float64) * (radii / ONE)[:, None] / size[:, None]
     noise = sums.deviation / ONE * radii / size

@@ -11,7 +11,8 @@ import math
 from typing import TYPE_CHECKING
 
 from sfumato.dp.publish.forecast import Forecast
-from sfumato.dp.publish.kmeans.best import FEW, MANY, division
+from sfumato.dp.publish.kmeans.best import ALONE, FEW, MANY, pieces
+from sfumato.dp.publish.purse import Purse
 
 if TYPE_CHECKING:
     from sfumato.dp.publish.purse import Price
@@ -30,7 +31,7 @@ def outlook(*, rows: float, count: int, width: int, price: Price, lecture: int =
         size, centre = math.sqrt(2) / half, math.sqrt(2) * width / half / each
         heard = each * half / width
     else:
-        summary, share = shares(rows, count, width, price.epsilon)
+        summary, share = shares(rows, count, width, price)
         radius = math.sqrt(width / 12) * count ** (-1 / width)
         size = math.sqrt(2) / (0.15 * share)
         centre = math.sqrt(2 * width) * radius / (0.85 * share) / each
@@ -44,14 +45,16 @@ def outlook(*, rows: float, count: int, width: int, price: Price, lecture: int =
     )
 
 
-def shares(rows: float, count: int, width: int, epsilon: float) -> tuple[float, float]:
+def shares(rows: float, count: int, width: int, price: Price) -> tuple[float, float]:
     """Give 1/noise of the summary's counts, in rows, and the ε of the last step."""
+    epsilon = price.epsilon
     if width <= FEW:
         return 0.5 * epsilon, 0.48 * epsilon
     if width > MANY:
         return 0.175 * epsilon / 3, 0.3 * epsilon
-    rounds, part = division(rows, count, width, 0.99 * epsilon)
-    return float(part) * 0.99 * epsilon / 6, (1 - float(part)) * 0.99 * epsilon / rounds
+    if pieces(rows, count, Purse(price)) > 1:
+        return 0.35 * epsilon / 6, 0.29 * epsilon
+    return float(ALONE) * epsilon / 6, (0.99 - float(ALONE)) * epsilon
 
 
 def advice(needed: float, rows: float) -> str:

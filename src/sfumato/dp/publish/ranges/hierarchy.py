@@ -7,8 +7,10 @@ children by precision; downward, what a parent has more than its children is sha
 
 :func:`prune` then replaces children by equal parts of their parent where nothing below
 stands out of the noise: Σ(c − mean)² of consistent siblings, which noise alone makes larger than
-.9·σ²·χ²_{b−1}(.99) in about one case of a hundred. Where something does, children are moved to the
-nearest non-negative numbers that add up to the parent. So cells are non-negative and add up at
+.9·σ²·χ²_{b−1}(.95) in about one case of twenty. Where something does, children are drawn toward
+their mean, half as far as James and Stein would draw them (the whole way was better for
+even data and worse for steps), and moved to the nearest non-negative numbers that add up to
+the parent. So cells are non-negative and add up at
 every level, and smooth parts of the data lose nearly all of their noise. They are not unbiased:
 who needs that takes the consistent counts.
 """
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_CHI_SQUARE = {3: 11.344866730144373, 15: 30.57791416690249}  # the 99 % quantile by b − 1
+_CHI_SQUARE = {3: 7.814727903251178, 15: 24.99579013972863}  # the 95 % quantile by b − 1
 _FACTOR = 0.9
+_HALF_WAY = 0.5
 
 
 def consistent(noisy: Sequence[NDArray[np.float64]], branching: int) -> list[NDArray[np.float64]]:
@@ -55,9 +58,17 @@ def prune(
     for level in range(1, len(levels)):
         children = levels[level].reshape(-1, branching)
         flat = np.repeat(total[:, None] / branching, branching, axis=1)
-        spread = project(children, total)
+        spread = project(_drawn_together(children, variance), total)
         total = np.where(kept[level - 1][:, None], spread, flat).ravel()
     return total
+
+
+def _drawn_together(children: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
+    """Draw siblings toward their mean, the more the less they are apart for their noise."""
+    mean = children.mean(axis=1, keepdims=True)
+    apart = ((children - mean) ** 2).sum(axis=1, keepdims=True)
+    noise = _HALF_WAY * (children.shape[1] - 3) * _FACTOR * variance
+    return np.asarray(mean + np.maximum(1 - noise / np.maximum(apart, 1e-9), 0) * (children - mean))
 
 
 def _significant(

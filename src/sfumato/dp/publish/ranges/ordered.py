@@ -23,6 +23,7 @@ from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
 from sfumato.dp.publish.purse import Price, Purse, price_of
 from sfumato.dp.publish.ranges.hierarchy import consistent, prune
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ _MOST_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class OrderedHistogram:
+class OrderedHistogram(Shown):
     """Released counts of cells between ``edges``; whatever is computed from them costs nothing.
 
     ``counts`` are consistent and unbiased, and may be negative: for sums of ranges with intervals.
@@ -217,10 +218,10 @@ def forecast_ordered(
     price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
     branching, height = tree_of(cells)
     amount = float(price.amount)
-    one = math.sqrt(2) * (height + 1) / amount if price.pure else math.sqrt(
+    noise = math.sqrt(2) * (height + 1) / amount if price.pure else math.sqrt(
         (height + 1) / (2 * amount)
     )  # fmt: skip
-    deviation = one * range_deviation(cells, cells, branching)
+    deviation = noise * range_deviation(cells, cells, branching)
     useful = 2 * deviation < 0.1 * max(rows, 1)
     need = 20 * deviation / max(rows, 1)
     return Forecast(

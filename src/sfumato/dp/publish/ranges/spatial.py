@@ -1,11 +1,12 @@
 """``spatial_histogram``: how many are where, on a grid that is fine where many are.
 
 Promise: ε-DP, (ε, δ) or ρ-zCDP for a row added or removed. Proof. A point is in one cell of every
-grid, by itself, so each of three measurements has L1 and L2 sensitivity 1: the number of rows,
-which chooses the first grid; the counts of that grid, each of which chooses how finely its cell is
-divided; the counts of the parts. Their shares add up to 1 (Qardaji, Yang and Li, "Differentially
-private grids for geospatial data", ICDE 2013: the adaptive grid; here the number of rows is paid
-for). Joining both levels by precision, and all that is read off, is post-processing.
+grid, by itself, so each measurement has L1 and L2 sensitivity 1: the number of rows, which chooses
+the first grid; the counts of that grid, each of which chooses how finely its cell is divided; the
+counts of the parts; and, where the first grid is fine, counts of blocks of its cells. Their shares
+add up to 1 (Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013:
+the adaptive grid; here the number of rows is paid for, and blocks spare a large rectangle the noise
+of all its cells). Joining levels by precision, and all that is read off, is post-processing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.dp.publish.purse import Noisy, Price, Purse, price_of
 from sfumato.dp.publish.ranges.hierarchy import project
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,13 +37,14 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 _TOTAL = Fraction(2, 100)
-_LEVEL = Fraction(49, 100)
-_FOR_RANGES, _FOR_MAPS = 5.0, 2.0
+_BLOCK = 8  # first cells along a side of a block
+_FINE = 4  # blocks along a side of the map, at least, or there are none
+_FOR_RANGES, _FOR_MAPS = 4.0, 2.0
 _SIDES = (16, 1024)
 
 
 @dataclass(frozen=True, eq=False)
-class SpatialHistogram:
+class SpatialHistogram(Shown):
     """Released counts on a fine grid of equal cells, (rows, columns) from the lower left.
 
     ``counts`` are consistent and nearly unbiased, and may be negative: for rectangles. ``settled``
@@ -173,15 +176,27 @@ def release_spatial(
     side = exact.shape[0]
     total = purse.measure("number of rows", _TOTAL, exact.sum(keepdims=True).ravel())
     rows = max(float(total.values[0]), 1.0)
-    each = float(purse.epsilon(_LEVEL * price.amount))
-    first = first_side(rows, 2 * each, side)
-    coarse = purse.measure("first grid", _LEVEL, blocks(exact, side // first))
+    first = first_side(rows, float(purse.epsilon((1 - _TOTAL) * price.amount)), side)
+    above, level, below = shares_of(first)
+    coarse = purse.measure("first grid", level, blocks(exact, side // first))
+    each = float(purse.epsilon(below * price.amount))
     parts = parts_of(coarse.values, each, side // first, use)
-    fine = _measure_parts(exact, parts, purse)
-    counts, settled = _joined(coarse, fine, parts, side)
+    fine = _measure_parts(exact, parts, purse, below)
+    totals = joined_totals(coarse, fine, parts)
+    if above:
+        heard = purse.measure("blocks", above, blocks(exact, side // first * _BLOCK))
+        totals = fit_blocks(heard, *totals), totals[1]
+    counts, settled = _spread(totals[0], fine, parts, side)
     return SpatialHistogram(
         box, counts, settled, parts, fine.deviation, price.guarantee, purse.close()
     )
+
+
+def shares_of(first: int) -> tuple[Fraction, Fraction, Fraction]:
+    """Divide the budget between blocks, which a coarse map has none of, cells and parts."""
+    hundredths = (8, 36, 54) if first >= _FINE * _BLOCK else (0, 39, 59)
+    above, level, below = (Fraction(part, 100) for part in hundredths)
+    return above, level, below
 
 
 def first_side(rows: float, epsilon: float, side: int) -> int:
@@ -206,20 +221,49 @@ def blocks(exact: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return np.asarray(exact.reshape(across, size, across, size).sum(axis=(1, 3)))
 
 
-def _measure_parts(exact: NDArray[np.int64], parts: NDArray[np.int64], purse: Purse) -> Noisy:
+def _measure_parts(
+    exact: NDArray[np.int64], parts: NDArray[np.int64], purse: Purse, share: Fraction
+) -> Noisy:
     """Release the counts of all parts at once, cell by cell, each row by row."""
     width = exact.shape[0] // parts.shape[0]
     counted = []
     for (i, j), number in np.ndenumerate(parts):
         cell = exact[i * width : (i + 1) * width, j * width : (j + 1) * width]
         counted.append(blocks(cell, width // int(number)).ravel())
-    return purse.measure("second grid", _LEVEL, np.concatenate(counted))
+    return purse.measure("second grid", share, np.concatenate(counted))
 
 
-def _joined(
-    coarse: Noisy, fine: Noisy, parts: NDArray[np.int64], side: int
+def joined_totals(
+    coarse: Noisy, fine: Noisy, parts: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Join both levels by precision, and spread parts evenly over the fine grid."""
+    """Join each cell with the sum of its parts, by precision; gives totals and their variances."""
+    sizes = (parts**2).ravel()
+    begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    sums = np.add.reduceat(fine.values.astype(np.float64), begins).reshape(parts.shape)
+    own, others = coarse.deviation**2, fine.deviation**2 * parts.astype(np.float64) ** 2
+    totals = (others * coarse.values.astype(np.float64) + own * sums) / (own + others)
+    return totals, own * others / (own + others)
+
+
+def fit_blocks(
+    heard: Noisy, totals: NDArray[np.float64], variances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Join each block with the sum of its cells, by precision, and correct the cells for it."""
+    own = heard.deviation**2
+    sums, others = (_block_sums(cells) for cells in (totals, variances))
+    missing = (heard.values.astype(np.float64) - sums) / (own + others)
+    return np.asarray(totals + variances * np.repeat(np.repeat(missing, _BLOCK, 0), _BLOCK, 1))
+
+
+def _block_sums(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    across = cells.shape[0] // _BLOCK
+    return np.asarray(cells.reshape(across, _BLOCK, across, _BLOCK).sum(axis=(1, 3)))
+
+
+def _spread(
+    totals: NDArray[np.float64], fine: Noisy, parts: NDArray[np.int64], side: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Make parts add up to their cell, and spread them evenly over the fine grid."""
     width = side // parts.shape[0]
     counts, settled = np.empty((side, side)), np.empty((side, side))
     begin = 0
@@ -228,8 +272,7 @@ def _joined(
         number = int(found)
         heard = values[begin : begin + number * number]
         begin += number * number
-        trust = number * number / (1.0 + number * number)  # noise of the cell against its parts'
-        total = trust * float(coarse.values[i, j]) + (1 - trust) * heard.sum()
+        total = float(totals[i, j])
         even = heard + (total - heard.sum()) / heard.size
         spot = (slice(i * width, (i + 1) * width), slice(j * width, (j + 1) * width))
         positive = project(even[None], np.array([max(total, 0.0)]))[0]
@@ -252,8 +295,9 @@ def forecast_spatial(
 ) -> Forecast:
     """Tell, before anything is spent, how far a map of so many rows will be off."""
     price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
-    each = math.sqrt(2) / float(Purse(price).epsilon(_LEVEL * price.amount))
-    first = first_side(rows, 2 * math.sqrt(2) / each, side)
+    purse = Purse(price)
+    first = first_side(rows, float(purse.epsilon((1 - _TOTAL) * price.amount)), side)
+    each = math.sqrt(2) / float(purse.epsilon(shares_of(first)[1] * price.amount))
     useful = rows / first**2 > 2 * each
     return Forecast(
         f"a map of {rows:,} rows in {first} × {first} cells and their parts",

@@ -6,8 +6,10 @@ a sorted degree sequence by 2 in all), triangles, stars and cliques noise that f
 (:mod:`.ladders`). Under *node* privacy a graph is cut down to a limit on degrees that is found
 privately with two fifths of ε (:mod:`.projection`). For triangles, stars and cliques no such cut
 has a useful bound: there the owner declares a largest degree, and the forecast tells how little is
-left. That declaration is trusted and not enforced: should a node have more neighbours, what is
-promised does not hold for it, and nothing in the answer tells.
+left. The promise is then about graphs that keep to it, and a graph that does not is refused when a
+session is opened and when it is measured (`check_declared`): so it is the owner who learns of it,
+and no answer is given whose promise does not hold. That a graph keeps to its declared degree counts
+as known to everybody.
 """
 
 from __future__ import annotations
@@ -43,6 +45,23 @@ SHARE = 2, 5
 def _split(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     first = epsilon * SHARE[0] / SHARE[1]
     return first, epsilon - first
+
+
+def check_declared(graph: Graph, unit: PrivacyUnit) -> None:
+    """Refuse a graph that exceeds what its unit declares of all graphs that are possible."""
+    if not isinstance(unit, Edge | Node):
+        return
+    spare = 1 if isinstance(unit, Node) else 0  # the limit holds before a node is added
+    if unit.vertices is not None and len(graph) > unit.vertices + spare:
+        raise ParameterError(
+            f"The graph has more than the {unit.vertices} vertices that {type(unit).__name__}"
+            "(vertices=…) declares; declare what no possible graph exceeds."
+        )
+    if unit.degree is not None and graph.degrees.max(initial=0) > unit.degree:
+        raise ParameterError(
+            f"A node of the graph has more than the {unit.degree} neighbours that "
+            f"{type(unit).__name__}(degree=…) declares; declare what no possible graph exceeds."
+        )
 
 
 class GraphStatistic(Statistic):
@@ -212,6 +231,7 @@ class LadderStatistic(GraphStatistic):
             return Measured(self.climb(data, epsilon), None, ("the noise fits the graph",))
         assert isinstance(unit, Node)
         assert unit.degree is not None
+        check_declared(data, unit)
         most = self.most_by_node(unit.degree)
         value = int(add_noise(self.count(data), most, epsilon))
         note = f"no node has more than {unit.degree} neighbours, as the owner declared"

@@ -168,7 +168,7 @@ def _by_vertices(unit: PrivacyUnit) -> int:
     return _kept_vertices(unit) * (2 if isinstance(unit, Subtree) else 1)
 
 
-def _values(data: Trees, label: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def values_of(data: Trees, label: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the values of a label that are there, and the trees they are of.
 
     Which labels there are, and which of them are lists, is known from the trees alone, so neither
@@ -186,7 +186,7 @@ def _values(data: Trees, label: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def _vertices(data: Trees, path: str) -> NDArray[np.int64]:
     """Return the trees of the vertices at a path: its values, or the objects that stand there."""
     if path in data.values:
-        return _values(data, path)[1]
+        return values_of(data, path)[1]
     if path in data.numbers:
         return data.record[data.of_type[data.numbers[path]]].astype(np.int64)
     return np.zeros(0, dtype=np.int64)
@@ -205,7 +205,7 @@ class TreesWith(TreeStatistic):
 
     def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> Measured:  # noqa: ARG002 - the same for all
         """Count the trees."""
-        values, owners = _values(data, self.label)
+        values, owners = values_of(data, self.label)
         found = len(np.unique(owners[values == str(self.value)]))
         return Measured(int(add_noise(found, 1, epsilon)), noise_margin(1, epsilon))
 
@@ -226,7 +226,7 @@ class LabelCounts(TreeStatistic):
 
     def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
         """Count vertices by value, at most so many of each tree."""
-        values, owners = _values(data, self.label)
+        values, owners = values_of(data, self.label)
         place = {value: number for number, value in enumerate(self.among)}
         codes = np.array([place.get(str(value), -1) for value in values], dtype=np.int64)
         at = np.flatnonzero(codes >= 0)
@@ -289,7 +289,7 @@ class Enrolments(TreeStatistic):
 
     def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
         """Count vertices, of every tree at most so many."""
-        values, owners = _values(data, self.label)
+        values, owners = values_of(data, self.label)
         mine = np.bincount(owners[values == str(self.value)], minlength=len(data))
         if not isinstance(unit, Vertex):
             mine = np.minimum(mine, self.most)

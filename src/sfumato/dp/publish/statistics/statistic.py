@@ -4,8 +4,8 @@ Contract: a statistic says for which shape and units it makes sense (`check`), w
 be, from public facts alone (`forecast`), and answers (`measure`) with pure ε-differential privacy
 for one unit added or removed. Whatever limits a unit states are enforced in the same call, by
 keeping at most so many parts of each unit, drawn at random; sensitivities follow from them. One
-limit is not: the ``degree`` of a ``Node`` is declared by the owner of all graphs that are possible,
-and trusted (:mod:`.graph`).
+limit is checked instead: the ``degree`` of a ``Node`` is declared by the owner of all graphs that
+are possible, and a graph that exceeds it is refused (:mod:`.graph`).
 """
 
 from __future__ import annotations

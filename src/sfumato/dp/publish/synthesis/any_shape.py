@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from sfumato.data.graphs.directed import refuse_directions
+from sfumato.data.graphs.graph import require_listed
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
@@ -206,6 +208,8 @@ def _trips(traces: Any) -> list[Any]:
 
 
 def _facts_of_graph(graph: Any) -> tuple[list[tuple[Any, Any]], dict[str, Any]]:
+    refuse_directions(graph, "Synthetic copies are made")
+    require_listed(graph)
     names = graph.labels
     pairs = graph.edges.tolist()
     if names is None:

@@ -24,6 +24,7 @@ from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.dp.publish.synthesis.domain import MOST_ORDERED, CodedColumn
 from sfumato.dp.publish.synthesis.particles import uniforms
 from sfumato.errors import ParameterError
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ _EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(Written):
     """What is publicly known about a column, where a schema does not say it.
 
     ``bounds`` are two numbers or two dates, ``values`` a list of texts. ``bins`` is a number of

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.data.engines.duckdb import DuckDB
+from sfumato.data.tables.brought import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import Table
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
@@ -62,7 +63,7 @@ def compare_with_original(release: Release, people: Any) -> Comparison:
             "from."
         )
     coders = artefact.coders
-    real = _codes(read(people), coders)
+    real = _codes(brought(read(people)), coders)
     engine = DuckDB()
     try:
         scan = f"({artefact.rows.query(engine)})"

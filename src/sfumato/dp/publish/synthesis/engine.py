@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from sfumato.data.wording import listed
 from sfumato.dp.noise import permutation, stream
 from sfumato.dp.publish.synthesis.coarsening import estimate_total, group, smooth_all
 from sfumato.dp.publish.synthesis.curator import GRAIN
@@ -124,6 +125,18 @@ class Fit:
     cloud: Cloud
     total: float
     measured: tuple[Measured, ...]
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Say where noise hides what was to be shown."""
+        hidden = [m.columns[0] for m in self.measured if len(m.columns) == 1 and m.predicted > 0.25]
+        if not hidden:
+            return ()
+        note = (
+            f"At this budget noise hides most of the distribution of {listed(hidden)}; a larger ε, "
+            "more rows or fewer bins would show more."
+        )
+        return (note,)
 
     def sample(self, count: int | None = None, source: Stream | None = None) -> NDArray[np.uint32]:
         """Draw records as codes, one line per column; as many as there are by estimate."""

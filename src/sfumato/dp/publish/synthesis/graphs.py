@@ -109,9 +109,17 @@ def synthesize_graph(
         name=name, guarantee=PureDP(stated_up(spent), neighbours=relation), measurements=(),
         book=(Charge("sorted degrees", spent * DEGREES), Charge("triangles", spent * (1 -
         DEGREES))), currency="ε", estimated=float(degrees.sum()) / 2, degrees=degrees,
-        triangles=triangles, edges=tuple((names[u], names[v]) for u, v in found.tolist()),
+        triangles=triangles, notes=_doubts(float(scale), degrees),
+        edges=tuple((names[u], names[v]) for u, v in found.tolist()),
     )  # fmt: skip
     return artefact.release("blocks of like degree and a random matching (BTER)")
+
+
+def _doubts(scale: float, degrees: NDArray[np.int64]) -> tuple[str, ...]:
+    """Say so where the noise of a degree is as large as degrees can be, or far above them."""
+    if scale < min(degrees.size - 1, 5 * max(float(degrees.mean()), 1.0)):
+        return ()
+    return ("At this budget noise hides the degrees; the graph tells little but its vertices.",)
 
 
 def check_edges(neighbours: Neighbours | PrivacyUnit | str) -> Neighbours:
@@ -127,7 +135,8 @@ def check_edges(neighbours: Neighbours | PrivacyUnit | str) -> Neighbours:
 
 def _read(edges: Iterable[tuple[Hashable, Hashable]], names: list[Any]) -> NDArray[np.int64]:
     place = {vertex: k for k, vertex in enumerate(names)}
-    found = [(place[u], place[v]) for u, v in edges if u in place and v in place and u != v]
+    pairs = (edge for edge in edges if len(edge) == 2)  # no error: it would tell of one edge
+    found = [(place[u], place[v]) for u, v in pairs if u in place and v in place and u != v]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 

@@ -107,17 +107,21 @@ def noisy_triangles(starts: Integers, ends: Integers, epsilon: Fraction) -> int:
     return climb(exact, widths, n - 2, top, epsilon)
 
 
+def rungs(exact: int, widths: Integers, last: int, top: int) -> tuple[Integers, Integers, Integers]:
+    """Give how far each rung reaches above and below `exact`, and how many numbers it holds."""
+    flat = -(-top // last) + 1  # rungs of full width that reach everywhere
+    reach = np.concatenate([[0], np.cumsum(np.concatenate([widths, np.full(flat, last)]))])
+    above = np.minimum(exact + reach, top) - exact
+    below = exact - np.maximum(exact - reach, 0)
+    return above, below, np.concatenate([[1], np.diff(above) + np.diff(below)])
+
+
 def climb(exact: int, widths: Integers, last: int, top: int, epsilon: Fraction) -> int:
     """Draw a whole number from 0 to `top` by its rung around `exact`.
 
     Rung t holds `widths[t − 1]` numbers on either side, and `last` of them beyond the widths given.
     """
-    flat = -(-top // last) + 1  # rungs of full width that reach everywhere
-    reach = np.concatenate([[0], np.cumsum(np.concatenate([widths, np.full(flat, last)]))])
-    above = np.minimum(exact + reach, top) - exact
-    below = exact - np.maximum(exact - reach, 0)
-    counts = np.diff(above) + np.diff(below)
-    counts = np.concatenate([[1], counts])
+    above, below, counts = rungs(exact, widths, last, top)
     kept = np.flatnonzero(counts > 0)
     rung = kept[int(Choice(-kept, epsilon / 2, counts=counts[kept]).draw(1)[0])]
     if rung == 0:

@@ -142,9 +142,17 @@ def synthesize_sets(
     artefact = SyntheticSets(
         name=name, guarantee=budget.guarantee, measurements=made.measured,
         book=(Charge("weights of items", price), *curator.book), currency=budget.currency.name,
-        estimated=made.total, notes=budget.notes, sets=sets, frequent=frequent,
+        estimated=made.total, notes=(*budget.notes, *_unnamed(frequent), *made.doubts), sets=sets,
+        frequent=frequent,
     )  # fmt: skip
     return artefact.release("particles raked to noisy tables of frequent items", top=top, typical=typical)  # fmt: skip  # noqa: E501
+
+
+def _unnamed(frequent: tuple[Hashable, ...]) -> tuple[str, ...]:
+    """Say so where no item could be named."""
+    if frequent:
+        return ()
+    return ("No item stands out of the noise, so none is named; list items= or use a larger ε.",)
 
 
 def read_sets_budget(

@@ -68,7 +68,7 @@ class TableRecords(Pieces):
         for start in range(0, rows, _PIECE):
             query = f"SELECT * FROM {self.relation} WHERE rowid BETWEEN {start} AND {start + _PIECE - 1}"  # fmt: skip  # noqa: E501, S608 - our own name
             with translated(self.table.source):
-                found = self.table.engine.connection.execute(query).fetchnumpy()
+                found = self.table.engine.local.connection.execute(query).fetchnumpy()
             yield np.stack([np.asarray(found[f"c{place}"]) for place in range(self.width)])
 
     def drop(self) -> None:

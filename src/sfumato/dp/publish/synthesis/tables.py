@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.tables.brought import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.dp.mechanisms import parameters
@@ -117,7 +118,8 @@ class Preparation:
         artefact = SyntheticTable(
             name=table.name, guarantee=budget.guarantee, measurements=made.measured,
             book=(*paid, *curator.book), currency=budget.currency.name, estimated=made.total,
-            notes=(*budget.notes, *doubts, *_doubts(made)), kind=table.kind, coders=coders,
+            notes=(*budget.notes, *_left_out(table, coders, self.unit), *doubts, *made.doubts),
+            kind=table.kind, coders=coders,
             rows=decode(made, coders, rules, self.size), rules=self.constraints,
         )  # fmt: skip
         return artefact.release(
@@ -170,7 +172,7 @@ def rows_of(people: Any, schema: Schema | None = None) -> RowSource:
     if hasattr(people, "code_rows"):
         source: RowSource = people
         return source
-    return TableRows(read(people, schema=schema))
+    return TableRows(brought(read(people, schema=schema)))
 
 
 def _names(
@@ -224,16 +226,14 @@ def _settings(settings: Settings | None, budget: Budget) -> Settings:
     return settings or (Settings(rounds_per_column=2) if budget.pure else Settings())
 
 
-def _doubts(made: Fit) -> tuple[str, ...]:
-    """Say where noise hides what was to be shown."""
-    hidden = [m.columns[0] for m in made.measured if len(m.columns) == 1 and m.predicted > 0.25]
-    if not hidden:
+def _left_out(table: RowSource, coders: Mapping[str, Coder], unit: str | None) -> tuple[str, ...]:
+    """Name the columns that the copy does not have, as nothing was declared of them."""
+    known = table.known_schema
+    own = {unit} if known is None else {unit, *known.identifier_names}
+    others = [name for name in table.types if name not in coders and name not in own]
+    if not others:
         return ()
-    note = (
-        f"At this budget noise hides most of the distribution of {listed(hidden)}; a larger ε, "
-        "more rows or fewer bins would show more."
-    )
-    return (note,)
+    return (f"Left out, because nothing is declared of them: {listed(others)}.",)
 
 
 def decode(

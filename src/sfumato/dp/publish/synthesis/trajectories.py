@@ -160,7 +160,7 @@ def synthesize_trajectories(
     artefact = SyntheticTrajectories(
         name=name, guarantee=budget.guarantee, measurements=made.measured,
         book=tuple(curator.book), currency=budget.currency.name, estimated=made.total,
-        notes=budget.notes, trips=decode_trips(frame, made.sample()),
+        notes=(*budget.notes, *made.doubts), trips=decode_trips(frame, made.sample()),
     )  # fmt: skip
     return artefact.release("particles raked to noisy tables of places, points and lengths", box=list(box))  # fmt: skip  # noqa: E501
 

@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from sfumato.shown import Shown
+
 if TYPE_CHECKING:
     from sfumato.dp.publish.purse import Price
 
@@ -21,7 +23,7 @@ _SMALL_RHO = 0.005
 
 
 @dataclass(frozen=True)
-class TopKPlan:
+class TopKPlan(Shown):
     """The algorithm, the reason, and how far counts must be apart to be told apart.
 
     ``resolution`` is the difference of two counts at which noise rarely swaps them.

@@ -30,6 +30,7 @@ from sfumato.dp.publish.topk.peeling import peel
 from sfumato.dp.publish.topk.weights import UNIT, cut, threshold, weigh
 from sfumato.dp.rounding import Stated, sqrt_down
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +47,7 @@ _FIRST = Fraction(2, 5)
 
 
 @dataclass(frozen=True, eq=False)
-class TopK:
+class TopK(Shown):
     """The winners in order; ``counts`` are noisy, or None where only names were paid for.
 
     ``deviation`` is the standard deviation that noise gives a count. Counts of the weighted
@@ -156,9 +157,9 @@ def top_k(
     out, `plan_top_k` tells which is taken and why. ``counts=True`` pays for noisy counts beside
     the names. ``basket_size`` is a public guess of how many items a basket has.
 
-    >>> top_k([["bread", "milk"], ["bread"]] * 500, 1, items=["bread", "milk", "eggs"], epsilon=1)
-    ...     # doctest: +ELLIPSIS
-    TopK(items=('bread',), ...)
+    >>> sold = [["bread", "milk"], ["bread"]] * 500
+    >>> top_k(sold, 1, items=["bread", "milk", "eggs"], epsilon=1).items
+    ('bread',)
     """
     _check(k, algorithm, basket_size, set_size)
     price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)

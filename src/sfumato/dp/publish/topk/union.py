@@ -45,6 +45,7 @@ from sfumato.dp.publish.topk.baskets import baskets_of
 from sfumato.dp.publish.topk.weights import cut
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from sfumato.dp.guarantees import Guarantee
@@ -58,7 +59,7 @@ _MOST = 2.0**33
 
 
 @dataclass(frozen=True, eq=False)
-class SetUnion:
+class SetUnion(Shown):
     """Items that may be named; ``needed`` is about how many baskets an item must be in."""
 
     items: tuple[Any, ...]
@@ -91,7 +92,7 @@ class SetUnion:
 
 
 @dataclass(frozen=True)
-class UnionPlan:
+class UnionPlan(Shown):
     """How many baskets an item needs to be named, told from public parameters alone.
 
     ``threshold`` and ``deviation`` are in baskets of one item; one of t items counts 1/√t for each.
@@ -169,6 +170,25 @@ def set_union(
     names = sorted((read.names[place] for place in named), key=lambda name: (str(type(name)), name))
     promised = ApproxDP(stated_up(exact), stated_up(failure), neighbours=relation)
     return SetUnion(tuple(names), promised, sigma, tau)
+
+
+def select_partitions(
+    keys: Any, *, epsilon: Stated, delta: Stated, people: Any = None, at_most: int = _MOST_ITEMS
+) -> SetUnion:
+    """Release which keys of a grouping occur, where they are not public beforehand.
+
+    `keys` has a key per row; `people` names whose row it is, and without it every row is somebody's
+    only one. It is `set_union` of each person's different keys, with its proof: (ε, δ)-DP for one
+    person with all her rows added or removed.
+
+    >>> select_partitions(["flu"] * 400 + ["a rare name"], epsilon=1, delta=1e-6).items
+    ('flu',)
+    """
+    single = [[key] for key in keys]
+    unit = "transaction" if people is None else "customer"
+    return set_union(
+        single, epsilon=epsilon, delta=delta, at_most=at_most, people=people, neighbours=unit
+    )
 
 
 def cutoff(sigma: float, most: int, failure: Fraction) -> float:
