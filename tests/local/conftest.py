@@ -108,4 +108,4 @@ def endpoint():
     yield server
     server.shutdown()
     server.server_close()
-    thread.join()
+    thread.join(120)

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import binom, norm
 
 import sfumato as sf
+from sfumato.binomial import binomial
 from sfumato.errors import DataError, ParameterError, Unsatisfiable
-from sfumato.local.binomial import binomial
 
 
 @pytest.mark.parametrize(("d", "epsilon", "winner"), [

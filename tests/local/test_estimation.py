@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 from scipy.stats import binom
 
 import sfumato as sf
+from sfumato.binomial import tail_limit
 from sfumato.errors import ParameterError
 from sfumato.local import consistency
-from sfumato.local.binomial import tail_limit
 from sfumato.local.protocols import hadamard, hashing
 from sfumato.local.reports import Aggregate
 

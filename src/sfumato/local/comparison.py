@@ -23,6 +23,7 @@ from sfumato.local.protocols.olh import OLH
 from sfumato.local.protocols.projective import ProjectiveGeometry
 from sfumato.local.protocols.subset import SubsetSelection
 from sfumato.local.protocols.unary import OUE, SUE
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from sfumato.dp.rounding import Stated
@@ -61,7 +62,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """All protocols side by side, the best one first."""
 
     domain: Domain

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.binomial import tail_limit
 from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.errors import ParameterError
-from sfumato.local.binomial import tail_limit
 from sfumato.local.consistency import BIAS, Consistency, repair
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ class AbsentSupport:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Shown):
     """Estimated frequencies of the values of a domain among ``n`` people."""
 
     values: Sequence[Any]

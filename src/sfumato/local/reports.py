@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import DataError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(Shown):
     """One array of a report: ``entries`` numbers of a type per person, each below ``bound``."""
 
     name: str
@@ -58,7 +59,7 @@ class Field:
 
 
 @dataclass(frozen=True, eq=False)
-class Reports:
+class Reports(Shown):
     """Perturbed reports under one protocol; make them by ``perturb`` or :meth:`of`."""
 
     protocol: Protocol
@@ -123,7 +124,7 @@ class Reports:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregate:
+class Aggregate(Shown):
     """Sums over the reports of ``n`` people: all that an estimate needs."""
 
     protocol: Protocol

@@ -34,12 +34,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.binomial import binomial
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Neighbours, Person
 from sfumato.dp.rounding import exp_down, float_up
 from sfumato.errors import ParameterError
-from sfumato.local.binomial import binomial
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -59,7 +60,7 @@ _MOST_COUNTS = 1 << 16
 
 
 @dataclass(frozen=True, repr=False)
-class Shuffled:
+class Shuffled(Shown):
     """The central guarantee of shuffled local reports, with what it rests on."""
 
     epsilon: float

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import DataError
-from sfumato.local.collect.collector import Collector, Receipt
+from sfumato.local.collect.collector import Collector, Intake
 from sfumato.local.collect.survey import PROTOCOLS, Survey
 from sfumato.local.collect.survey_files import write_survey
 from sfumato.local.reports import Reports
@@ -99,9 +99,9 @@ def test_parts_are_read_whatever_their_size(tmp_path, monkeypatch):
 
 
 def test_receipts_add_up():
-    a = Receipt(2, {Reason.RANGE: 1})
-    b = Receipt(3, {Reason.RANGE: 4, Reason.MALFORMED: 1})
-    assert a + b == Receipt(5, {Reason.RANGE: 5, Reason.MALFORMED: 1})
+    a = Intake(2, {Reason.RANGE: 1})
+    b = Intake(3, {Reason.RANGE: 4, Reason.MALFORMED: 1})
+    assert a + b == Intake(5, {Reason.RANGE: 5, Reason.MALFORMED: 1})
     assert str(a + b) == "5 accepted; 5 out of range; 1 malformed"
 
 
@@ -109,9 +109,9 @@ def test_one_person_may_be_held_to_one_report(tmp_path):
     agreed = survey("GRR")
     with Collector(agreed, tmp_path / "s.db", most_per_message=1) as collector:
         receipt = collector.receive(encode(agreed.protocol.perturb(people(3)), agreed.address))
-        assert receipt == Receipt(0, {Reason.OVERSIZED: 3})
+        assert receipt == Intake(0, {Reason.OVERSIZED: 3})
         receipt = collector.receive(encode(agreed.protocol.perturb(people(1)), agreed.address))
-        assert receipt == Receipt(1, {})
+        assert receipt == Intake(1, {})
 
 
 def test_reports_can_be_neither_changed_nor_removed(tmp_path):
@@ -165,7 +165,7 @@ def test_threads_share_a_collector(tmp_path):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(120)
         assert len(collector) == 180
         assert collector.aggregate() == agreed.protocol.aggregate(collector.reports())
 
@@ -199,7 +199,7 @@ def test_killed_half_way_it_loses_the_batch_in_flight_at_most(tmp_path):
     acknowledged = sum(int(worker.stdout.readline()) for _ in range(25))
     os.kill(worker.pid, signal.SIGKILL)
     acknowledged += sum(int(line) for line in worker.stdout if line.endswith("\n"))
-    assert worker.wait() == -signal.SIGKILL
+    assert worker.wait(120) == -signal.SIGKILL
     assert 250 <= acknowledged < 60_000, "it was killed at work"
     check = sqlite3.connect(tmp_path / "s.db")
     assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -210,7 +210,7 @@ def test_killed_half_way_it_loses_the_batch_in_flight_at_most(tmp_path):
         assert stored % 10 == 0
         assert np.array_equal(collector.reports().payload["bits"], reports[:stored].payload["bits"])
         receipt = collector.receive_file(file)  # the sender does not know, and sends all again
-        assert receipt == Receipt(60_000 - stored, {Reason.DUPLICATE: stored})
+        assert receipt == Intake(60_000 - stored, {Reason.DUPLICATE: stored})
         assert collector.aggregate() == agreed.protocol.aggregate(reports)
 
 
@@ -227,7 +227,7 @@ def test_two_processes_fill_one_store_at_once(tmp_path):
     for worker in workers:
         assert worker.stdout.readline() == "ready\n"
         assert sum(int(line) for line in worker.stdout) == 600
-        assert worker.wait() == 0
+        assert worker.wait(120) == 0
     with Collector(agreed, tmp_path / "s.db") as collector:
         assert collector.aggregate() == agreed.protocol.aggregate(parts[0] + parts[1])
 
@@ -238,7 +238,7 @@ def test_a_file_is_taken_in_transactions_and_only_once(tmp_path):
     write_messages(tmp_path / "r.bin", reports, agreed.address)
     (tmp_path / "r.bin").write_bytes((tmp_path / "r.bin").read_bytes() + b"torn")
     with Collector(agreed, tmp_path / "s.db") as collector:
-        assert collector.receive_file(tmp_path / "r.bin") == Receipt(500, {Reason.MALFORMED: 1})
+        assert collector.receive_file(tmp_path / "r.bin") == Intake(500, {Reason.MALFORMED: 1})
         assert collector.receive_file(tmp_path / "r.bin").accepted == 0
         assert len(collector) == 500
         with pytest.raises(DataError, match="cannot be read"):
@@ -246,7 +246,7 @@ def test_a_file_is_taken_in_transactions_and_only_once(tmp_path):
 
 
 def test_a_receipt_is_what_a_page_expects():
-    text = json.dumps(Receipt(1, {Reason.DUPLICATE: 2}).record())
+    text = json.dumps(Intake(1, {Reason.DUPLICATE: 2}).record())
     assert text == '{"accepted": 1, "dropped": {"sent twice": 2}}'
 
 
@@ -257,9 +257,9 @@ def test_the_limit_holds_for_a_body_of_many_messages(tmp_path):
         encode_json(agreed.protocol.perturb(people(1)), agreed.address) for _ in "ab"
     )
     with Collector(agreed, tmp_path / "s.db", most_per_message=1) as collector:
-        assert collector.receive(b"".join(single)) == Receipt(0, {Reason.OVERSIZED: 50})
-        assert collector.receive(lines) == Receipt(0, {Reason.OVERSIZED: 2})
-        assert collector.receive_many(single[:3]) == Receipt(3, {})  # three bodies
+        assert collector.receive(b"".join(single)) == Intake(0, {Reason.OVERSIZED: 50})
+        assert collector.receive(lines) == Intake(0, {Reason.OVERSIZED: 2})
+        assert collector.receive_many(single[:3]) == Intake(3, {})  # three bodies
         assert len(collector) == 3
 
 

@@ -232,3 +232,18 @@ def test_half_a_surrogate_pair_is_refused_without_being_quoted():
         with pytest.raises(DataError, match="surrogate") as caught:
             attempt(["ab\ud800"])
         assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(("h", "f", "p", "q"), [(2, 0.5, 0.5, 0.75), (1, 0.25, 0.1, 0.6)])
+def test_parameters_of_google_are_restated_as_the_page_says(h, f, p, q):
+    """What f, p and q promise, from the law of single bits; `docs/reference/local-protocols.md`."""
+    truth = {1: 1 - f / 2, 0: f / 2}  # that a bit of the permanent response is 1
+    said = {bit: kept * q + (1 - kept) * p for bit, kept in truth.items()}
+    for_ever = 2 * h * math.log(max(truth[1] / truth[0], (1 - truth[0]) / (1 - truth[1])))
+    each = h * math.log(said[1] / said[0] * (1 - said[0]) / (1 - said[1]))
+    high, low = f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
+    assert for_ever == pytest.approx(2 * h * math.log((1 - f / 2) / (f / 2)))
+    assert each == pytest.approx(h * math.log(high * (1 - low) / (low * (1 - high))))
+    here = RAPPOR(epsilon=for_ever, report_epsilon=each, hashes=h)
+    assert here.guarantee.epsilon <= for_ever
+    assert here.over(1).epsilon <= each + 1e-12

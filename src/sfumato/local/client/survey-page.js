@@ -134,6 +134,7 @@
     find("speaks-none").hidden = message.speaksFor.length > 0;
     find("text").value = message.text;
     find("bytes").textContent = message.bytes;
+    find("code").textContent = message.bytes.slice(32, 48); // the nonce: bytes 16 to 23
     find("size").textContent = String(message.bytes.length / 2);
   }
 

@@ -1,9 +1,10 @@
 """The collector: takes messages, keeps good reports for ever, estimates on demand.
 
-Contract: ``receive(bytes)`` returns a :class:`Receipt` for whatever arrived and raises only if the
+Contract: ``receive(bytes)`` returns a :class:`Intake` for whatever arrived and raises only if the
 store itself fails, so that an HTTP endpoint, a queue or a file reader is a thin layer around it.
 Reports that are malformed, out of range, for another survey or version, or sent twice are counted
 by reason and dropped. A true value never comes here; no address, time or identity is stored.
+Whoever sent a message may take it back by its nonce: its reports are erased then.
 
 When ``receive`` has returned, its reports are on disk (one transaction, synced). A process
 that is killed loses at most the batch in flight, and because every message carries a nonce the
@@ -19,12 +20,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, ParameterError
 from sfumato.local.collect.report_store import Batch, ReportStore
 from sfumato.local.reports import Reports
 from sfumato.local.wire.files import pieces
-from sfumato.local.wire.messages import Dropped, Message, Reason
+from sfumato.local.wire.messages import NONCE_BYTES, Dropped, Message, Reason
 from sfumato.local.wire.reader import Reader
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,7 +46,7 @@ TRANSACTION, TOGETHER = 1 << 20, 1024
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Intake(Shown):
     """What became of the reports that arrived together."""
 
     accepted: int = 0
@@ -55,13 +57,13 @@ class Receipt:
         """How many reports there were, as far as that could be told."""
         return self.accepted + sum(self.dropped.values())
 
-    def __add__(self, other: Receipt) -> Receipt:
-        return Receipt(
+    def __add__(self, other: Intake) -> Intake:
+        return Intake(
             self.accepted + other.accepted, dict(Counter(self.dropped) + Counter(other.dropped))
         )
 
     def record(self) -> dict[str, object]:
-        """Give the receipt as plain values, as a page expects its answer."""
+        """Give the intake as plain values, as a page expects its answer."""
         dropped = {str(reason): count for reason, count in self.dropped.items()}
         return {"accepted": self.accepted, "dropped": dropped}
 
@@ -70,7 +72,11 @@ class Receipt:
         return f"{self.accepted:,} accepted{reasons}"
 
 
-class Collector:
+Receipt = Intake
+"""The public name of old, which govern has for the receipt of a charge."""
+
+
+class Collector(Shown):
     """Collects the reports to one survey in a file."""
 
     def __init__(
@@ -86,23 +92,23 @@ class Collector:
         self._store = ReportStore(store, survey)
         self._lock = threading.Lock()
         self._sum: Aggregate | None = None
-        self._seen = 0
+        self._seen = self._withdrawn = 0
 
-    def receive(self, data: bytes) -> Receipt:
+    def receive(self, data: bytes) -> Intake:
         """Take whatever arrived: one message or several, binary or JSON."""
         return self.receive_many([data])
 
-    def receive_many(self, several: Iterable[bytes]) -> Receipt:
+    def receive_many(self, several: Iterable[bytes]) -> Intake:
         """Take several pieces of input in one transaction."""
         dropped: Counter[Reason] = Counter()
         batches = list(self._read(several, dropped))
         repeated = self._store.append(batches, dropped)
         dropped.update({Reason.DUPLICATE: repeated} if repeated else {})
         taken = sum(batch.count for batch in batches) - repeated
-        return Receipt(taken, dict(dropped))
+        return Intake(taken, dict(dropped))
 
-    def receive_each(self, several: Iterable[bytes]) -> list[Receipt]:
-        """Take what several senders sent in one transaction; give each a receipt of its own."""
+    def receive_each(self, several: Iterable[bytes]) -> list[Intake]:
+        """Take what several senders sent in one transaction; give each an intake of its own."""
         pieces = [data if len(data) <= LARGEST else None for data in several]
         found = iter(self._reader.read_each([data for data in pieces if data is not None]))
         parts: list[tuple[list[Batch], Counter[Reason]]] = []
@@ -114,16 +120,16 @@ class Collector:
             else:
                 parts.append((list(self._batches(self._allowed(next(found)), dropped)), dropped))
         repeated = self._store.append_each(parts)
-        receipts = []
+        intakes = []
         for (batches, dropped), known in zip(parts, repeated, strict=True):
             dropped.update({Reason.DUPLICATE: known} if known else {})
             taken = sum(batch.count for batch in batches) - known
-            receipts.append(Receipt(taken, dict(dropped)))
-        return receipts
+            intakes.append(Intake(taken, dict(dropped)))
+        return intakes
 
-    def receive_file(self, path: str | Path) -> Receipt:
+    def receive_file(self, path: str | Path) -> Intake:
         """Take a file of messages, in transactions of about a mebibyte each."""
-        total, pending, size = Receipt(), list[bytes](), 0
+        total, pending, size = Intake(), list[bytes](), 0
         for piece in pieces(path):
             pending.append(piece)
             size += len(piece)
@@ -165,13 +171,29 @@ class Collector:
 
     def _allowed(self, found: list[Message | Dropped]) -> Iterator[Message | Dropped]:
         """Drop what arrived together as a whole where it has more reports than allowed."""
-        reports = sum(len(one.rows) for one in found if isinstance(one, Message))
+        reports = sum(len(message.rows) for message in found if isinstance(message, Message))
         few = self.most_per_message is None or reports <= self.most_per_message
-        for one in found:
-            if isinstance(one, Dropped) or few:
-                yield one
+        for message in found:
+            if isinstance(message, Dropped) or few:
+                yield message
             else:
-                yield Dropped(Reason.OVERSIZED, max(1, len(one.rows)))
+                yield Dropped(Reason.OVERSIZED, max(1, len(message.rows)))
+
+    def withdraw(self, code: str) -> int:
+        """Erase the reports of a message by its withdrawal code; give how many there were.
+
+        The code is the message's nonce in hexadecimal, which only its sender knows. Estimates that
+        were made before are not undone.
+        """
+        try:
+            nonce = bytes.fromhex(code.strip())
+        except ValueError:
+            nonce = b""
+        if len(nonce) != NONCE_BYTES:
+            raise ParameterError(
+                f"A withdrawal code is {2 * NONCE_BYTES} digits and letters from a to f."
+            )
+        return self._store.withdraw(nonce)
 
     def __len__(self) -> int:
         """Give the number of reports in the store."""
@@ -191,6 +213,9 @@ class Collector:
         """Give the sums of all stored reports, adding what is new since the last call."""
         protocol = self.survey.protocol
         with self._lock:
+            gone = self._store.withdrawals()
+            if gone != self._withdrawn:  # what was added up holds reports that are erased now
+                self._sum, self._seen, self._withdrawn = None, 0, gone
             for number, rows in self._store.read(self._seen):
                 added = protocol.aggregate(self._reader.reports(rows))
                 self._sum = added if self._sum is None else self._sum + added

@@ -30,6 +30,7 @@ from sfumato.dp.guarantees import LocalDP
 from sfumato.dp.noise.stream import keyed, stream
 from sfumato.dp.rounding import stated, stated_up
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -80,7 +81,7 @@ class OverTime:
 
 
 @dataclass(frozen=True)
-class Memo:
+class Memo(Shown):
     """A device that answers a question in the same way again; ``question`` names it."""
 
     protocol: FrequencyProtocol

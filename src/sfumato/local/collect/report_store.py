@@ -3,8 +3,10 @@
 Contract: a batch is in the file completely or not at all. The file is in write-ahead mode with full
 synchronisation, so what ``append`` has acknowledged survives a crash of the process and of the
 machine; writers wait for each other, and numbers of batches grow in the order of their commits, so
-"everything after number i" never misses one. Triggers refuse to change or remove a batch. A file
-belongs to one survey on one set of terms and refuses every other.
+"everything after number i" never misses one. Triggers refuse to change or remove a batch, unless
+whoever sent it has taken it back by its nonce: then its rows are erased, and the nonce stays so
+that it is not taken again. A file belongs to one survey on one set of terms and refuses every
+other.
 
 Rows are stored as they travel (:mod:`sfumato.local.wire.messages`), with their nonce and nothing
 else.
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
     from sfumato.local.collect.survey import Survey
 
-LAYOUT = 1
+LAYOUT = 2
+_BEFORE_WITHDRAWALS = 1
 PATIENCE = 60.0
 """Seconds that a writer waits for another one."""
 
@@ -45,12 +48,24 @@ CREATE TABLE batches (
   rows BLOB NOT NULL
 );
 CREATE TABLE dropped (reason TEXT PRIMARY KEY, reports INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE withdrawn (nonce BLOB PRIMARY KEY) WITHOUT ROWID;
 CREATE TRIGGER batches_stay BEFORE DELETE ON batches
+  WHEN NOT EXISTS (SELECT 1 FROM withdrawn WHERE nonce = OLD.nonce)
   BEGIN SELECT RAISE(ABORT, 'reports are never removed'); END;
 CREATE TRIGGER batches_stay_the_same BEFORE UPDATE ON batches
   BEGIN SELECT RAISE(ABORT, 'reports are never changed'); END;
+"""  # noqa: S608 - two constants of this module
+_WITHDRAWALS = """
+DROP TRIGGER batches_stay;
+CREATE TABLE withdrawn (nonce BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TRIGGER batches_stay BEFORE DELETE ON batches
+  WHEN NOT EXISTS (SELECT 1 FROM withdrawn WHERE nonce = OLD.nonce)
+  BEGIN SELECT RAISE(ABORT, 'reports are never removed'); END;
+PRAGMA user_version = 2;
 """
-_INSERT = "INSERT INTO batches (nonce, reports, rows) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_INSERT = """INSERT INTO batches (nonce, reports, rows) SELECT ?1, ?2, ?3
+             WHERE NOT EXISTS (SELECT 1 FROM withdrawn WHERE nonce = ?1)
+             ON CONFLICT DO NOTHING"""
 _COUNT = """INSERT INTO dropped VALUES (?, ?)
             ON CONFLICT (reason) DO UPDATE SET reports = reports + excluded.reports"""
 
@@ -107,6 +122,7 @@ class ReportStore:
             self._refuse_strangers(survey)  # before anything is changed in a file of others
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("PRAGMA synchronous = FULL")
+        self._file.execute("PRAGMA secure_delete = ON")  # what was taken back is overwritten
         with self._transaction():
             if not self._tables():
                 for statement in _statements(_TABLES):
@@ -115,15 +131,21 @@ class ReportStore:
                     "INSERT INTO survey VALUES (?, ?, ?)",
                     (survey.id, survey.version, survey.terms),
                 )
+            elif self._layout() == _BEFORE_WITHDRAWALS:
+                for statement in _statements(_WITHDRAWALS):
+                    self._file.execute(statement)
             self._refuse_strangers(survey)
 
     def _tables(self) -> int:
         return int(self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
+    def _layout(self) -> int:
+        return int(self._file.execute("PRAGMA user_version").fetchone()[0])
+
     def _refuse_strangers(self, survey: Survey) -> None:
         application = self._file.execute("PRAGMA application_id").fetchone()[0]
-        layout = self._file.execute("PRAGMA user_version").fetchone()[0]
-        if application != _APPLICATION or layout != LAYOUT:
+        known = {LAYOUT, _BEFORE_WITHDRAWALS}
+        if application != _APPLICATION or self._layout() not in known:
             raise DataError(f"{self._path} is not a store of reports that this version can use.")
         stored = self._file.execute("SELECT id, version, terms FROM survey").fetchone()
         if stored != (survey.id, survey.version, survey.terms):
@@ -152,6 +174,22 @@ class ReportStore:
                 counts.update({Reason.DUPLICATE: known} if known else {})
             self._file.executemany(_COUNT, [(str(r), count) for r, count in counts.items()])
         return repeated
+
+    def withdraw(self, nonce: bytes) -> int:
+        """Erase the reports of a message, for good; give how many there were."""
+        with self._speaking(), self._transaction():
+            self._file.execute(
+                "INSERT INTO withdrawn SELECT nonce FROM batches WHERE nonce = ?", (nonce,)
+            )
+            found = self._file.execute(
+                "DELETE FROM batches WHERE nonce = ? RETURNING reports", (nonce,)
+            ).fetchall()
+        return sum(count for (count,) in found)
+
+    def withdrawals(self) -> int:
+        """Give how many messages were taken back."""
+        with self._speaking():
+            return int(self._file.execute("SELECT count(*) FROM withdrawn").fetchone()[0])
 
     def read(self, after: int) -> Iterator[tuple[int, bytes]]:
         """Give all rows added after a batch, in parts, each with its last batch's number."""

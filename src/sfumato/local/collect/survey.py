@@ -27,6 +27,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.rounding import Stated, exp_up, stated
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.local.wire.messages import Address
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -48,7 +49,7 @@ _ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 
 
 @dataclass(frozen=True)
-class Survey:
+class Survey(Shown):
     """A question to people who trust nobody."""
 
     id: str

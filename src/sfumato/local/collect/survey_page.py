@@ -68,6 +68,7 @@ def render_page(survey: Survey) -> str:
         "how": HOW[survey.protocol_name],
         "reading": READING,
         "reach": _reach(survey.send_to),
+        "takes_back": survey.send_to.startswith("/api/v1/surveys/"),
         **_bet(survey.epsilon),
         "policy": _policy(survey, (client, script)),
         "setup": Markup(_setup(survey)),  # noqa: S704 - escaped for its place

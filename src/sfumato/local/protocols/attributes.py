@@ -29,6 +29,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.local.comparison import best
 from sfumato.local.protocols.domain import Domain
 from sfumato.local.reports import Aggregate, Reports
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ _TYPICAL = 1_000_000
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Attributes:
+class Attributes(Shown):
     """Frequencies of several attributes, under one ε per person.
 
     ``protocol`` is a class such as ``OUE``, used for all attributes; without it the best one for
@@ -159,7 +160,7 @@ class Attributes:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AttributeReports:
+class AttributeReports(Shown):
     """Reports about several attributes; where one was sampled, each person is in one part."""
 
     attributes: Attributes

@@ -85,8 +85,8 @@ def _fill(out: npt.NDArray[np.uint32], chance: Fraction, source: Stream) -> None
 @lru_cache(maxsize=64)
 def _tables(chance: Fraction) -> tuple[Bytes, int, npt.NDArray[np.uint64]]:
     """Give the byte of each decided case, their number, and the rests by number of ones."""
-    one = threshold(chance)
-    weights = [one**k * (ONE - one) ** (8 - k) for k in range(9)]
+    cut = threshold(chance)
+    weights = [cut**k * (ONE - cut) ** (8 - k) for k in range(9)]
     cases = [weight >> _REST_BITS for weight in weights]
     decided = np.repeat(
         np.arange(256, dtype=np.uint8), [cases[byte.bit_count()] for byte in range(256)]

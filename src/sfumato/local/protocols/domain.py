@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,7 +26,7 @@ MOST_LISTED = 1 << 24
 
 
 @dataclass(frozen=True)
-class Domain:
+class Domain(Shown):
     """Distinct values in a fixed order."""
 
     values: Sequence[Any]

@@ -124,9 +124,9 @@ class Hadamard(FrequencyProtocol):
         Outside the set lie 2B−1 halves of blocks: the other half of one's own, or any half of the
         other blocks. A half of another block is any one column of both, so its number is halved.
         """
-        source, one = stream(), np.uint64(1)
+        source, unit = stream(), np.uint64(1)
         shift, blocks = np.uint64(self.width.bit_length() - 1), np.uint64(self.blocks)
-        block, row = codes % blocks, codes // blocks + one
+        block, row = codes % blocks, codes // blocks + unit
         coin, rest = coins.split(source.uint64(codes.size))
         column = rest & np.uint64(self.width - 1)
         yes = coin < np.uint64(coins.threshold(self.inside))
@@ -134,11 +134,11 @@ class Hadamard(FrequencyProtocol):
         if self.blocks > 1:
             _, other = coins.split(source.uint64(codes.size))
             half = coins.below(2 * self.blocks - 1, other, source=source)
-            move = np.where(yes, np.uint64(0), (half + one) >> one)
+            move = np.where(yes, np.uint64(0), (half + unit) >> unit)
             block = (block + move) % blocks
             stay = move == 0
         wrong = (_parity(row & column) == yes) & stay
-        column ^= np.where(wrong, row & (~row + one), np.uint64(0))
+        column ^= np.where(wrong, row & (~row + unit), np.uint64(0))
         return np.asarray(block << shift | column)
 
     def sums(self, reports: Reports) -> npt.NDArray[np.int64]:

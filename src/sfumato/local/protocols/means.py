@@ -30,6 +30,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.local.protocols import coins
 from sfumato.local.protocols.protocol import Protocol
 from sfumato.local.reports import Aggregate, Field, Reports
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -45,7 +46,7 @@ OUTPUTS = (1 << 16) - 2
 
 
 @dataclass(frozen=True, eq=False)
-class MeanEstimate:
+class MeanEstimate(Shown):
     """An unbiased estimate of a mean, with its standard error."""
 
     mean: float

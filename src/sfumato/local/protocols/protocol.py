@@ -33,6 +33,7 @@ from sfumato.local.estimate import AbsentSupport, Estimate
 from sfumato.local.protocols import coins
 from sfumato.local.protocols.domain import MOST_LISTED, Domain, DomainLike
 from sfumato.local.reports import Aggregate, Field, Reports, same_protocol
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -50,9 +51,15 @@ class Support(NamedTuple):
     p: Fraction
     q: Fraction
 
+    def __repr__(self) -> str:
+        return f"supports the true value with {float(self.p):.6g}, another with {float(self.q):.6g}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>"
+
 
 @dataclass(frozen=True, init=False, repr=False)
-class Protocol(ABC):
+class Protocol(Shown, ABC):
     """A randomised report of one person, and what can be learnt from many."""
 
     epsilon: Fraction

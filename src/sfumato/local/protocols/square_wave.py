@@ -32,6 +32,7 @@ from sfumato.local.protocols.means import read_bounds, scaled
 from sfumato.local.protocols.protocol import Protocol
 from sfumato.local.protocols.window_response import Window
 from sfumato.local.reports import Aggregate, Field, Reports
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -46,7 +47,7 @@ _MOST_BINS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class NumericDistribution:
+class NumericDistribution(Shown):
     """An estimated distribution of a number over equal bins."""
 
     edges: Floats

@@ -84,14 +84,17 @@ class Reader:
 
     def _checked(self, found: list[Message | Dropped]) -> list[Message | Dropped]:
         """Keep the rows that the protocol could have made; all messages are checked at once."""
-        messages = [one for one in found if isinstance(one, Message)]
+        messages = [message for message in found if isinstance(message, Message)]
         if not messages:
             return found
-        rows = np.concatenate([one.rows for one in messages])
+        rows = np.concatenate([message.rows for message in messages])
         good = well_formed(self.protocol, self._columns(rows))
-        ends = np.cumsum([len(one.rows) for one in messages])
+        ends = np.cumsum([len(message.rows) for message in messages])
         parts = iter(zip(np.split(rows, ends[:-1]), np.split(good, ends[:-1]), strict=True))
-        return [self._kept(one, *next(parts)) if isinstance(one, Message) else one for one in found]
+        return [
+            self._kept(message, *next(parts)) if isinstance(message, Message) else message
+            for message in found
+        ]
 
     def _kept(
         self, message: Message, rows: npt.NDArray[np.void], good: npt.NDArray[np.bool_]
