@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 import traceback
 
 import pytest
@@ -85,7 +87,14 @@ def in_child():
         return child
 
     def wait(child):
-        status = os.waitpid(child, 0)[1]
+        end, (found, status) = time.monotonic() + 120, os.waitpid(child, os.WNOHANG)
+        while not found and time.monotonic() < end:
+            time.sleep(0.005)
+            found, status = os.waitpid(child, os.WNOHANG)
+        if not found:  # a fork can inherit a lock that nobody will release
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise AssertionError("the child process did not end")
         ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
         return ended, os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1
 

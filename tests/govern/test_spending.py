@@ -207,7 +207,7 @@ def test_threads_of_one_ledger_pay_once(ledger):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(120)
     assert len(set(found)) == 1
     assert kinds(ledger).count("charged") == 1
     assert kinds(ledger).count("repeated") == 4
@@ -239,7 +239,7 @@ def test_ledgers_of_one_place_in_one_process_pay_once(place):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(120)
         assert len(set(found)) == 1
         assert kinds(first).count("charged") == 1
 
@@ -314,7 +314,7 @@ def test_two_sessions_of_one_analyst_pay_once(tmp_path):
     (tmp_path / "t.csv").write_text("x\n" + "1\n" * 500)
     found, file = [], tmp_path / "t.csv"
     sessions = [sf.Session(file, unit="row", budget=sf.PureDP(1)) for _ in range(2)]
-    ready = threading.Barrier(2)
+    ready = threading.Barrier(2, timeout=120)
 
     def ask(session):
         ready.wait()
@@ -324,7 +324,7 @@ def test_two_sessions_of_one_analyst_pay_once(tmp_path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(120)
     assert found[0] == found[1]
     assert sessions[0].remaining.epsilon == 0.75
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import socket
 import subprocess
 import sys
@@ -51,8 +52,8 @@ class Live:
 
     def link(self):
         """The one-time link that was printed."""
-        line = self.process.stdout.readline()
-        return re.search(r"http://\S+/welcome/\S+", line)[0]
+        assert select.select([self.process.stdout], [], [], 60)[0], "no link was printed"
+        return re.search(r"http://\S+/welcome/\S+", self.process.stdout.readline())[0]
 
     def stop(self):
         if self.process.poll() is None:
@@ -61,7 +62,7 @@ class Live:
                 self.process.wait(15)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                self.process.wait()
+                self.process.wait(15)
         self.process.stdout.close()
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 
+LONGEST = 600.0
+"""Seconds after which a server that does not answer is given up."""
 
-async def _one(reader, writer, method, path, headers, body):
+
+async def send_one(reader, writer, method, path, headers, body):
+    """Send one request over an open connection; give status and body."""
     head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(body)}"]
     head += [f"{name}: {value}" for name, value in headers.items()]
     writer.write(("\r\n".join(head) + "\r\n\r\n").encode() + body)
@@ -26,7 +30,7 @@ async def _lane(port, requests, found):
     try:
         while requests:
             place, (method, path, headers, body) = requests.pop()
-            found[place] = await _one(reader, writer, method, path, headers, body)
+            found[place] = await send_one(reader, writer, method, path, headers, body)
     finally:
         writer.close()
 
@@ -37,7 +41,8 @@ def send_all(port, requests, lanes=8):
     found = [None] * len(waiting)
 
     async def run():
-        await asyncio.gather(*(_lane(port, waiting, found) for _ in range(lanes)))
+        async with asyncio.timeout(LONGEST):
+            await asyncio.gather(*(_lane(port, waiting, found) for _ in range(lanes)))
 
     asyncio.run(run())
     return found

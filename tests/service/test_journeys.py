@@ -75,11 +75,13 @@ def test_a_release_is_certified_and_a_stranger_can_check_it(site, release, tmp_p
     (tmp_path / "keys.json").write_text(json.dumps(keys))
     command = [sys.executable, "-m", "sfumato", "verify", "release.csv", "--certificate",
                "certificate.json", "--key", "keys.json"]  # fmt: skip
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False,
+                          timeout=120)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "the certificate holds" in done.stdout
     file.write_bytes(file.read_bytes() + b"\n")
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False,
+                          timeout=120)  # fmt: skip
     assert done.returncode == 1
 
 

@@ -43,13 +43,18 @@ def test_a_copy_made_while_it_runs_can_be_put_back(tmp_path):
         for name in ("keys", "data"):
             shutil.copytree(settings.path / name, copy / name)
         assert ask(live.port, token, "SELECT COUNT(*) FROM people WHERE age > 30")[0] == 200
-        keys = urllib.request.urlopen(f"{live.address}/.well-known/sfumato-keys.json").read()
+        keys = urllib.request.urlopen(
+            f"{live.address}/.well-known/sfumato-keys.json", timeout=30
+        ).read()
     with serving(copy) as again:
         status, body = ask(again.port, token, "SELECT COUNT(*) FROM people WHERE age > 20")
         assert status == 200
         assert b'"stored": true' in body  # what was answered before the copy is known
         assert (
-            urllib.request.urlopen(f"{again.address}/.well-known/sfumato-keys.json").read() == keys
+            urllib.request.urlopen(
+                f"{again.address}/.well-known/sfumato-keys.json", timeout=30
+            ).read()
+            == keys
         )
     with Ledger(copy / "ledger.sqlite") as ledger:
         assert ledger.verify()
@@ -85,7 +90,7 @@ def test_the_service_adds_little_to_what_is_imported():
     )
     best = min(
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                             check=True).stdout)
+                             check=True, timeout=120).stdout)
         for _ in range(2)
     )  # fmt: skip
     assert best < 0.5

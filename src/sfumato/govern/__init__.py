@@ -5,7 +5,30 @@ The public names are listed here and loaded on first use.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sfumato.lazy import lazy_names
+
+if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
+    from sfumato.govern.ledger.chain import Entry as Entry
+    from sfumato.govern.ledger.charges import Charge as Charge
+    from sfumato.govern.ledger.charges import Receipt as Receipt
+    from sfumato.govern.ledger.integrity import LedgerVerification as LedgerVerification
+    from sfumato.govern.ledger.integrity import Verification as Verification
+    from sfumato.govern.ledger.ledger import Ledger as Ledger
+    from sfumato.govern.ledger.registrations import Registration as Registration
+    from sfumato.govern.ledger.remainder import Remaining as Remaining
+    from sfumato.govern.limits import Limits as Limits
+    from sfumato.govern.places import default_place as default_place
+    from sfumato.govern.policies import EqualShares as EqualShares
+    from sfumato.govern.policies import Fixed as Fixed
+    from sfumato.govern.policies import Free as Free
+    from sfumato.govern.policies import Geometric as Geometric
+    from sfumato.govern.policies import Policy as Policy
+    from sfumato.govern.policies import SpendingPolicy as SpendingPolicy
+    from sfumato.govern.spending import Plan as Plan
+    from sfumato.govern.spending import Purchase as Purchase
+    from sfumato.govern.spending import Spending as Spending
 
 _HOME = {
     "Charge": "ledger.charges",
@@ -15,6 +38,7 @@ _HOME = {
     "Free": "policies",
     "Geometric": "policies",
     "Ledger": "ledger.ledger",
+    "LedgerVerification": "ledger.integrity",
     "Limits": "limits",
     "Plan": "spending",
     "Policy": "policies",
@@ -23,10 +47,12 @@ _HOME = {
     "Registration": "ledger.registrations",
     "Remaining": "ledger.remainder",
     "Spending": "spending",
+    "SpendingPolicy": "policies",
     "Verification": "ledger.integrity",
     "default_place": "places",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - names of strings, computed
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+if not TYPE_CHECKING:  # a name that is not listed is a slip
+    __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -19,6 +19,7 @@ from sfumato.dp.neighbours import Row
 from sfumato.dp.rounding import stated, stated_up
 from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
 from sfumato.govern.policies import amount_of
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +32,7 @@ SCOPES = ("dataset", "analyst", "purpose")
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Written):
     """What may be spent on a dataset in all, by an analyst, and for a purpose."""
 
     dataset: Guarantee
@@ -90,8 +91,12 @@ class Limits:
         parts = [f"{in_short(self.dataset)} in all"]
         if self.analyst is not None:
             parts.append(f"{in_short(self.analyst)} for each analyst")
-        parts += [f"{in_short(one)} for the analyst {name}" for name, one in self.analysts.items()]
-        parts += [f"{in_short(one)} for the purpose {name}" for name, one in self.purposes.items()]
+        parts += [
+            f"{in_short(limit)} for the analyst {name}" for name, limit in self.analysts.items()
+        ]
+        parts += [
+            f"{in_short(limit)} for the purpose {name}" for name, limit in self.purposes.items()
+        ]
         return "; ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
@@ -99,8 +104,8 @@ class Limits:
         return {
             "dataset": guarantee_to_json(self.dataset),
             "analyst": None if self.analyst is None else guarantee_to_json(self.analyst),
-            "analysts": {name: guarantee_to_json(one) for name, one in self.analysts.items()},
-            "purposes": {name: guarantee_to_json(one) for name, one in self.purposes.items()},
+            "analysts": {name: guarantee_to_json(limit) for name, limit in self.analysts.items()},
+            "purposes": {name: guarantee_to_json(limit) for name, limit in self.purposes.items()},
         }
 
     @classmethod

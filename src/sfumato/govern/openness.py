@@ -44,7 +44,7 @@ class Held:
 
 def list_held(office: Office, ledger: Ledger) -> list[Held]:
     """List what is held, for everybody."""
-    return [held for one in list_datasets(office) if (held := tell_held(office, ledger, one))]
+    return [held for listed in list_datasets(office) if (held := tell_held(office, ledger, listed))]
 
 
 def tell_held(office: Office, ledger: Ledger, listed: Listed) -> Held | None:
@@ -52,7 +52,7 @@ def tell_held(office: Office, ledger: Ledger, listed: Listed) -> Held | None:
     if ledger.registration(listed.name) is None:
         return None
     now = ledger.snapshot(listed.name, "")
-    limit, spent = next((one, used) for (_, scope, _), one, used in now.limits()
+    limit, spent = next((allowed, used) for (_, scope, _), allowed, used in now.limits()
                         if scope == "dataset")  # fmt: skip
     used, whole = total(limit, spent), amount_of(limit)
     return Held(

@@ -55,7 +55,7 @@ def _in_database(address: str) -> str:
     from sfumato.govern.ledger.ledger import Ledger  # noqa: PLC0415 - loaded when used
 
     database = urlsplit(address)
-    options = [(k, v) for k, v in parse_qsl(database.query) if k != "table"]
+    options = [(k, v) for k, v in parse_qsl(database.query) if k not in {"table", "stream"}]
     place = urlunsplit(database._replace(query=urlencode(options)))
     shown = urlunsplit(database._replace(query="", netloc=database.netloc.rpartition("@")[2]))
     before = _own() / f"{_key_of(address)}{SUFFIX}"
@@ -107,6 +107,7 @@ def _key_of(address: str) -> str:
 
 
 def _own() -> Path:
-    """Give our folder in the user's data directory."""
-    home = os.environ.get("XDG_DATA_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "share") / "sfumato"
+    """Give our folder where this system keeps data of its users."""
+    from platformdirs import user_data_path  # noqa: PLC0415 - only without data of its own
+
+    return user_data_path("sfumato", appauthor=False)

@@ -23,13 +23,14 @@ from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
 from sfumato.message import Argument, Message
+from sfumato.shown import Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
-class Policy(ABC):
+class SpendingPolicy(Written, ABC):
     """How a budget is dealt out over questions; use a subclass."""
 
     @abstractmethod
@@ -65,15 +66,19 @@ class Policy(ABC):
     def to_json(self) -> dict[str, Any]:
         """Give the policy as plain JSON."""
         return {"policy": type(self).__name__} | {
-            one.name: str(getattr(self, one.name)) for one in fields(self)
+            part.name: str(getattr(self, part.name)) for part in fields(self)
         }
 
     def __str__(self) -> str:
         return type(self).__name__
 
 
+Policy = SpendingPolicy
+"""The public name of old; `sf.Policy` says how a table was recoded."""
+
+
 @dataclass(frozen=True)
-class Free(Policy):
+class Free(SpendingPolicy):
     """Every question spends what its analyst wants."""
 
     def due(self, _amount: Fraction, _position: int) -> Fraction | None:
@@ -85,7 +90,7 @@ class Free(Policy):
 
 
 @dataclass(frozen=True)
-class Fixed(Policy):
+class Fixed(SpendingPolicy):
     """Every question spends the same stated amount."""
 
     epsilon: Stated
@@ -104,7 +109,7 @@ class Fixed(Policy):
 
 
 @dataclass(frozen=True)
-class EqualShares(Policy):
+class EqualShares(SpendingPolicy):
     """Each of ``n`` questions spends an equal share of the budget."""
 
     n: int
@@ -127,7 +132,7 @@ class EqualShares(Policy):
 
 
 @dataclass(frozen=True)
-class Geometric(Policy):
+class Geometric(SpendingPolicy):
     """Each question spends half of what is left: a half, a quarter, an eighth and so on."""
 
     def due(self, amount: Fraction, position: int) -> Fraction | None:
@@ -149,8 +154,8 @@ def amount_of(budget: Guarantee) -> Fraction:
     )
 
 
-def policy_from_json(entry: Mapping[str, Any]) -> Policy:
-    """Read what :meth:`Policy.to_json` gave."""
+def policy_from_json(entry: Mapping[str, Any]) -> SpendingPolicy:
+    """Read what :meth:`SpendingPolicy.to_json` gave."""
     name = entry["policy"]
     if name == "EqualShares":
         return EqualShares(int(entry["n"]))

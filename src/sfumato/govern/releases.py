@@ -2,16 +2,17 @@
 
 Contract: the entry is on disk before the release is in its place, so that there is no release
 without an entry; a crash in between leaves an entry about a release that never appeared. The
-fingerprint is the SHA-256 of the released file, which may be given away, so whoever finds a file
-can ask the ledger about it. A release is not charged: a promise such as k-anonymity has no ε, and
+fingerprint is the SHA-256 of the released file (of the rows of a table in a database), which may
+be given away, so whoever finds a file can ask the ledger
+about it. A release is not charged: a promise such as k-anonymity has no ε, and
 its cost is the loss, which the entry tells.
 """
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.purposes import purpose_for
@@ -19,9 +20,9 @@ from sfumato.promise import to_json
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
 
     from sfumato.govern.ledger.chain import Entry
+    from sfumato.govern.spending import Spending
     from sfumato.release import Release
 
 RELEASED = "released"
@@ -30,26 +31,31 @@ RELEASED = "released"
 
 def record_release(
     release: Release,
-    file: Path,
+    fingerprint: str,
     ledger: Ledger | str | os.PathLike[str],
     *,
     called: str,
     purpose: str | None = None,
     by: str | None = None,
+    dataset: str | None = None,
 ) -> Entry:
-    """Record a release whose data lie in a file, which will be `called` so when it is in place."""
+    """Record a release by its fingerprint; it will be `called` so when it is in place.
+
+    `dataset` is what the ledger calls the data, by default the name of the release.
+    """
+    subject = dataset or release.name
     with ExitStack() as stack:
         place = ledger if isinstance(ledger, Ledger) else stack.enter_context(Ledger(ledger))
-        known = place.registration(release.name)
+        known = place.registration(subject)
         stated = getattr(release.schema, "purposes", ())
         named = stated if known is None else known.purposes
         return place.record(
             RELEASED,
             {
-                "dataset": release.name,
+                "dataset": subject,
                 "analyst": by,
-                "purpose": purpose_for(release.name, named, purpose),
-                "fingerprint": _digest(file),
+                "purpose": purpose_for(subject, named, purpose),
+                "fingerprint": fingerprint,
                 "guarantee": str(release.promise),
                 "promise": to_json(release.promise),
                 "shape": release.shape,
@@ -63,6 +69,10 @@ def record_release(
         )
 
 
-def _digest(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+def save_recorded(release: Release, folder: str | Path, spending: Spending, **options: Any) -> Path:
+    """Save a release where what it cost was charged, recorded for who spent it and what for."""
+    saved = release.save(
+        folder, ledger=spending.ledger, dataset=spending.dataset, by=spending.analyst,
+        purpose=spending.purpose, **options,
+    )  # fmt: skip
+    return Path(saved)

@@ -55,6 +55,7 @@ from sfumato.govern.ledger.tentative import TentativeLedger
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
 from sfumato.govern.standing import Standing, smallest
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +79,7 @@ P = TypeVar("P")
 
 
 @dataclass(frozen=True)
-class Plan(Generic[P]):
+class Plan(Shown, Generic[P]):
     """What something will cost and promise, stated before data are touched.
 
     ``details`` is plain JSON for the ledger's entry; ``made`` is whatever the planner wants to hand
@@ -93,7 +94,7 @@ class Plan(Generic[P]):
 
 
 @dataclass(frozen=True)
-class Purchase(Generic[P]):
+class Purchase(Shown, Generic[P]):
     """What was charged: the plan, the proof that it is on disk, and which texts it is for."""
 
     plan: Plan[P]
@@ -113,7 +114,7 @@ class Purchase(Generic[P]):
 
 
 @dataclass(frozen=True)
-class Spending:
+class Spending(Shown):
     """Where one analyst spends on one dataset, for one purpose.
 
     ``unit`` is whose presence is hidden: every guarantee that is bought is about one of it added or

@@ -13,6 +13,7 @@ from sfumato.dp.accounting.filters import first_delta, fits, left, total
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.govern.limits import share_left
 from sfumato.govern.policies import amount_of
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Standing(Shown):
     """Every limit that applies, with what was spent of it."""
 
     accounts: tuple[tuple[Guarantee, Spent], ...]
@@ -52,7 +53,10 @@ class Standing:
         alike = len({type(limit) for limit, _ in self.accounts}) == 1
         rest = [(pair, left(*pair)) for pair in self.accounts]
         return min(
-            rest, key=lambda one: amount_of(one[1]) if alike else share_left(one[0][0], one[1])
+            rest,
+            key=lambda account: (
+                amount_of(account[1]) if alike else share_left(account[0][0], account[1])
+            ),
         )[0]
 
     @property

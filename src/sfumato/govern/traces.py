@@ -42,6 +42,7 @@ from sfumato.dp.places.planar_laplace import PlanarLaplace
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import DataError, ParameterError
 from sfumato.govern.spending import Plan
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,7 @@ class TraceReport:
     fresh: bool
 
 
-class TraceReporter:
+class TraceReporter(Shown):
     """Report the places of one person under an ε per metre and window.
 
     `reports` is how many fresh reports a window affords. With `predictive`, the last report is

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sfumato.govern.office.grants import purposes_granted
+from sfumato.govern.office.owners import owns
 from sfumato.service.problems import not_allowed, not_found, not_known
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ class Access(StrEnum):
     GRANTED = "granted"
     """An analyst with a grant for the dataset of the path."""
     DATASET = "dataset"
-    """The same, or an owner."""
+    """The same, or one of its owners."""
     OWNER = "owner"
-    """An owner."""
+    """An owner; where the path names a dataset, one of its owners."""
     OPERATOR = "operator"
     """Whoever can read the server's folder, and so its operator's token."""
 
@@ -67,6 +68,11 @@ class Caller:
         """How the chain calls the account."""
         return "" if self.entrant is None else self.entrant.person.pseudonym
 
+    @property
+    def is_owner(self) -> bool:
+        """Whether an owner came in, by a way that lets her act as one."""
+        return self.role == "owner" and self.may("own")
+
     def may(self, scope: str) -> bool:
         """Tell whether a token carries a scope; a session carries all that its role allows."""
         assert self.entrant is not None
@@ -76,30 +82,44 @@ class Caller:
 NOBODY = Caller()
 
 
-def admit(office: Office, access: Access, caller: Caller, dataset: str | None) -> None:
-    """Let whoever asks through, or raise."""
+def check_owns(office: Office, caller: Caller, dataset: str | None) -> None:
+    """Let an owner act on what belongs to a dataset of hers; others read that there is nothing."""
+    if not (caller.is_owner and owns(office, caller.id, dataset)):
+        raise not_found()
+
+
+def admit(
+    office: Office, access: Access, caller: Caller, dataset: str | None
+) -> tuple[str, ...] | None:
+    """Let whoever asks through, or raise; give the purposes that were granted, if it was that."""
     if access is Access.PUBLIC:
-        return
+        return None
     if access is Access.OPERATOR and caller.operator:
-        return
+        return None
     if caller.entrant is None:
         raise not_known()
     if access is Access.OPERATOR:
         raise not_found()
     if access is Access.PERSON:
-        return
-    is_owner = caller.role == "owner" and caller.may("own")
+        return None
     if access is Access.OWNER:
-        if not is_owner:
+        if not caller.is_owner:
             raise not_allowed("This is for owners; a token for it has the scope 'own'.")
-        return
-    if not (access is Access.DATASET and is_owner):
-        _admit_granted(office, access, caller, dataset)
+        if not owns(office, caller.id, dataset):
+            raise not_found()
+        return None
+    if access is Access.DATASET and caller.is_owner and owns(office, caller.id, dataset):
+        return None
+    return _admit_granted(office, access, caller, dataset)
 
 
-def _admit_granted(office: Office, access: Access, caller: Caller, dataset: str | None) -> None:
+def _admit_granted(
+    office: Office, access: Access, caller: Caller, dataset: str | None
+) -> tuple[str, ...]:
     """Let an analyst through who has a grant."""
-    if dataset is None or not purposes_granted(office, caller.id, dataset):
+    granted = () if dataset is None else purposes_granted(office, caller.id, dataset)
+    if not granted:
         raise not_found()
     if access is Access.GRANTED and not caller.may("ask"):
         raise not_allowed("This token has no scope 'ask'.")
+    return granted

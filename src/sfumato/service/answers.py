@@ -54,7 +54,7 @@ SCHEMAS: dict[str, Schema] = {
         "additionalProperties": False,
     },
     "Dataset": _object(
-        name=_TEXT, title=_TEXT, why=_TEXT, contact=_TEXT, retention=_TEXT, unit=_TEXT,
+        name=_TEXT, shape=_TEXT, title=_TEXT, why=_TEXT, contact=_TEXT, retention=_TEXT, unit=_TEXT,
         purposes=_list(_TEXT), policy=_TEXT, limits=_map(_ANYTHING), bounds=_map(_list(_TEXT)),
         keys=_map(_list(_ANYTHING)), columns=_map(_TEXT), tick=_NUMBER, deadline=_NUMBER,
     ),
@@ -67,6 +67,7 @@ SCHEMAS: dict[str, Schema] = {
     "Grants": _object(
         grants=_list(_object(id=_TEXT, purpose=_TEXT, made=_NUMBER, name=_TEXT, pseudonym=_TEXT))
     ),
+    "Owners": _object(owners=_list(_object(id=_TEXT, name=_TEXT, pseudonym=_TEXT))),
     "Estimates": _object(estimates=_list({"anyOf": [_ref("Estimate"), _ref("NotPriced")]})),
     "Estimate": _object(
         fits=_TRUTH, guarantee=_AMOUNT, guarantee_in_words=_TEXT, remaining=_AMOUNT,
@@ -123,6 +124,7 @@ SCHEMAS: dict[str, Schema] = {
     "Surveys": _object(surveys=_list(_object(id=_TEXT, state=_TEXT))),
     "SurveyState": _object(id=_TEXT, state=_TEXT),
     "Receipt": _object(accepted=_WHOLE, dropped=_map(_WHOLE)),
+    "Withdrawal": _object(state=_TEXT),
     "Shares": _object(reports=_WHOLE, answers=_list(_object(
         answer=_TEXT, share=_NUMBER, standard_error=_NUMBER, interval=_list(_NUMBER),
     ))),
@@ -136,7 +138,7 @@ SCHEMAS: dict[str, Schema] = {
     "Found": {"type": "object"},
     "Entries": _object(entries=_list({"type": "object"})),
     "Proof": _object(number=_WHOLE, leaf=_TEXT, proof=_list(_TEXT), checkpoint=_ref("Envelope")),
-    "Growth": _object(size=_WHOLE, proof=_list(_TEXT), checkpoint=_ref("Envelope")),
+    "Growth": _object(size=_WHOLE, to=_WHOLE, proof=_list(_TEXT), checkpoint=_ref("Envelope")),
     "Keys": _object(keys=_list(_map(_TEXT))),
     "Alive": _object(alive=_TRUTH, version=_TEXT),
     "Ready": _object(ready=_TRUTH),

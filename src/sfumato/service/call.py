@@ -41,6 +41,8 @@ class Call:
     receive: Receive
     headers: Mapping[bytes, bytes]
     path: Mapping[str, str] = field(default_factory=dict)
+    granted: tuple[str, ...] | None = None
+    """Purposes that were granted for the dataset of the path, where `admit` had to look."""
 
     def header(self, name: str) -> str:
         """Give a header; an empty text without one."""

@@ -55,7 +55,7 @@ class Client:
     def datasets(self) -> list[str]:
         """Name the datasets that this account may ask about."""
         found = self.call("GET", "/api/v1/datasets")
-        return [one["name"] for one in found["datasets"]]
+        return [dataset["name"] for dataset in found["datasets"]]
 
     def session(self, dataset: str, *, purpose: str | None = None) -> RemoteSession:
         """Open a session on a dataset, for a purpose."""
@@ -139,7 +139,7 @@ class RemoteSession:
 
     def _tightest(self, what: str) -> dict[str, float]:
         found = self.standing
-        chosen = next(one for one in found["limits"] if one["scope"] == found["tightest"])
+        chosen = next(limit for limit in found["limits"] if limit["scope"] == found["tightest"])
         told: dict[str, float] = chosen[what]
         return told
 

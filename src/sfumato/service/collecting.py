@@ -11,7 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from sfumato.govern.office.surveys import find_survey
-from sfumato.local.collect.collector import Collector, Receipt
+from sfumato.local.collect.collector import Collector, Intake
 from sfumato.local.collect.survey_files import read_survey
 from sfumato.service.problems import not_found
 
@@ -33,13 +33,13 @@ class Gate:
         self.survey = read_survey(house.settings.path / row["file"])
         store = (house.settings.path / row["file"]).with_suffix(".db")
         self.collector = Collector(self.survey, store, most_per_message=MOST_REPORTS)
-        self._waiting: list[tuple[bytes, asyncio.Future[Receipt]]] = []
+        self._waiting: list[tuple[bytes, asyncio.Future[Intake]]] = []
         self._busy = False
 
-    async def receive(self, data: bytes) -> Receipt:
+    async def receive(self, data: bytes) -> Intake:
         """Take one body; wait until it is on disk."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Receipt] = loop.create_future()
+        future: asyncio.Future[Intake] = loop.create_future()
         self._waiting.append((data, future))
         if not self._busy:
             self._busy = True
@@ -67,7 +67,7 @@ class Gate:
         finally:
             self._busy = False
 
-    def _write(self, several: list[bytes]) -> list[Receipt]:
+    def _write(self, several: list[bytes]) -> list[Intake]:
         if len(several) == 1:
             return [self.collector.receive(several[0])]
         return self.collector.receive_each(several)

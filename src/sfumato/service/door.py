@@ -23,7 +23,7 @@ from starlette.responses import Response
 from sfumato.govern.office.entry import enter_by_session, enter_by_token, note_use
 from sfumato.service import problems
 from sfumato.service.access import NOBODY, Caller, admit
-from sfumato.service.asking import watch
+from sfumato.service.answering import watch
 from sfumato.service.call import HTML, Call, go
 from sfumato.service.house import House
 from sfumato.service.problems import Problem, not_known, problem_of
@@ -90,17 +90,18 @@ class Door:
                 route = next(iter(methods.values()), None)
                 raise _no_route(methods)  # noqa: TRY301 - explained below, like all errors
             caller = self._recognize(headers)
+            granted = None
             if not route.handler.startswith(_KEPT):
                 self._pace(scope, caller)
                 self._check_site(route, method, headers)
-                admit(self.house.office, route.access, caller, path.get("dataset"))
-            call = Call(self.house, route, caller, scope, receive, headers, path)
+                granted = admit(self.house.office, route.access, caller, path.get("dataset"))
+            call = Call(self.house, route, caller, scope, receive, headers, path, granted)
             response: Response = await self.handlers[id(route)](call)
         except Exception as error:  # noqa: BLE001 - every error has its one shape
             response = self._explain(error, route, scope, headers, caller)
         if not hasattr(response, "guarded"):
             stated = {key for key, _ in response.raw_headers}
-            response.raw_headers.extend(one for one in _GUARDS if one[0] not in stated)
+            response.raw_headers.extend(header for header in _GUARDS if header[0] not in stated)
             response.guarded = True  # type: ignore[attr-defined]  # a kept page is sent again
         await response(scope, receive, send)
 
@@ -201,7 +202,7 @@ class Door:
                 work: list[Any] = [watch(self.house)]
                 if self.house.settings.jobs:
                     work.append(run_jobs(self.house))
-                self._tasks = [asyncio.create_task(one) for one in work]
+                self._tasks = [asyncio.create_task(loop) for loop in work]
                 await send({"type": "lifespan.startup.complete"})
             else:
                 for task in self._tasks:

@@ -15,15 +15,17 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from sfumato.ask.session.desk import Desk
 from sfumato.ask.session.open import open_dataset
+from sfumato.errors import ParameterError
 from sfumato.govern.certificates.checkpoints import Tree
 from sfumato.govern.certificates.keys import key_at
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.office.catalogue import find_dataset
 from sfumato.govern.office.office import Office
+from sfumato.requests.releases import TABLES
 from sfumato.service.problems import not_found
 from sfumato.service.published import Published
 from sfumato.service.settings import secret_at
@@ -31,6 +33,8 @@ from sfumato.service.sources import locate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from sqlalchemy import Connection
 
     from sfumato.ask.session.dataset import Opened
     from sfumato.govern.ledger.charges import Charge, Receipt
@@ -44,26 +48,52 @@ _PULSE = 2
 """Threads for signs of life: work that takes all others must not look like a dead worker."""
 
 
-class NotingLedger(Ledger):
-    """A ledger that tells whoever waits in this thread as soon as a charge is on disk."""
+class Listener(Protocol):
+    """What hears of the charges of a thread: inside their transactions, and after."""
 
-    def charge(self, charge: Charge) -> Receipt:
+    def charging(self, connection: Connection, receipt: Receipt) -> None:
+        """Write beside a charge."""
+
+    def charged(self, number: int) -> None:
+        """Be told that a charge is on disk."""
+
+    def settling(self, connection: Connection) -> None:
+        """Write beside the entry that settles a charge."""
+
+
+class NotingLedger(Ledger):
+    """A ledger that lets whoever listens in this thread write beside a charge and its end."""
+
+    def charge(
+        self, charge: Charge, *, beside: Callable[[Connection, Receipt], None] | None = None
+    ) -> Receipt:
         """Charge, and tell."""
-        receipt = super().charge(charge)
-        heard = getattr(_HEARD, "charged", None)
-        if heard is not None:
-            heard(receipt.number)
+        listener: Listener | None = getattr(_HEARD, "listener", None)
+        if listener is None:
+            return super().charge(charge, beside=beside)
+        receipt = super().charge(charge, beside=listener.charging)
+        listener.charged(receipt.number)
         return receipt
+
+    def settle(
+        self,
+        receipt: Receipt,
+        *answers: str,
+        beside: Callable[[Connection], None] | None = None,
+    ) -> None:
+        """Settle a charge."""
+        listener: Listener | None = getattr(_HEARD, "listener", None)
+        super().settle(receipt, *answers, beside=beside if listener is None else listener.settling)
 
 
 @contextlib.contextmanager
-def hearing(heard: Callable[[int], None]) -> Any:
+def hearing(listener: Listener) -> Any:
     """Be told of the charges of this thread."""
-    _HEARD.charged = heard
+    _HEARD.listener = listener
     try:
         yield
     finally:
-        _HEARD.charged = None
+        _HEARD.listener = None
 
 
 class Open(NamedTuple):
@@ -93,13 +123,14 @@ class House:
         self.published = Published(self.tree, self.office, self.key)
         self.pages: dict[str, Any] = {}
         self.running: dict[str, Any] = {}
+        self.taken: dict[str, Any] = {}
         self.shown: dict[tuple[str, str], str] = {}
         self.read: dict[tuple[int, str], Any] = {}
         self.streams: dict[str, int] = {}
         self._open: dict[str, Open] = {}
         self._desks: dict[tuple[Any, ...], Desk] = {}
         self._locks: dict[str, threading.Lock] = {}
-        self._guard = threading.Lock()
+        self.guard = threading.Lock()
 
     async def thread(self, work: Callable[..., T], *given: Any, **named: Any) -> T:
         """Do work in a thread."""
@@ -124,7 +155,7 @@ class House:
         found = self._open.get(name)
         if found is not None and found.listed.version == listed.version:
             return found if found.listed == listed else found._replace(listed=listed)
-        with self._guard:
+        with self.guard:
             lock = self._locks.setdefault(name, threading.Lock())
         with lock:
             found = self._open.get(name)
@@ -147,6 +178,11 @@ class House:
         return await self.thread(self.opened, name) if found is None else found
 
     def _opened(self, listed: Listed) -> Open:
+        if listed.facts.shape not in TABLES:
+            raise ParameterError(
+                f"{listed.name!r} holds data of the shape '{listed.facts.shape}', which answer no "
+                "SQL; its owner makes releases of them."
+            )
         stated: dict[str, Any] = dict.fromkeys(
             ("unit", "budget", "limits", "policy"), None
         ) | {"bounds": {}, "keys": {}, "public": {}, "private": {}}  # fmt: skip

@@ -15,17 +15,14 @@ from sfumato.errors import SfumatoError
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.office.jobs import end_job, find_job, tell_progress
 from sfumato.govern.office.office import Office
+from sfumato.requests.releases import KINDS
 from sfumato.service.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FOUND = {
-    "anonymize": "sfumato.service.work.releasing:release",
-    "topk": "sfumato.service.work.releasing:release",
-    "kmeans": "sfumato.service.work.releasing:release",
-    "synthesize": "sfumato.service.work.releasing:release",
-    "train": "sfumato.service.work.releasing:release",
+    **dict.fromkeys(KINDS, "sfumato.service.work.releasing:release"),
     "lookup": "sfumato.service.work.subjects:answer_request",
     "change": "sfumato.service.work.subjects:answer_request",
 }

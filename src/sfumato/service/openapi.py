@@ -30,7 +30,7 @@ def document() -> bytes:
     """Write the document."""
     bodies = [route.body for route in API if route.body is not None]
     names, schemas = models_json_schema(
-        [(one, "validation") for one in dict.fromkeys(bodies)], ref_template=_REFERENCE
+        [(model, "validation") for model in dict.fromkeys(bodies)], ref_template=_REFERENCE
     )
     by_model = {model: found["$ref"] for (model, _), found in names.items()}
     paths: dict[str, Any] = {}

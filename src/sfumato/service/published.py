@@ -50,7 +50,7 @@ class Published:
 
     def grid(self) -> float:
         """Give the seconds between two public moments."""
-        return max([GRID, *(one.facts.tick for one in list_datasets(self._office))])
+        return max([GRID, *(listed.facts.tick for listed in list_datasets(self._office))])
 
     def wait(self) -> int:
         """Give the seconds until the next public moment, rounded up."""

@@ -20,12 +20,15 @@ from sfumato.errors import ParameterError
 from sfumato.govern.office import events
 from sfumato.govern.office.catalogue import (
     Facts,
+    Listed,
     add_dataset,
     change_facts,
     check_name,
     find_dataset,
 )
-from sfumato.service.sources import folder_of, place_source, source_at
+from sfumato.service.held import check_schema_text, is_table, open_shaped, read_held, schema_at
+from sfumato.service.sources import folder_of, place_source, rows_only, source_at
+from sfumato.shape import TABLE, read
 
 if TYPE_CHECKING:
     from sfumato.requests.service import AmendRequest, DatasetRequest
@@ -54,25 +57,63 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
     is_new = not folder.exists()
     try:
         source, held = place_source(house.settings, wanted.name, wanted.source)
-        where = source_at(house.settings, source)
-        schema = _schema(house, wanted, where)
-        facts = Facts(**{**wanted.told.model_dump(), "held": held})
-        _check_subject(schema, facts.subject)
-        opened = open_dataset(
-            where, unit=unit_of(wanted.unit), budget=None, name=wanted.name, schema=schema,
-            bounds={}, keys={}, public={}, private={}, ledger=house.ledger,
-            limits=wanted.owner.limits(None), policy=wanted.owner.chosen_policy(),
-        )  # fmt: skip
-        opened.close()
+        facts = Facts(**wanted.told.model_dump(), held=held, shape=wanted.shape,
+                      reading=dict(wanted.reading))  # fmt: skip
+        text = _register_rules(house, wanted, source, facts)
     except BaseException:
         if is_new and house.reader.registration(wanted.name) is None:
             shutil.rmtree(folder, ignore_errors=True)
         raise
-    text = "" if schema is None else schema_text(schema)
     add_dataset(
         house.office, wanted.name, owner=owner, source=source, schema_text=text, facts=facts
     )
     record_event(house, "registered", caller, wanted.name)
+
+
+def _register_rules(house: House, wanted: DatasetRequest, source: str, facts: Facts) -> str:
+    """Register the owner's rules in the ledger; give what she says about the data, as text."""
+    rules: dict[str, Any] = {
+        "limits": wanted.owner.limits(None), "policy": wanted.owner.chosen_policy(),
+    }  # fmt: skip
+    if not is_table(wanted.shape):
+        return _register_shaped(house, wanted, source, facts, rules)
+    where = source_at(house.settings, source)
+    schema = _schema(house, wanted, where)
+    _check_subject(schema, facts.subject)
+    if wanted.shape != TABLE:
+        read(where, schema=schema, shape=wanted.shape)  # says what its schema lacks
+    opened = open_dataset(
+        where, unit=unit_of(wanted.unit), budget=None, name=wanted.name,
+        schema=rows_only(schema),
+        bounds={}, keys={}, public={}, private={}, ledger=house.ledger, **rules,
+    )  # fmt: skip
+    opened.close()
+    return "" if schema is None else schema_text(schema)
+
+
+def _register_shaped(
+    house: House, wanted: DatasetRequest, source: str, facts: Facts, rules: dict[str, Any]
+) -> str:
+    """Register data that are no table: read once by their shape, which says what is wrong."""
+    file = schema_at(house.settings, wanted.name, wanted.shape)
+    if wanted.schema_text.strip():
+        check_schema_text(wanted.schema_text, file.parent)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(wanted.schema_text, encoding="utf-8")
+    listed = Listed(wanted.name, "", source, wanted.schema_text, 1, 0.0, facts)
+    data = read_held(house.settings, listed)
+    if facts.subject:
+        where = source_at(house.settings, source)
+        if not facts.held or facts.subject not in read(where).columns:
+            raise ParameterError(
+                f"There is no column {facts.subject!r} by which a person could be found."
+            )
+    words = wanted.unit.unit
+    unit = None if words in {None, "", "row"} else words
+    open_shaped(
+        data, wanted.name, house.ledger, unit=unit, purposes=tuple(wanted.purposes), **rules
+    )
+    return wanted.schema_text
 
 
 def unit_of(words: UnitWords) -> Any:
@@ -92,6 +133,7 @@ def _schema(house: House, wanted: DatasetRequest, where: Any) -> Schema | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     if text.strip():
+        check_schema_text(text, folder)
         file.write_text(text, encoding="utf-8")
     found = Schema.read(file) if file.exists() else inspect(where).schema
     if wanted.purposes:
@@ -121,9 +163,11 @@ def amend(house: House, caller: Caller, name: str, wanted: AmendRequest) -> None
         limits = changes.get("limits") or known.limits
         stray = set(limits.purposes) - set(wanted.purposes)
         if stray:
-            kept = {one: limit for one, limit in limits.purposes.items() if one not in stray}
+            kept = {
+                purpose: limit for purpose, limit in limits.purposes.items() if purpose not in stray
+            }
             changes["limits"] = replace(limits, purposes=kept)
-    stated = {one: value for one, value in changes.items() if value is not None}
+    stated = {field: value for field, value in changes.items() if value is not None}
     if not stated and not wanted.told:
         raise ParameterError("An amendment changes limits, policy, purposes or what is told.")
     if wanted.told:

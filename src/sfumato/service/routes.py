@@ -8,6 +8,7 @@ made from it.
 from __future__ import annotations
 
 from sfumato.requests import service as asked
+from sfumato.requests.releases import ReleaseRequest
 from sfumato.service.access import Access
 from sfumato.service.route import Route
 
@@ -39,6 +40,12 @@ API = (
           "Let an analyst ask, for a purpose.", asked.GrantRequest, "Grants", 201),
     Route("DELETE", f"{V1}/datasets/{{dataset}}/grants/{{grant}}", OWNER, "api.datasets:end_grant",
           "Take a grant back.", answer="Grants"),
+    Route("GET", f"{V1}/datasets/{{dataset}}/owners", OWNER, "api.datasets:owners",
+          "Who owns a dataset; nobody by name means every owner.", answer="Owners"),
+    Route("POST", f"{V1}/datasets/{{dataset}}/owners", OWNER, "api.datasets:join_owner",
+          "Let another owner act on a dataset.", asked.OwnerRequest, "Owners", 201),
+    Route("DELETE", f"{V1}/datasets/{{dataset}}/owners/{{person}}", OWNER,
+          "api.datasets:leave_owner", "Take it from an owner who was added.", answer="Owners"),
     Route("GET", f"{V1}/datasets/{{dataset}}/certificate", PUBLIC,
           "api.releases:budget_certificate", "Certify what was spent of the limit for all.",
           answer="Envelope"),
@@ -64,9 +71,10 @@ API = (
           "Send a file of rows; the body is its bytes.", answer="Upload", status=201,
           query={"name": {"type": "string"}}),
     Route("GET", f"{V1}/uploads/{{upload}}/suggestions", OWNER, "api.uploads:suggestions",
-          "The roles that columns of an upload seem to have, and why.", answer="Suggestions"),
+          "The roles that columns of an upload seem to have, and why.", answer="Suggestions",
+          query={"shape": {"type": "string"}}),
     Route("POST", f"{V1}/datasets/{{dataset}}/releases", OWNER, "api.releases:create",
-          "Make a release, as a job.", asked.ReleaseRequest, "Job", 202),
+          "Make a release, as a job.", ReleaseRequest, "Job", 202),
     Route("GET", f"{V1}/jobs/{{job}}", OWNER, "api.releases:job", "How a job stands.",
           answer="Job"),
     Route("DELETE", f"{V1}/jobs/{{job}}", OWNER, "api.releases:cancel", "Cancel a job.",
@@ -86,6 +94,9 @@ API = (
           asked.SurveyRequest, "Survey", 201),
     Route("POST", f"{V1}/surveys/{{survey}}/reports", PUBLIC, "api.surveys:report",
           "Send reports, binary or JSON, many per body.", answer="Receipt", cross_site=True),
+    Route("POST", f"{V1}/surveys/{{survey}}/withdrawals", PUBLIC, "api.surveys:withdraw",
+          "Take a report back by its code; told alike whether or not there was one.",
+          asked.WithdrawalRequest, "Withdrawal", cross_site=True),
     Route("GET", f"{V1}/surveys/{{survey}}/estimate", OWNER, "api.surveys:estimate",
           "The share of every answer, with intervals, as of now.", answer="Shares"),
     Route("POST", f"{V1}/surveys/{{survey}}/close", OWNER, "api.surveys:close",
@@ -112,7 +123,8 @@ API = (
     Route("GET", f"{V1}/ledger/proof/{{number}}", PUBLIC, "api.ledger:proof",
           "A proof that an entry is in the ledger.", answer="Proof"),
     Route("GET", f"{V1}/ledger/growth/{{size}}", PUBLIC, "api.ledger:growth",
-          "A proof that the ledger only grew since.", answer="Growth"),
+          "A proof that the ledger only grew since it had so many entries.", answer="Growth",
+          query={"to": {"type": "integer", "minimum": 1}}),
     Route("GET", "/.well-known/sfumato-keys.json", PUBLIC, "api.meta:keys",
           "The keys of certificates.", answer="Keys"),
     Route("GET", "/healthz", PUBLIC, "api.meta:health", "Is the process alive?", answer="Alive"),
@@ -152,6 +164,9 @@ PAGES = (
     Route("POST", "/datasets/{dataset}/grants", OWNER, "pages.rules:grant", "Grant."),
     Route("POST", "/datasets/{dataset}/grants/{grant}/end", OWNER, "pages.rules:end_grant",
           "Revoke."),
+    Route("POST", "/datasets/{dataset}/owners", OWNER, "pages.rules:join_owner", "Add an owner."),
+    Route("POST", "/datasets/{dataset}/owners/{person}/end", OWNER, "pages.rules:leave_owner",
+          "Remove an owner."),
     Route("POST", "/datasets/{dataset}/mistakes", OWNER, "pages.rules:mistake",
           "Tell of a mistake."),
     Route("GET", "/requests", PERSON, "pages.wishes:show", "Requests for budget."),
@@ -174,6 +189,7 @@ PAGES = (
     Route("POST", "/me", PUBLIC, "pages.subjects:submit", "Ask, correct, be forgotten."),
     Route("POST", "/me/status", PUBLIC, "pages.subjects:status", "How a request stands."),
     Route("POST", "/me/reading", PUBLIC, "pages.subjects:read", "Read what was found."),
+    Route("POST", "/me/withdrawal", PUBLIC, "pages.subjects:withdraw", "Take a report back."),
     Route("GET", "/subjects", OWNER, "pages.subjects:requests", "Requests of people."),
     Route("POST", "/subjects/{request}", OWNER, "pages.subjects:decide", "Confirm or refuse."),
     Route("GET", "/ledger", OWNER, "pages.ledger:show", "The ledger."),

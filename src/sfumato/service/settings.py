@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sfumato.errors import ParameterError
@@ -45,6 +45,8 @@ class Settings:
     job_seconds: float = 3600.0
     deletions: float = 3600.0
     rate: float = RATE
+    databases: dict[str, str] = field(default_factory=dict)
+    """Databases that owners may name, each with its address: the operator's, and no others."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", str(Path(self.folder).expanduser().absolute()))

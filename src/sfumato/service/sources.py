@@ -1,7 +1,8 @@
 """Where the rows of a dataset are: in the server's folder, or where its owner says.
 
 Contract: a file is one that was uploaded, or one under the folder's ``data``; no address of a
-request can name another file of the machine. Databases are named by their address.
+request can name another file of the machine. A database is one that the operator has named: whoever
+could name any host could have the server knock at doors that are closed to him.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from sfumato.data.schema import Schema
 from sfumato.errors import ParameterError
@@ -17,9 +19,15 @@ if TYPE_CHECKING:
     from sfumato.govern.office.catalogue import Listed
     from sfumato.service.settings import Settings
 
-SPARK, UPLOADED = "spark:", "upload:"
+SPARK, UPLOADED, DATABASE = "spark:", "upload:", "database:"
 _POSTGRES = ("postgresql://", "postgres://")
-_SUFFIXES = {".csv", ".parquet", ".tsv", ".txt"}
+_ROWS = {".csv", ".parquet", ".tsv", ".txt"}
+"""Files in which a person's rows can be found and changed."""
+
+SUFFIXES = frozenset(
+    {*_ROWS, ".dat", ".basket", ".edges", ".graphml", ".json", ".jsonl", ".ndjson", ".xml"}
+)
+"""Files that may be sent: of rows, sets, edges and trees; none that is packed."""
 
 
 def folder_of(settings: Settings, dataset: str) -> Path:
@@ -29,24 +37,38 @@ def folder_of(settings: Settings, dataset: str) -> Path:
 
 def locate(settings: Settings, listed: Listed) -> tuple[Any, Schema | None]:
     """Give what a session opens, and the schema."""
-    folder = folder_of(settings, listed.name)
-    schema = Schema.read(folder / "schema.yaml") if (folder / "schema.yaml").exists() else None
-    return source_at(settings, listed.source), schema
+    file = folder_of(settings, listed.name) / "schema.yaml"
+    schema = Schema.read(file) if file.exists() else None
+    return source_at(settings, listed.source), rows_only(schema)
+
+
+def rows_only(schema: Schema | None) -> Schema | None:
+    """Leave out attributes that are sets or places: questions are about the others."""
+    if schema is None:
+        return None
+    kept = {n: kind for n, kind in schema.attributes.items() if kind.type not in {"set", "place"}}
+    if len(kept) == len(schema.attributes):
+        return schema
+    return schema.model_copy(update={"attributes": kept})
 
 
 def source_at(settings: Settings, source: str) -> Any:
     """Give what `sf.Session` takes, for a source of the catalogue."""
+    if source.startswith(DATABASE):
+        return _database(settings, source.removeprefix(DATABASE))
     if source.startswith(_POSTGRES):
-        return source
+        raise _not_named(settings)
     if source.startswith(SPARK):
         return _spark_table(source.removeprefix(SPARK))
     file, mark, table = source.partition("::")
-    return f"{_inside(settings, file)}{mark}{table}"
+    return f"{inside(settings, file)}{mark}{table}"
 
 
 def place_source(settings: Settings, dataset: str, source: str) -> tuple[str, bool]:
     """Put what was handed over in its place; give the source, and whether rows lie here."""
-    if source.startswith((*_POSTGRES, SPARK)):
+    if source.startswith(_POSTGRES):
+        raise _not_named(settings)
+    if source.startswith((DATABASE, SPARK)):
         return source, False
     folder = folder_of(settings, dataset)
     if source.startswith(UPLOADED):
@@ -55,21 +77,21 @@ def place_source(settings: Settings, dataset: str, source: str) -> tuple[str, bo
         target = folder / f"rows{file.suffix}"
         shutil.move(file, target)
         shutil.rmtree(file.parent, ignore_errors=True)
-        return str(target.relative_to(settings.path)), True
+        return str(target.relative_to(settings.path)), file.suffix.lower() in _ROWS
     if "\n" in source:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "rows.csv").write_text(source, encoding="utf-8")
         return str((folder / "rows.csv").relative_to(settings.path)), True
     named = source.partition("::")[0]
-    _inside(settings, named)
-    return source, Path(named).suffix.lower() in _SUFFIXES
+    inside(settings, named)
+    return source, Path(named).suffix.lower() in _ROWS
 
 
 def new_upload(settings: Settings, id_: str, filename: str) -> Path:
     """Give the place of a file that is being uploaded."""
     suffix = Path(filename).suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise ParameterError(f"An upload is a file of {', '.join(sorted(_SUFFIXES))}.")
+    if suffix not in SUFFIXES:
+        raise ParameterError(f"An upload is a file of {', '.join(sorted(SUFFIXES))}.")
     folder = settings.path / "uploads" / id_
     folder.mkdir(parents=True, mode=0o700)
     return folder / f"rows{suffix}"
@@ -84,7 +106,8 @@ def upload_at(settings: Settings, id_: str) -> Path:
     raise ParameterError("There is no such upload; send the file again.")
 
 
-def _inside(settings: Settings, file: str) -> Path:
+def inside(settings: Settings, file: str) -> Path:
+    """Find a file under the server's folder 'data'; no other file of the machine is named."""
     data = (settings.path / "data").resolve()
     found = (settings.path / file).resolve()
     if not found.is_relative_to(data) or not found.is_file():
@@ -93,6 +116,23 @@ def _inside(settings: Settings, file: str) -> Path:
             "'data' of the server; name it as in data/clinic.duckdb::visits."
         )
     return found
+
+
+def _database(settings: Settings, text: str) -> str:
+    """Give the address of a table in a database that the operator has named."""
+    name, mark, table = text.partition("::")
+    if name not in settings.databases or not mark or not table:
+        raise _not_named(settings)
+    address = settings.databases[name]
+    return f"{address}{'&' if '?' in address else '?'}table={quote(table, safe='')}"
+
+
+def _not_named(settings: Settings) -> ParameterError:
+    known = ", ".join(sorted(settings.databases)) or "none yet"
+    return ParameterError(
+        "A database is named as in database:clinic::visits, and is one that the operator has "
+        f"given to `sfumato serve --database NAME=postgresql://…` ({known})."
+    )
 
 
 def _spark_table(name: str) -> Any:

@@ -84,7 +84,7 @@ def serve(wanted: ServeCommand, tell: Callable[[str], None]) -> None:
     """Start the server, and answer until it is stopped."""
     settings = Settings(
         folder=str(wanted.folder), ledger=wanted.ledger or "", hosts=wanted.host,
-        deletions=wanted.deletions, rate=wanted.rate,
+        deletions=wanted.deletions, rate=wanted.rate, databases=dict(wanted.database),
     )  # fmt: skip
     try:
         import uvicorn  # noqa: PLC0415 - an extra

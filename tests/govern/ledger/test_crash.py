@@ -140,6 +140,7 @@ def test_the_environment_arms_a_point_and_nothing_else_does(tmp_path):
             env={**os.environ, "SFUMATO_FAULT": value},
             capture_output=True,
             check=False,
+            timeout=120,
         )
         assert done.returncode == ended
     assert faults.armed is None

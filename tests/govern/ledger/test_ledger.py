@@ -468,6 +468,8 @@ def test_importing_sfumato_does_not_load_the_database_library():
     import subprocess
     import sys
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout.strip() == "False"
     assert os.environ.get("SFUMATO_FAULT") is None

@@ -80,7 +80,7 @@ def test_threads_share_one_ledger(ledger, charge):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(120)
     assert sum(granted) == UNITS
     assert len(granted) == 8
     assert ledger.verify().ok
@@ -130,7 +130,7 @@ def test_a_fork_while_another_thread_charges(place, charge, in_child):
     thread = threading.Thread(target=lambda: take_all(ledger, charge, analyst="thread"))
     thread.start()
     children = [in_child(lambda: take_all(ledger, charge, analyst="child")) for _ in range(3)]
-    thread.join()
+    thread.join(120)
     ended = [in_child.wait(child) for child in children]
     assert all(signal == 0 for signal, _ in ended)
     assert ledger.spent("patients").epsilon == 1

@@ -57,8 +57,9 @@ class Checked:
         else:
             found = [f"budget of {self.dataset} on {told['date']}"]
             found += [
-                f"  {one['scope']} {one['name']}".rstrip() + f": {one['spent']} of {one['limit']}"
-                for one in told["limits"]
+                f"  {limit['scope']} {limit['name']}".rstrip()
+                + f": {limit['spent']} of {limit['limit']}"
+                for limit in told["limits"]
             ]
         return [*found, f"signed with {self.key} ({trust})"]
 
@@ -69,11 +70,13 @@ def check_certificate(
     file: Path | None = None,
     keys: Any = None,
     noted: Any = None,
+    growth: Any = None,
 ) -> Checked:
     """Check a certificate; raise `PromiseBroken` for whatever does not hold.
 
     ``keys`` are JSON Web Keys that are trusted, as ``/.well-known/sfumato-keys.json`` lists them;
-    ``noted`` is a signed checkpoint that was kept from before.
+    ``noted`` is a signed checkpoint that was kept from before, and ``growth`` the proof that the
+    ledger of one of the two begins with that of the other.
     """
     trusted = _trusted(certificate, keys)
     statement = opened(certificate, KIND, trusted)
@@ -94,7 +97,7 @@ def check_certificate(
     if about == RELEASE and file is not None:
         _check_file(file, sealed)
     if noted is not None:
-        compare_checkpoints(read_checkpoint(noted, trusted), checkpoint)
+        compare_checkpoints(read_checkpoint(noted, trusted), checkpoint, growth)
     [signature] = certificate["signatures"]
     return Checked(about, dataset, statement, checkpoint, signature["keyid"], keys is not None)
 
@@ -106,7 +109,7 @@ def _trusted(certificate: Any, keys: Any) -> dict[str, Ed25519PublicKey]:
         except (KeyError, TypeError, ValueError):
             raise PromiseBroken("This is no certificate, or it was changed.") from None
     listed = keys.get("keys", [keys]) if isinstance(keys, dict) else keys
-    return dict(read_public(one) for one in listed)
+    return dict(read_public(text) for text in listed)
 
 
 def _check_entry(predicate: dict[str, Any], checkpoint: Checkpoint, sealed: str) -> None:

@@ -1,7 +1,8 @@
 """Checkpoints: the size and root of a ledger's tree at a moment, signed.
 
-Contract: whoever keeps a checkpoint can later ask for a proof that the ledger only grew; a later
-one of fewer entries, or one of as many with another root, shows that it was rolled back.
+Contract: whoever keeps a checkpoint can later ask for a proof that the ledger only grew. Without
+that proof two checkpoints of different sizes say nothing about each other: a ledger that was cut
+and has grown again has more entries, too.
 """
 
 from __future__ import annotations
@@ -87,8 +88,11 @@ def read_checkpoint(envelope: Any, keys: Mapping[str, Ed25519PublicKey]) -> Chec
     return found
 
 
-def compare_checkpoints(noted: Checkpoint, found: Checkpoint) -> None:
-    """Refuse a checkpoint that shows, beside one noted elsewhere, that entries were cut off."""
+def compare_checkpoints(noted: Checkpoint, found: Checkpoint, growth: Any = None) -> None:
+    """Refuse a checkpoint that does not prove, beside one noted elsewhere, that entries only came.
+
+    ``growth`` is the proof for their sizes, as ``/api/v1/ledger/growth/{size}?to={size}`` gives it.
+    """
     if noted.size == found.size and noted.root != found.root:
         raise PromiseBroken(
             f"Both checkpoints are of {found.size:,} entries and have other roots: the ledger was "
@@ -99,6 +103,34 @@ def compare_checkpoints(noted: Checkpoint, found: Checkpoint) -> None:
         raise PromiseBroken(
             f"The checkpoint of {found.time} is of {found.size:,} entries, and an earlier one is "
             f"of {noted.size:,}: the ledger was rolled back."
+        )
+    if noted.size != found.size:
+        old, new = sorted((noted, found), key=lambda checkpoint: checkpoint.size)
+        _check_growth(old, new, growth)
+
+
+def _check_growth(old: Checkpoint, new: Checkpoint, growth: Any) -> None:
+    if growth is None:
+        raise ParameterError(
+            f"The checkpoints are of {old.size:,} and {new.size:,} entries; that nothing was cut "
+            "off between them needs a proof: get /api/v1/ledger/growth/"
+            f"{old.size}?to={new.size} from the office, and give the file with --growth."
+        )
+    try:
+        sizes = (growth["size"], growth["to"])
+        path = [bytes.fromhex(step) for step in growth["proof"]]
+    except (KeyError, TypeError, ValueError):
+        raise PromiseBroken("The proof of growth does not say what such a proof says.") from None
+    if sizes != (old.size, new.size):
+        raise PromiseBroken(
+            f"The proof of growth is for {sizes[0]} and {sizes[1]} entries, and the checkpoints "
+            f"are of {old.size:,} and {new.size:,}."
+        )
+    roots = bytes.fromhex(old.root), bytes.fromhex(new.root)
+    if not merkle.is_extension(roots[0], old.size, roots[1], new.size, path):
+        raise PromiseBroken(
+            f"The ledger of {new.size:,} entries does not begin with the {old.size:,} that were "
+            "noted: entries were cut off or rewritten."
         )
 
 

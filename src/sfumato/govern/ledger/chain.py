@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ RESERVED = frozenset({CHARGED, ANSWERED, FAILED, REPEATED, REGISTERED, AMENDED, 
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Shown):
     """One line of the ledger."""
 
     kind: str

@@ -24,6 +24,7 @@ from sfumato.govern.ledger.statements import Statement, batched
 from sfumato.govern.limits import check
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,7 @@ __all__ = ["Charge", "PositionMoved", "Receipt", "charge"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Charge:
+class Charge(Shown):
     """A question about to be answered, and what its answer will cost.
 
     ``position`` is the number of earlier charges in ``scope`` for which it was planned, or None
@@ -77,7 +78,7 @@ class Charge:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Receipt(Shown):
     """Proof that a charge is on disk: its entry's number and hash, and what stands after it."""
 
     number: int

@@ -42,13 +42,13 @@ def export(entries: Sequence[Entry], path: str | Path, format: str) -> None:  # 
 
 def as_json(entries: Sequence[Entry]) -> str:
     """Write entries as a JSON array, one per line."""
-    lines = ",\n".join(json.dumps(asdict(one), ensure_ascii=False) for one in entries)
+    lines = ",\n".join(json.dumps(asdict(entry), ensure_ascii=False) for entry in entries)
     return f"[\n{lines}\n]\n" if entries else "[]\n"
 
 
 def as_csv(entries: Sequence[Entry]) -> str:
     """Write entries as CSV; a cell that a spreadsheet would compute is quoted by an apostrophe."""
-    names = [one.name for one in fields(Entry)]
+    names = [column.name for column in fields(Entry)]
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(names)

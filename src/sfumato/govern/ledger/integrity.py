@@ -28,6 +28,7 @@ from sfumato.govern.ledger.settlements import answers_hash
 from sfumato.govern.ledger.tables import accounts, answers, blocks, registrations
 from sfumato.govern.limits import names_of
 from sfumato.govern.purposes import check_purpose
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Verification:
+class LedgerVerification(Shown):
     """Whether a ledger is sound; if not, the first entry that is not (if it is one), and why."""
 
     ok: bool
@@ -49,6 +50,10 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.ok
+
+
+Verification = LedgerVerification
+"""The public name of old; `sf.audit.Verification` is about a release."""
 
 
 class _Charged(NamedTuple):
@@ -155,7 +160,7 @@ def _same_facts(entry: Entry, charge: _Charged) -> None:
         raise _Broken("it names other people or data than its charge", entry.number)
 
 
-def verify(connection: Connection, noted: str | None = None) -> Verification:
+def verify(connection: Connection, noted: str | None = None) -> LedgerVerification:
     """Check the whole ledger, and that a head noted earlier is still part of it."""
     replay = _Replay()
     try:
@@ -163,8 +168,8 @@ def verify(connection: Connection, noted: str | None = None) -> Verification:
         _compare(connection, replay)
         _still_there(noted, seen)
     except _Broken as broken:
-        return Verification(False, *replay.last, broken=broken.number, why=str(broken))
-    return Verification(True, *replay.last)
+        return LedgerVerification(False, *replay.last, broken=broken.number, why=str(broken))
+    return LedgerVerification(True, *replay.last)
 
 
 def _taken(replay: _Replay, entries: Iterator[Entry]) -> Iterator[Entry]:
@@ -198,12 +203,13 @@ def _compare(connection: Connection, replay: _Replay) -> None:
     expected: dict[str, dict[Any, Any]] = {
         "totals": {key: spent_text(spent) for key, spent in replay.spent.items()},
         "registrations": {
-            name: chain.canonical(one.to_json()) for name, one in replay.rules.items()
+            name: chain.canonical(registration.to_json())
+            for name, registration in replay.rules.items()
         },
         "salts": {
-            name: one.rules[SALT_HASH]
-            for name, one in replay.rules.items()
-            if SALT_HASH in one.rules
+            name: registration.rules[SALT_HASH]
+            for name, registration in replay.rules.items()
+            if SALT_HASH in registration.rules
         },
         "blocks": {(name, block): None for name, many in replay.blocks.items() for block in many},
         "answers": replay.answers,
@@ -242,7 +248,7 @@ def _compare_keys(connection: Connection, replay: _Replay) -> None:
     """Check that every answer is kept under the question, data and analyst of its charge."""
     for number, rows in _answers(connection):
         charge = replay.charges[number]
-        keys = [chain.key_of(one) for one in chain.parts_of(charge.question, len(rows))]
+        keys = [chain.key_of(part) for part in chain.parts_of(charge.question, len(rows))]
         about = {(row.dataset, row.analyst, row.fingerprint) for row in rows}
         if [row.question_key for row in rows] != keys or about != {
             (charge.dataset, charge.analyst, charge.fingerprint)

@@ -37,10 +37,11 @@ from sfumato.govern.ledger.registrations import MAIN
 from sfumato.govern.ledger.remainder import Account, Remaining, accounts_of, remaining
 from sfumato.govern.limits import names_of
 from sfumato.message import Argument, Message
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -48,16 +49,16 @@ if TYPE_CHECKING:
     from sfumato.dp.accounting.costs import Spent
     from sfumato.govern.ledger.append import Head
     from sfumato.govern.ledger.charges import Charge, Receipt
-    from sfumato.govern.ledger.integrity import Verification
+    from sfumato.govern.ledger.integrity import LedgerVerification
     from sfumato.govern.ledger.registrations import Registration
     from sfumato.govern.ledger.snapshots import Snapshot
     from sfumato.govern.limits import Limits
-    from sfumato.govern.policies import Policy
+    from sfumato.govern.policies import SpendingPolicy
 
 _SEVERAL = ("dataset", "analyst", "purpose", "fingerprint", "question", "guarantee")
 
 
-class Ledger:
+class Ledger(Shown):
     """A ledger in a file, in Postgres, or (``None``) in the memory of this process."""
 
     def __init__(self, place: str | os.PathLike[str] | None = None, *, create: bool = True) -> None:
@@ -102,7 +103,7 @@ class Ledger:
         *,
         limits: Limits | None = None,
         purposes: tuple[str, ...] | None = None,
-        policy: Policy | None = None,
+        policy: SpendingPolicy | None = None,
         public: Sequence[str] | None = None,
         reason: str | None = None,
     ) -> Registration:
@@ -112,7 +113,9 @@ class Ledger:
         one registers its rows.
         """
         given = {"limits": limits, "purposes": purposes, "policy": policy}
-        changes: dict[str, Any] = {name: one for name, one in given.items() if one is not None}
+        changes: dict[str, Any] = {
+            name: change for name, change in given.items() if change is not None
+        }
         if isinstance(public, str) or not all(public or ()):
             raise ParameterError(
                 Message(
@@ -151,14 +154,20 @@ class Ledger:
         with self._store.reading() as connection:
             return registrations.find_salt(connection, dataset)
 
-    def charge(self, charge: Charge) -> Receipt:
+    def charge(
+        self, charge: Charge, *, beside: Callable[[Connection, Receipt], None] | None = None
+    ) -> Receipt:
         """Charge for a question before it is answered; on disk when this returns.
 
         Raises ``BudgetExceeded``, ``PurposeRefused``, ``PositionMoved`` or ``GovernanceError``,
-        and then nothing was charged.
+        and then nothing was charged. ``beside`` writes in the same transaction: both are on disk,
+        or neither; what it raises undoes the charge.
         """
         with self._writing("charge") as connection:
-            return charges.charge(connection, charge)
+            receipt = charges.charge(connection, charge)
+            if beside is not None:
+                beside(connection, receipt)
+            return receipt
 
     @contextmanager
     def hold(
@@ -177,10 +186,20 @@ class Ledger:
         with hold(self._store, keys, wait):
             yield
 
-    def settle(self, receipt: Receipt, *answers: str) -> None:
-        """Record the answer, as JSON, to each question of a charge, for when it is asked again."""
+    def settle(
+        self,
+        receipt: Receipt,
+        *answers: str,
+        beside: Callable[[Connection], None] | None = None,
+    ) -> None:
+        """Record the answer, as JSON, to each question of a charge, for when it is asked again.
+
+        ``beside`` writes in the same transaction, as for :meth:`charge`.
+        """
         with self._writing("settle") as connection:
             settlements.settle(connection, receipt, *answers)
+            if beside is not None:
+                beside(connection)
 
     def fail(self, receipt: Receipt, reason_code: str) -> None:
         """Record that a charge could not be answered; it stays paid."""
@@ -290,7 +309,7 @@ class Ledger:
         with self._store.reading() as connection:
             return read_head(connection)
 
-    def verify(self, head: str | None = None) -> Verification:
+    def verify(self, head: str | None = None) -> LedgerVerification:
         """Recompute the chain, the totals and every decision; ``head`` is a hash noted earlier."""
         from sfumato.govern.ledger.integrity import verify  # noqa: PLC0415 - needed here only
 

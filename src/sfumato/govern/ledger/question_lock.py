@@ -18,8 +18,8 @@ Keys are taken in one order, so that two who want several never wait for each ot
 
 from __future__ import annotations
 
-import fcntl
 import os
+import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 
 from sfumato.errors import AlreadyUnderWay
+from sfumato.govern.ledger.locked_byte import lock_byte, unlock_byte
 from sfumato.govern.ledger.statements import Statement
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def _forget() -> None:
     _HERE.files = files
 
 
-os.register_at_fork(after_in_child=_forget)
+if sys.platform != "win32":  # where no process is forked
+    os.register_at_fork(after_in_child=_forget)
 
 
 def key_of_question(dataset: str, analyst: str, fingerprint: str, question: str) -> int:
@@ -143,24 +145,16 @@ def _held_by_process(store: Store, key: int, end: float | None) -> Iterator[None
         if file is None:  # nobody can be excluded; both pay
             yield
             return
-        _wait(lambda: _taken_in_file(file, key), end)
+        _wait(lambda: lock_byte(file, key), end)
         try:
             yield
         finally:
-            fcntl.lockf(file, fcntl.LOCK_UN, 1, key)
+            unlock_byte(file, key)
 
 
 def _taken_in_postgres(store: Store, key: int) -> bool:
     with store.reading() as connection:
         return bool(_TRY.first(connection, key=key))
-
-
-def _taken_in_file(file: int, key: int) -> bool:
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, key)
-    except OSError:
-        return False
-    return True
 
 
 def _wait(taken: Callable[[], bool], end: float | None) -> None:
@@ -183,9 +177,11 @@ def _under_way() -> AlreadyUnderWay:
 def _open(file: Path, ledger: Path) -> int | None:
     """Open or make the file beside a ledger, for whoever may write to the ledger."""
     try:
-        found = os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        found = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)  # which no child inherits
     except OSError:
         return None
+    if sys.platform == "win32":  # pragma: no cover - who may use it follows from its folder there
+        return found
     try:
         if os.fstat(found).st_uid == os.geteuid():
             os.fchmod(found, ledger.stat().st_mode & 0o777)

@@ -31,8 +31,9 @@ from sfumato.govern.ledger.faults import reached
 from sfumato.govern.ledger.statements import Statement
 from sfumato.govern.ledger.tables import blocks, registrations
 from sfumato.govern.limits import Limits
-from sfumato.govern.policies import Free, Policy, policy_from_json
+from sfumato.govern.policies import Free, SpendingPolicy, policy_from_json
 from sfumato.message import Message, Ways
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +55,7 @@ _BLOCKS = Statement(text("SELECT block FROM sfumato_blocks WHERE dataset = :data
 
 
 @dataclass(frozen=True)
-class Registration:
+class Registration(Shown):
     """What the owner of a dataset fixed before anybody asked.
 
     ``public`` describes the public tables by name; None stands for one whose rows are registered
@@ -66,7 +67,7 @@ class Registration:
     unit: str = "row"
     rules: Mapping[str, Any] = field(default_factory=dict)
     purposes: tuple[str, ...] = ()
-    policy: Policy = field(default_factory=Free)
+    policy: SpendingPolicy = field(default_factory=Free)
     public: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

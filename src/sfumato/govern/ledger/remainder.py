@@ -19,6 +19,7 @@ from sfumato.govern.ledger.snapshots import read, spent_from
 from sfumato.govern.ledger.tables import accounts
 from sfumato.govern.limits import share_left
 from sfumato.govern.policies import amount_of
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -45,7 +46,7 @@ class Account:
         return None if self.limit is None else left(self.limit, self.spent)
 
 
-class Remaining(dict[str, Guarantee]):
+class Remaining(Shown, dict[str, Guarantee]):
     """What is left per scope ('dataset', 'analyst', 'purpose'); ``tightest`` names one."""
 
     tightest: str
@@ -90,7 +91,7 @@ def remaining(
         rest = left(limit, spent)
         if scope not in found or amount_of(rest) < amount_of(found[scope]):
             found[scope], shares[scope] = rest, share_left(limit, rest)
-    alike = len({type(one) for one in found.values()}) == 1
+    alike = len({type(amount) for amount in found.values()}) == 1
     found.tightest = min(
         found, key=lambda scope: amount_of(found[scope]) if alike else shares[scope]
     )

@@ -52,8 +52,8 @@ class Snapshot:
     def position(self, scope: str, blocks: tuple[str, ...] | None = None) -> int:
         """Count the charges in a scope, on the block that has most; where a policy goes on."""
         return max(
-            one.charges
-            for (block, its, _), one in self.spent.items()
+            used.charges
+            for (block, its, _), used in self.spent.items()
             if its == scope and (blocks is None or block in blocks)
         )
 

@@ -19,6 +19,8 @@ from sfumato.govern.ledger.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlalchemy import Connection
+
     from sfumato.govern.ledger.chain import Entry
     from sfumato.govern.ledger.charges import Receipt
     from sfumato.govern.ledger.registrations import Registration
@@ -78,11 +80,16 @@ class TentativeLedger(Ledger):
         super().add_block(dataset, block, fingerprint=fingerprint)
         self._steps.append(lambda kept: kept.add_block(dataset, block, fingerprint=fingerprint))
 
-    def settle(self, receipt: Receipt, *answers: str) -> None:
+    def settle(
+        self,
+        receipt: Receipt,
+        *answers: str,
+        beside: Callable[[Connection], None] | None = None,
+    ) -> None:
         """Record an answer; there is none before this ledger is kept."""
         if self.pending:
             raise GovernanceError("Nothing is answered before the dataset is registered.")
-        super().settle(receipt, *answers)
+        super().settle(receipt, *answers, beside=beside)
 
     def keep(self) -> None:
         """Register at the place what was registered here, and be the ledger of that place."""

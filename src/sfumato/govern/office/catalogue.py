@@ -40,7 +40,8 @@ class Facts:
 
     ``tick`` and ``deadline`` are seconds: answers leave at a multiple of the first, and after the
     second a question has failed; both are public constants, so when an answer comes says little.
-    ``subject`` is the column by which a person is looked up, ``held`` whether the rows lie here.
+    ``subject`` is the column by which a person is looked up, ``held`` whether the rows lie here,
+    ``shape`` the shape of the data and ``reading`` how a file of that shape is read.
     """
 
     title: str = ""
@@ -51,6 +52,8 @@ class Facts:
     held: bool = False
     tick: float = TICK
     deadline: float = DEADLINE
+    shape: str = "table"
+    reading: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0.01 <= self.tick <= 3600 or not self.tick <= self.deadline <= 86400:

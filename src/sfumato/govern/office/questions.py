@@ -1,22 +1,24 @@
 """Questions under way, and what became of them; one row each, one at a time per analyst.
 
-Contract: the row of a question is written before its charge. While it is under way, the same
-question of the same analyst is the same row (``under_way`` is unique: it names the analyst,
-the dataset, the version of its rows and the canonical question with its price), so a hundred who
-ask at once are one charge. Analysts see three states: queued, charged, ready; and why not, if it
-failed. What became of it is shown from ``shown`` on, a multiple of the dataset's tick; until then
-the row is under way for everybody who looks, lists, asks the same or asks something else, so
-nothing tells when the work ended. A row whose worker has died (its lease is over) is closed as
-interrupted: the charge stays, and nobody tries again.
+Contract: the row of a question is written in the transaction of its charge, so there is none
+without the other. While it is under way, the same question of the same analyst is the same row
+(``under_way`` is unique: it names the analyst, the dataset, the version of its rows and the
+canonical question with its price), so a hundred who ask at once are one charge. Analysts see three
+states: queued, charged, ready; and why not, if it failed. What became of it is shown from ``shown``
+on, a multiple of the dataset's tick; until then the row is under way for everybody who looks,
+lists, asks the same or asks something else, so nothing tells when the work ended. A row whose
+worker has died (its lease is over) is closed as interrupted: the charge stays, and nobody tries
+again.
 
-The row is written without waiting for the disk. Both databases write one log in order, so the
-charge that follows, which does wait, makes it durable.
+What became of it is written in the transaction that settles the charge, so the tick is chosen a
+little before that is on disk: :data:`GRACE` keeps the two apart.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select, text
@@ -35,11 +37,14 @@ QUEUED, CHARGED, READY, FAILED = "queued", "charged", "ready", "failed"
 LEASE = 15.0
 """Seconds without a sign of life after which a worker counts as dead."""
 
+GRACE = 0.02
+"""Seconds that are left for the disk before the tick at which an answer is shown."""
+
 _INSERT = Statement(
     text(
         "INSERT INTO sfumato_office_questions (id, person, dataset, purpose, body, under_way, "
-        "state, worker, made, lease) VALUES (:id, :person, :dataset, :purpose, :body, :under_way, "
-        "'queued', :worker, :made, :lease)"
+        "state, charge, worker, made, lease) VALUES (:id, :person, :dataset, :purpose, :body, "
+        ":under_way, :state, :charge, :worker, :made, :lease)"
     )
 )
 _SAME = Statement(
@@ -56,12 +61,6 @@ _FINISH = Statement(
     )
 )
 _FREE = Statement(text("UPDATE sfumato_office_questions SET under_way = NULL WHERE id = :id"))
-_CHARGED = Statement(
-    text(
-        "UPDATE sfumato_office_questions SET state = 'charged', charge = :charge WHERE id = :id "
-        "AND state = 'queued'"
-    )
-)
 _BEAT = Statement(
     text(
         "UPDATE sfumato_office_questions SET lease = :lease WHERE worker = :worker AND "
@@ -90,39 +89,93 @@ class QuestionUnderWay(SfumatoError):  # noqa: N818 - says what is happening
 
 
 @dataclass(frozen=True)
+class Row:
+    """A question about to be asked; ``key`` names it canonically, for its analyst."""
+
+    person: str
+    dataset: str
+    purpose: str
+    body: str
+    key: str
+    worker: str
+    id: str = field(default_factory=new_id)
+
+    @cached_property
+    def under_way(self) -> str:
+        """What is unique while it is under way."""
+        return digest(f"{self.person}\0{self.key}")
+
+
+@dataclass(frozen=True)
 class Asked:
-    """A question that was taken: its row, and whether it was under way already."""
+    """A question that was taken: its row, whether it was under way already, and when it shows."""
 
     id: str
     again: bool
+    shown: float | None = None
 
 
-def take_question(
-    office: Office, *, person: str, dataset: str, purpose: str | None, body: str, key: str,
-    worker: str,
-) -> Asked:  # fmt: skip
-    """Write the row of a question, or find the row of the same one that is under way."""
-    at, key = now(), digest(f"{person}\0{key}")
+def under_way() -> QuestionUnderWay:
+    """Say that another question of the same analyst is under way."""
+    return QuestionUnderWay(
+        "Another question of yours is being answered; ask this one when its answer is there. "
+        "Nothing was charged."
+    )
+
+
+def find_under_way(office: Office, row: Row) -> Asked | None:
+    """Find the same question under way, without writing; refuse while another one is."""
+    at = now()
+    for id_, name, lease, shown in office.quick.peek(_SAME, person=row.person):
+        if (lease < at) if shown is None else (shown <= at):
+            continue
+        if name != row.under_way:
+            raise under_way()
+        return Asked(id_, again=True, shown=shown)
+    return None
+
+
+def write_question(connection: Connection, row: Row, charge: int | None = None) -> Asked:
+    """Write the row of a question inside a transaction, or find the same one under way."""
+    at = now()
+    for id_, name, lease, shown in _SAME.run(connection, person=row.person):
+        if shown is not None and shown <= at:
+            _FREE.run(connection, id=id_)
+        elif shown is None and lease < at:
+            _INTERRUPT.run(connection, now=at)
+        elif name == row.under_way:
+            return Asked(id_, again=True, shown=shown)
+        else:
+            raise under_way()
+    _INSERT.run(
+        connection, id=row.id, person=row.person, dataset=row.dataset, purpose=row.purpose,
+        body=row.body, under_way=row.under_way, state=QUEUED if charge is None else CHARGED,
+        charge=charge, worker=row.worker, made=at, lease=at + LEASE,
+    )  # fmt: skip
+    return Asked(row.id, again=False)
+
+
+def write_charged(connection: Connection, row: Row, charge: int) -> None:
+    """Write the row of a question beside its charge; refuse while any is under way elsewhere."""
+    if write_question(connection, row, charge).again:
+        raise under_way()
+
+
+def take_question(office: Office, row: Row) -> Asked:
+    """Write the row of a question in a transaction of its own."""
+    return office.together(lambda connection: write_question(connection, row), quick=True)
+
+
+def keep_repeat(office: Office, row: Row, *, result: str, tick: float) -> Asked:
+    """Write the row of a question that is answered again, with its answer."""
 
     def work(connection: Connection) -> Asked:
-        for id_, under_way, lease, shown in _SAME.run(connection, person=person):
-            if shown is not None and shown <= at:
-                _FREE.run(connection, id=id_)
-            elif shown is None and lease < at:
-                _INTERRUPT.run(connection, now=at)
-            elif under_way == key:
-                return Asked(id_, again=True)
-            else:
-                raise QuestionUnderWay(
-                    "Another question of yours is being answered; ask this one when its answer is "
-                    "there. Nothing was charged."
-                )
-        id_ = new_id()
-        _INSERT.run(
-            connection, id=id_, person=person, dataset=dataset, purpose=purpose or "", body=body,
-            under_way=key, worker=worker, made=at, lease=at + LEASE,
-        )  # fmt: skip
-        return Asked(id_, again=False)
+        asked = write_question(connection, row)
+        if asked.again:
+            return asked
+        shown = next_tick(tick) if tick else now()
+        write_end(connection, row.id, state=READY, shown=shown, result=result)
+        return Asked(row.id, again=False, shown=shown)
 
     return office.together(work, quick=True)
 
@@ -132,9 +185,19 @@ def next_tick(tick: float, at: float | None = None) -> float:
     return math.ceil((now() if at is None else at) / tick) * tick
 
 
-def note_charge(office: Office, id_: str, charge: int) -> None:
-    """Note that a question is paid for."""
-    office.together(lambda connection: _CHARGED.run(connection, id=id_, charge=charge), quick=True)
+def tick_after(tick: float) -> float:
+    """Give the tick at which something is shown that has yet to reach the disk."""
+    return next_tick(tick, now() + min(GRACE, tick / 4))
+
+
+def write_end(
+    connection: Connection, id_: str, *, state: str, shown: float, code: str | None = None,
+    result: str | None = None, charge: int | None = None,
+) -> None:  # fmt: skip
+    """Close a question inside a transaction; what is closed already stays as it is."""
+    _FINISH.run(
+        connection, id=id_, state=state, code=code, result=result, charge=charge, shown=shown
+    )
 
 
 def finish(
@@ -144,10 +207,10 @@ def finish(
     """Close a question; what became of it is shown at the next tick, or now if the tick is 0."""
 
     def work(connection: Connection) -> None:
-        _FINISH.run(
-            connection, id=id_, state=state, code=code, result=result, charge=charge,
-            shown=next_tick(tick) if tick else now(),
-        )  # fmt: skip
+        shown = next_tick(tick) if tick else now()
+        write_end(
+            connection, id_, state=state, code=code, result=result, charge=charge, shown=shown
+        )
 
     office.together(work, quick=True)
 

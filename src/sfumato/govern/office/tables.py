@@ -23,9 +23,9 @@ def _table(name: str, key: str, texts: str, *, times: str = "", numbers: str = "
         f"sfumato_office_{name}",
         METADATA,
         Column(key, Text, primary_key=True),
-        *(Column(one, Text) for one in texts.split()),
-        *(Column(one, Float) for one in times.split()),
-        *(Column(one, Integer) for one in numbers.split()),
+        *(Column(column, Text) for column in texts.split()),
+        *(Column(column, Float) for column in times.split()),
+        *(Column(column, Integer) for column in numbers.split()),
     )
 
 
@@ -45,6 +45,7 @@ Index("sfumato_office_events_at", events.c.at)
 datasets = _table(
     "datasets", "name", "owner source schema_text facts", times="made", numbers="version"
 )
+owners = _table("owners", "id", "dataset person", times="made")
 mistakes = _table("mistakes", "id", "dataset told", times="made")
 questions = _table(
     "questions",

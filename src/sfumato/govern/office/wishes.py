@@ -23,7 +23,7 @@ MOST_OPEN = 5
 
 def add_wish(office: Office, person: str, dataset: str, amount: str, reason: str) -> str:
     """Ask for a larger limit of one's own; give the id of the request."""
-    mine = [one for one in list_wishes(office, person=person) if one["state"] == OPEN]
+    mine = [wish for wish in list_wishes(office, person=person) if wish["state"] == OPEN]
     if len(mine) >= MOST_OPEN:
         raise ParameterError(f"You have {MOST_OPEN} open requests; wait until one is answered.")
     id_ = new_id()

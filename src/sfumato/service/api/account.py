@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.rounding import stated
 from sfumato.govern.office.entry import end_token, list_tokens, make_token
+from sfumato.govern.office.owners import owns
 from sfumato.govern.office.wishes import add_wish, list_wishes
 from sfumato.service.call import reply
 from sfumato.service.problems import not_allowed, not_found
@@ -59,8 +60,16 @@ async def wish(call: Call) -> Response:
     return reply({"id": id_, "state": "open"}, 201)
 
 
+def seen_wishes(call: Call) -> list[dict[str, Any]]:
+    """Find one's own requests for budget, or those about an owner's datasets."""
+    office, caller = call.house.office, call.caller
+    if not caller.is_owner:
+        return list_wishes(office, person=caller.id)
+    found = list_wishes(office)
+    return [wish for wish in found if owns(office, caller.id, wish["dataset"])]
+
+
 async def wishes(call: Call) -> Response:
-    """List requests for budget: one's own, or all for an owner."""
-    mine = None if call.caller.role == "owner" and call.caller.may("own") else call.caller.id
-    found = list_wishes(call.house.office, person=mine)
+    """List requests for budget: one's own, or those about an owner's datasets."""
+    found = seen_wishes(call)
     return reply({"requests": [{name: row[name] for name in _SHOWN} for row in found]})

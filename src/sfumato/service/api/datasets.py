@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.dummy import dummy_rows
 from sfumato.dp.accounting.filters import total
-from sfumato.govern.office.catalogue import list_datasets
 from sfumato.govern.office.grants import datasets_granted, grant, list_grants, revoke
+from sfumato.govern.office.owners import add_owner, list_owners, owned, remove_owner
 from sfumato.govern.office.people import find_person
 from sfumato.service.asking import purpose_of
 from sfumato.service.call import reply
@@ -25,9 +25,9 @@ MOST_ROWS = 1000
 def visible(call: Call) -> list[str]:
     """Name the datasets that whoever asks may see."""
     house, caller = call.house, call.caller
-    if caller.role == "owner" and caller.may("own"):
-        return [one.name for one in list_datasets(house.office)]
-    return list(datasets_granted(house.office, caller.id))
+    granted = datasets_granted(house.office, caller.id)
+    mine = owned(house.office, caller.id) if caller.is_owner else []
+    return sorted({*mine, *granted})
 
 
 def describe(call: Call, name: str) -> dict[str, Any]:
@@ -40,6 +40,7 @@ def describe(call: Call, name: str) -> dict[str, Any]:
     tables = found.rules.get("tables", {})
     return {
         "name": name,
+        "shape": listed.facts.shape,
         "title": listed.facts.title,
         "why": listed.facts.why,
         "contact": listed.facts.contact,
@@ -149,3 +150,36 @@ async def end_grant(call: Call) -> Response:
         raise not_found()
     await house.thread(record_event, house, "revoked", call.caller, name)
     return reply({"grants": list_grants(house.office, name)})
+
+
+async def owners(call: Call) -> Response:
+    """List the owners of a dataset."""
+    call.house.listed(call.path["dataset"])
+    return reply({"owners": list_owners(call.house.office, call.path["dataset"])})
+
+
+async def join_owner(call: Call) -> Response:
+    """Let another owner act on a dataset."""
+    wanted = await call.body()
+    await call.house.thread(give_ownership, call, wanted.name)
+    return reply({"owners": list_owners(call.house.office, call.path["dataset"])}, 201)
+
+
+def give_ownership(call: Call, owner: str) -> None:
+    """Add an owner, and write it into the audit log."""
+    house, name = call.house, call.path["dataset"]
+    house.listed(name)
+    person = find_person(house.office, name=owner)
+    if person is None:
+        raise Problem(422, "invalid", "There is no account of that name.")
+    add_owner(house.office, name, person)
+    record_event(house, "owner added", call.caller, f"{name} to {person.pseudonym}")
+
+
+async def leave_owner(call: Call) -> Response:
+    """Take a dataset from an owner who was added."""
+    house, name = call.house, call.path["dataset"]
+    if not await house.thread(remove_owner, house.office, name, call.path["person"]):
+        raise not_found()
+    await house.thread(record_event, house, "owner removed", call.caller, name)
+    return reply({"owners": list_owners(house.office, name)})

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sfumato.govern.certificates.merkle import Levels
+from sfumato.govern.office.owners import owned
+from sfumato.service.access import check_owns
 from sfumato.service.call import reply
 from sfumato.service.problems import Problem, not_found
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from sfumato.govern.ledger.chain import Entry
     from sfumato.service.call import Call
 
 MOST = 500
@@ -25,12 +29,21 @@ def whole_number(text: str, least: int, most: int, name: str) -> int:
     return found
 
 
+def own_entries(call: Call, last: int) -> list[Entry]:
+    """Read the latest entries about datasets of whoever asks; those about none are everybody's."""
+    dataset, house = call.query.get("dataset") or None, call.house
+    check_owns(house.office, call.caller, dataset)
+    if dataset is not None:
+        return house.reader.entries(dataset, last=last)
+    mine = {None, "", *owned(house.office, call.caller.id)}
+    return [entry for entry in house.reader.entries(None, last=last) if entry.dataset in mine]
+
+
 async def entries(call: Call) -> Response:
     """List the latest entries, without any answer."""
     last = whole_number(call.query.get("last", "100"), 1, MOST, "last")
-    dataset = call.query.get("dataset") or None
-    found = await call.house.thread(call.house.reader.entries, dataset, last=last)
-    return reply({"entries": [{**vars(one), "blocks": list(one.blocks)} for one in found]})
+    found = await call.house.thread(own_entries, call, last)
+    return reply({"entries": [{**vars(entry), "blocks": list(entry.blocks)} for entry in found]})
 
 
 async def checkpoint(call: Call) -> Response:
@@ -54,7 +67,11 @@ async def growth(call: Call) -> Response:
     """Prove that the tree only grew since it had so many entries."""
     earlier = whole_number(call.path["size"], 1, 1 << 40, "size")
     shown = await call.house.thread(call.house.published.shown)
-    if earlier > shown.levels.size:
+    until = whole_number(call.query.get("to", str(max(shown.levels.size, 1))), 1, 1 << 40, "to")
+    if not earlier <= until <= shown.levels.size:
         raise not_found()
-    steps = [step.hex() for step in shown.levels.consistency(earlier)]
-    return reply({"size": earlier, "proof": steps, "checkpoint": shown.signed})
+    levels = shown.levels
+    if until != levels.size:
+        levels = await call.house.thread(Levels, shown.leaves[:until])
+    steps = [step.hex() for step in levels.consistency(earlier)]
+    return reply({"size": earlier, "to": until, "proof": steps, "checkpoint": shown.signed})

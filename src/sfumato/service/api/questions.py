@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
 from sfumato.govern.office.questions import find_question, list_questions
-from sfumato.service import asking
+from sfumato.service import answering, asking
 from sfumato.service.call import reply
 from sfumato.service.problems import not_found, problem_of
 
@@ -25,7 +25,7 @@ async def estimate(call: Call) -> Response:
     found = await call.house.ready(name)
 
     def price() -> list[dict[str, Any]]:
-        return [_priced(call, found, one, wanted.confidence) for one in wanted.questions]
+        return [_priced(call, found, question, wanted.confidence) for question in wanted.questions]
 
     few = len(wanted.questions) <= 2  # so quick that a thread would take longer
     return reply({"estimates": price() if few else await call.house.thread(price)})
@@ -48,11 +48,11 @@ async def ask(call: Call) -> Response:
     wanted = await call.body()
     name = call.path["dataset"]
     found = await call.house.ready(name)
-    running = await asking.ask(call.house, call.caller, found, wanted)
+    running = await answering.ask(call.house, call.caller, found, wanted, call.granted)
     row = None
     seconds = _wanted_wait(call.header("prefer"))
     if seconds:
-        row = await asking.wait_for(call.house, running.id, seconds)
+        row = await answering.wait_for(call.house, running, seconds)
     row = row or find_question(call.house.office, running.id)
     assert row is not None
     body, over = asking.question_json(call.house, row, call.caller.pseudonym)

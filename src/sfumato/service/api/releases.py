@@ -13,7 +13,9 @@ from sfumato.dp.accounting.filters import total
 from sfumato.govern.certificates.certificate import certify_budget, certify_release
 from sfumato.govern.limits import in_short
 from sfumato.govern.office.jobs import UNDER_WAY, add_job, cancel_job, find_job
+from sfumato.govern.office.owners import owns
 from sfumato.govern.office.releases import find_release, list_releases, publish_release
+from sfumato.service.access import check_owns
 from sfumato.service.call import reply
 from sfumato.service.problems import Problem, not_found
 from sfumato.service.registration import record_event
@@ -22,7 +24,7 @@ from sfumato.service.settings import STREAMS
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from sfumato.requests.service import ReleaseRequest
+    from sfumato.requests.releases import ReleaseRequest
     from sfumato.service.call import Call
 
 _JOB = ("id", "kind", "dataset", "state", "progress", "result", "code", "made", "changed")
@@ -32,7 +34,7 @@ _RELEASE = ("id", "dataset", "kind", "promise", "sha256", "entry", "made", "fact
 def start_release(call: Call, wanted: ReleaseRequest) -> str:
     """Add the job that makes a release; give its id."""
     house, name = call.house, call.path["dataset"]
-    house.listed(name)
+    wanted.check(house.listed(name).facts.shape)
     body: dict[str, Any] = wanted.model_dump(mode="json", exclude={"promise"})
     if wanted.promise is not None:
         from sfumato.promise import to_json  # noqa: PLC0415 - where there is one
@@ -52,10 +54,17 @@ async def create(call: Call) -> Response:
 
 def job_json(call: Call, id_: str) -> dict[str, Any]:
     """Give a job as JSON."""
+    found = own_job(call, id_)
+    return {name: found[name] for name in _JOB}
+
+
+def own_job(call: Call, id_: str) -> dict[str, Any]:
+    """Find a job about a dataset of whoever asks."""
     found = find_job(call.house.office, id_)
     if found is None:
         raise not_found()
-    return {name: found[name] for name in _JOB}
+    check_owns(call.house.office, call.caller, found["dataset"])
+    return found
 
 
 async def job(call: Call) -> Response:
@@ -104,14 +113,18 @@ async def events(call: Call) -> Response:
 # -- releases -------------------------------------------------------------------------------
 
 
-def _is_owner(call: Call) -> bool:
-    return call.caller.role == "owner" and call.caller.may("own")
+def _is_owner(call: Call, dataset: str) -> bool:
+    return (
+        call.caller.entrant is not None
+        and call.caller.is_owner
+        and owns(call.house.office, call.caller.id, dataset)
+    )
 
 
 def released(call: Call, id_: str) -> dict[str, Any]:
     """Find a release that whoever asks may have: published, or for an owner any."""
     found = find_release(call.house.office, id_)
-    if found is None or not (found["public"] or _is_owner(call)):
+    if found is None or not (found["public"] or _is_owner(call, found["dataset"])):
         raise not_found()
     return found
 
@@ -132,11 +145,18 @@ async def file(call: Call) -> Response:
 
 async def publish(call: Call) -> Response:
     """Let everybody have a release."""
+    found = await publish_own(call)
+    return reply({name: found[name] for name in _RELEASE})
+
+
+async def publish_own(call: Call) -> dict[str, Any]:
+    """Publish a release of one's own dataset."""
     found = released(call, call.path["release"])
+    check_owns(call.house.office, call.caller, found["dataset"])
     await call.house.thread(publish_release, call.house.office, found["id"])
     await call.house.thread(record_event, call.house, "published", call.caller, found["id"])
     call.house.pages.pop("openness", None)
-    return reply({name: found[name] for name in _RELEASE})
+    return found
 
 
 def certificate_of(call: Call, found: dict[str, Any]) -> dict[str, Any]:
@@ -146,7 +166,7 @@ def certificate_of(call: Call, found: dict[str, Any]) -> dict[str, Any]:
     certify = partial(
         certify_release, house.reader.entry(found["entry"]), key=house.key, evidence=evidence
     )
-    if _is_owner(call):
+    if _is_owner(call, found["dataset"]):
         return certify(leaves=house.tree.leaves())
     shown = house.published.shown()
     if found["entry"] > shown.levels.size:

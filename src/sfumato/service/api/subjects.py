@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.govern.office import subjects
 from sfumato.govern.office.events import begin_request
 from sfumato.govern.office.jobs import add_job
+from sfumato.govern.office.owners import owns
+from sfumato.service.access import check_owns
 from sfumato.service.call import reply
 from sfumato.service.problems import Problem, not_found
 from sfumato.service.registration import record_event
@@ -48,15 +50,29 @@ async def read(call: Call) -> Response:
 
 async def list_all(call: Call) -> Response:
     """List the requests, never what was found."""
-    return reply({"requests": subjects.list_requests(call.house.office)})
+    return reply({"requests": own_requests(call)})
+
+
+def own_requests(call: Call) -> list[dict[str, Any]]:
+    """Find the requests about datasets of whoever asks; those about none are every owner's."""
+    office = call.house.office
+    found = subjects.list_requests(office)
+    return [row for row in found if owns(office, call.caller.id, row["dataset"])]
+
+
+def own_request(call: Call, id_: str) -> dict[str, Any]:
+    """Find a request about a dataset of whoever asks."""
+    found = subjects.find_request(call.house.office, id_)
+    if found is None:
+        raise not_found()
+    check_owns(call.house.office, call.caller, found["dataset"])
+    return found
 
 
 def confirm_request(call: Call, id_: str, person: str, corrections: dict[str, str]) -> float:
     """Confirm who somebody is, and have her request answered; tell when."""
     house = call.house
-    request = subjects.find_request(house.office, id_)
-    if request is None:
-        raise not_found()
+    request = own_request(call, id_)
     listed = house.listed(request["dataset"])
     if request["kind"] == "correct" and not corrections:
         raise Problem(422, "invalid", "A correction says which columns have which right values.")
@@ -90,8 +106,7 @@ async def confirm(call: Call) -> Response:
 
 async def refuse(call: Call) -> Response:
     """Refuse a request of somebody who could not be confirmed."""
-    if subjects.find_request(call.house.office, call.path["request"]) is None:
-        raise not_found()
+    own_request(call, call.path["request"])
     await call.house.thread(subjects.refuse, call.house.office, call.path["request"])
     await call.house.thread(record_event, call.house, "subject refused", call.caller)
     return reply({"id": call.path["request"], "state": subjects.REFUSED, "due": None})

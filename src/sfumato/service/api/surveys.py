@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.govern.office.people import find_person
 from sfumato.govern.office.surveys import add_survey, close_survey, find_survey, list_surveys
 from sfumato.local.collect.survey import Survey
 from sfumato.local.collect.survey_files import write_survey
@@ -50,9 +51,28 @@ async def create(call: Call) -> Response:
     return reply(shown | {"page": f"/s/{survey.id}"}, 201, Location=f"/s/{survey.id}")
 
 
+def own_surveys(call: Call) -> list[dict[str, Any]]:
+    """List the surveys of whoever asks; those whose owner is gone are every owner's."""
+    return [row for row in list_surveys(call.house.office) if _is_own(call, row)]
+
+
+def own_survey(call: Call) -> dict[str, Any]:
+    """Find the survey of the path, if it is of whoever asks."""
+    found = find_survey(call.house.office, call.path["survey"])
+    if found is None or not _is_own(call, found):
+        raise not_found()
+    return found
+
+
+def _is_own(call: Call, row: dict[str, Any]) -> bool:
+    if row["owner"] == call.caller.id:
+        return True
+    return find_person(call.house.office, id=row["owner"]) is None
+
+
 async def list_all(call: Call) -> Response:
-    """List the surveys."""
-    rows = list_surveys(call.house.office)
+    """List the surveys of whoever asks."""
+    rows = own_surveys(call)
     return reply({"surveys": [{"id": row["id"], "state": row["state"]} for row in rows]})
 
 
@@ -69,6 +89,21 @@ async def report(call: Call) -> Response:
         gate = await call.house.thread(gate_of, call.house, id_)
     receipt = await gate.receive(await call.bytes())
     return reply(receipt.record(), Access_Control_Allow_Origin="*")
+
+
+async def withdraw(call: Call) -> Response:
+    """Take a report back; closed surveys, too. Nobody learns whether a code was one."""
+    wanted = await call.body()
+    await withdraw_report(call, call.path["survey"], wanted.code)
+    return reply({"state": "withdrawn"}, Access_Control_Allow_Origin="*")
+
+
+async def withdraw_report(call: Call, id_: str, code: str) -> None:
+    """Erase the reports that were sent with a code."""
+    if find_survey(call.house.office, id_) is None:
+        raise not_found()
+    gate = await call.house.thread(gate_of, call.house, id_)
+    await call.house.thread(gate.collector.withdraw, code)
 
 
 def estimates(call: Call, id_: str) -> dict[str, Any]:
@@ -91,13 +126,18 @@ def estimates(call: Call, id_: str) -> dict[str, Any]:
 
 async def estimate(call: Call) -> Response:
     """Give the estimates with their intervals, as they are now."""
-    return reply(await call.house.thread(estimates, call, call.path["survey"]))
+    return reply(await call.house.thread(estimates, call, own_survey(call)["id"]))
 
 
 async def close(call: Call) -> Response:
     """Take no more reports."""
-    if find_survey(call.house.office, call.path["survey"]) is None:
-        raise not_found()
-    await call.house.thread(close_survey, call.house.office, call.path["survey"])
-    call.house.pages.get("gates", {}).pop(call.path["survey"], None)
-    return reply({"id": call.path["survey"], "state": "closed"})
+    return reply({"id": await close_own(call), "state": "closed"})
+
+
+async def close_own(call: Call) -> str:
+    """Close a survey of one's own; give its id."""
+    id_: str = own_survey(call)["id"]
+    await call.house.thread(close_survey, call.house.office, id_)
+    call.house.pages.get("gates", {}).pop(id_, None)
+    call.house.pages.pop("openness", None)
+    return id_

@@ -8,12 +8,13 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from sfumato.data.tables.suggestions import inspect
 from sfumato.govern.office.office import new_id
 from sfumato.service.call import reply, too_large
+from sfumato.service.held import suggest_roles
 from sfumato.service.problems import Problem
 from sfumato.service.settings import SLOWEST, UPLOAD
 from sfumato.service.sources import new_upload, upload_at
+from sfumato.shape import TABLE, find_shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,8 +60,14 @@ async def stream_to(call: Call, file: Path) -> None:
 
 
 async def suggestions(call: Call) -> Response:
-    """Suggest a role for every column of an upload, with the reason."""
+    """Suggest a role for every column or label of an upload, with the reason."""
     file = upload_at(call.house.settings, call.path["upload"])
-    found = await call.house.thread(inspect, file)
-    columns = [{"name": one.name, "role": one.role, "reason": one.reason} for one in found.columns]
+    shape = find_shape(call.query.get("shape", TABLE)).name
+    found = await call.house.thread(suggest_roles, file, shape)
+    if found is None:
+        return reply({"schema_text": "", "columns": []})
+    columns = [
+        {"name": column.name, "role": column.role, "reason": column.reason}
+        for column in found.columns
+    ]
     return reply(json.dumps({"schema_text": found.text(), "columns": columns}))

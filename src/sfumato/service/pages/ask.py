@@ -16,7 +16,7 @@ from sfumato.errors import SfumatoError
 from sfumato.govern.office.grants import purposes_granted
 from sfumato.govern.office.questions import find_question, list_questions
 from sfumato.requests.service import QuestionRequest
-from sfumato.service import asking
+from sfumato.service import answering, asking
 from sfumato.service.api.datasets import describe
 from sfumato.service.call import JSON, go
 from sfumato.service.pages.datasets import left_for
@@ -54,7 +54,7 @@ def built(form: dict[str, list[str]], name: str) -> str:
     def quoted(column: str) -> str:
         return '"' + column.replace('"', '""') + '"'
 
-    keys = [quoted(one) for one in form.get("group", []) if one]
+    keys = [quoted(key) for key in form.get("group", []) if key]
     measure, column = form.get("measure", ["count"])[-1], form.get("of", [""])[-1]
     words = {"count": "COUNT(*) AS n", "sum": "SUM({}) AS total", "avg": "AVG({}) AS mean"}
     shown = words.get(measure, words["count"]).format(quoted(column))
@@ -66,10 +66,10 @@ def built(form: dict[str, list[str]], name: str) -> str:
 
 def _wanted(given: dict[str, str]) -> QuestionRequest:
     """Read the form as the model that the API reads."""
-    price = {one: given[one] for one in ("epsilon", "accuracy") if given.get(one)}
+    price = {field: given[field] for field in ("epsilon", "accuracy") if given.get(field)}
     pairs = [line for line in given.get("bounds", "").splitlines() if line.strip()]
     keys = {
-        name.strip(): [one.strip() for one in values.split(",")]
+        name.strip(): [value.strip() for value in values.split(",")]
         for line in given.get("keys", "").splitlines()
         if line.strip()
         for name, _, values in [line.partition("=")]
@@ -91,8 +91,8 @@ async def submit(call: Call) -> Response:
         wanted = _wanted(given)
         found = await call.house.thread(call.house.opened, name)
         if step == "ask":
-            running = await asking.ask(call.house, call.caller, found, wanted)
-            await asking.wait_for(call.house, running.id, _WAIT)
+            running = await answering.ask(call.house, call.caller, found, wanted, call.granted)
+            await answering.wait_for(call.house, running, _WAIT)
             return go(f"/questions/{running.id}")
 
         def price() -> Any:
@@ -108,7 +108,7 @@ async def submit(call: Call) -> Response:
             call, problem.status, given=given, wrong=problem.detail,
             nearest=further.get("nearest"),
         )  # fmt: skip
-    shown = {one: float(value) for one, value in paid.items() if value is not None}
+    shown = {field: float(value) for field, value in paid.items() if value is not None}
     return _page(call, given=given, estimate=asking.estimate_json(estimate), price=shown)
 
 
@@ -133,8 +133,8 @@ def python_code(call: Call, row: dict[str, Any], asked: dict[str, Any]) -> str:
     """Write the Python that asks the same."""
     scheme, host = call.scope.get("scheme", "http"), call.header("host")
     named = {**asked.get("price", {})}
-    named |= {one: asked[one] for one in ("bounds", "keys") if asked.get(one)}
-    words = "".join(f",\n    {one}={value!r}" for one, value in named.items())
+    named |= {field: asked[field] for field in ("bounds", "keys") if asked.get(field)}
+    words = "".join(f",\n    {field}={value!r}" for field, value in named.items())
     purpose = f", purpose={row['purpose']!r}" if row["purpose"] else ""
     return (
         "import sfumato as sf\n\n"
@@ -193,7 +193,7 @@ def as_csv(found: Answer) -> str:
     header = [*found.columns]
     for name in bounds:
         header += [f"{name}_low", f"{name}_high"]
-    writer.writerow([_harmless(one) for one in header])
+    writer.writerow([_harmless(cell) for cell in header])
     for place, row in enumerate(found.rows):
         ends: list[Any] = []
         for name in bounds:

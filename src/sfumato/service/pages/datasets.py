@@ -8,6 +8,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import SfumatoError
 from sfumato.govern.limits import in_short
 from sfumato.govern.office.grants import purposes_granted
+from sfumato.govern.office.owners import owns
 from sfumato.govern.office.releases import list_releases
 from sfumato.govern.openness import tell_held
 from sfumato.service.api.datasets import describe, visible
@@ -26,7 +27,7 @@ async def list_all(call: Call) -> Response:
     house = call.house
     names = visible(call)
     held = [tell_held(house.office, house.reader, house.listed(name)) for name in names]
-    return page(call, "datasets.html", title="Datasets", held=[one for one in held if one])
+    return page(call, "datasets.html", title="Datasets", held=[facts for facts in held if facts])
 
 
 def roles_of(call: Call, name: str) -> dict[str, str]:
@@ -35,7 +36,7 @@ def roles_of(call: Call, name: str) -> dict[str, str]:
     if not file.exists():
         return {}
     try:
-        return {one: found.role for one, found in Schema.read(file).attributes.items()}
+        return {column: found.role for column, found in Schema.read(file).attributes.items()}
     except SfumatoError:
         return {}
 
@@ -53,10 +54,11 @@ async def show(call: Call) -> Response:
     if held is None:
         raise not_found()
     granted = purposes_granted(house.office, call.caller.id, name)
-    is_owner = call.caller.role == "owner" and call.caller.may("own")
-    left: dict[str, Any] = {one: left_for(call, name, one or None) for one in granted}
+    is_owner = call.caller.is_owner and owns(house.office, call.caller.id, name)
+    left: dict[str, Any] = {purpose: left_for(call, name, purpose or None) for purpose in granted}
     return page(
         call, "dataset.html", title=held.listed.facts.title or name, held=held,
         facts=describe(call, name), roles=roles_of(call, name), granted=granted, left=left,
+        mine=is_owner,
         releases=list_releases(house.office, name, public=not is_owner),
     )  # fmt: skip

@@ -110,7 +110,7 @@ def error_page(house: House, caller: Caller, problem: Problem) -> str:
 
 def listed(text: str) -> list[str]:
     """Read texts that are separated by commas."""
-    return [one.strip() for one in text.split(",") if one.strip()]
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def values_of(form: dict[str, list[str]]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sfumato.govern.certificates.checkpoints import make_checkpoint
 from sfumato.govern.certificates.keys import public_key
 from sfumato.govern.office.events import list_events
+from sfumato.service.api.ledger import own_entries
 from sfumato.service.pages.frame import page
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ SHOWN = 100
 async def show(call: Call) -> Response:
     """Show the latest entries, the checkpoint, and how to keep it."""
     house = call.house
-    dataset = call.query.get("dataset") or None
-    entries = await house.thread(house.reader.entries, dataset, last=SHOWN)
+    entries = await house.thread(own_entries, call, SHOWN)
     checkpoint = await house.thread(lambda: make_checkpoint(house.tree.leaves()))
     return page(
         call, "ledger.html", title="Ledger", entries=entries[::-1], key=public_key(house.key),

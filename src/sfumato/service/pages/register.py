@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request as FormRequest
 
-from sfumato.data.tables.suggestions import inspect
 from sfumato.errors import SfumatoError
 from sfumato.govern.office.office import new_id
 from sfumato.requests.service import DatasetRequest
+from sfumato.requests.texts import pairs_of
 from sfumato.service.call import go, too_large
+from sfumato.service.held import is_table, suggest_roles
 from sfumato.service.pages.frame import listed, page, values_of
 from sfumato.service.problems import Problem, problem_of
 from sfumato.service.registration import register
 from sfumato.service.settings import UPLOAD
-from sfumato.service.sources import new_upload, upload_at
+from sfumato.service.sources import SUFFIXES, new_upload, upload_at
+from sfumato.shape import find_shape
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -28,13 +30,35 @@ _EMPTY = {
     "name": "", "source": "", "schema_text": "", "title": "", "why": "", "contact": "",
     "retention": "", "subject": "", "purposes": "", "unit": "row", "rows": "", "budget": "1",
     "budget_delta": "1e-6", "limit_analyst": "", "policy": "free", "tick": "0.25",
-    "deadline": "60",
+    "deadline": "60", "shape": "table", "reading": "",
+}  # fmt: skip
+
+
+SHAPES = {
+    "table": "a table: a row per record",
+    "sets": "sets: baskets, clicks, diagnoses",
+    "hybrid": "rows with sets or places in them",
+    "trees": "trees: nested JSON or XML",
+    "graph": "a graph: an edge per line",
+    "trajectories": "traces: where and when",
+}
+"""What data may be like, as the page says it."""
+
+_UNITS = {
+    "sets": "transaction, if empty", "trees": "tree, if empty; or subtree",
+    "graph": "edge, if empty; or node", "trajectories": "trip, if empty; or person",
 }  # fmt: skip
 
 
 def _page(call: Call, status: int = 200, **facts: Any) -> Response:
     shown: dict[str, Any] = {"given": _EMPTY, "columns": (), "wrong": ""} | facts
-    return page(call, "register.html", status, title="Register a dataset", **shown)
+    options = find_shape(shown["given"]["shape"]).options.get("read")
+    known = {} if options is None else options.model_fields
+    return page(
+        call, "register.html", status, title="Register a dataset", shapes=SHAPES,
+        accepted=",".join(sorted(SUFFIXES)), units=_UNITS,
+        readable={name: field.description for name, field in known.items()}, **shown,
+    )  # fmt: skip
 
 
 async def form(call: Call) -> Response:
@@ -55,7 +79,7 @@ async def upload(call: Call) -> Response:
         return message
 
     async with FormRequest(call.scope, limited).form(max_files=1, max_fields=10) as sent:
-        file = sent.get("file")
+        file, shape = sent.get("file"), str(sent.get("shape") or "table")
         if file is None or isinstance(file, str) or not file.filename:
             return _page(call, 422, wrong="Choose a file of rows.")
         id_ = new_id()
@@ -63,13 +87,22 @@ async def upload(call: Call) -> Response:
             target = new_upload(call.house.settings, id_, file.filename)
             with target.open("wb") as out:
                 await call.house.thread(shutil.copyfileobj, file.file, out)
-            found = await call.house.thread(inspect, target)
+            found = await call.house.thread(suggest_roles, target, find_shape(shape).name)
         except SfumatoError as error:
             shutil.rmtree(call.house.settings.path / "uploads" / id_, ignore_errors=True)
             return _page(call, 422, wrong=str(error))
     stem = "".join(c if c.isalnum() else "_" for c in file.filename.rpartition(".")[0])
-    given = _EMPTY | {"source": f"upload:{id_}", "schema_text": found.text(), "name": stem[:63]}
-    return _page(call, given=given, columns=found.columns)
+    given = _EMPTY | {"source": f"upload:{id_}", "name": stem[:63], "shape": shape}
+    given["unit"] = "row" if is_table(shape) else ""
+    if found is None:
+        return _page(call, given=given)
+    return _page(call, given=given | {"schema_text": found.text()}, columns=found.columns)
+
+
+def _reading(text: str) -> dict[str, str]:
+    """Read lines of the form NAME=VALUE."""
+    return pairs_of("How the file is read", [line for line in text.splitlines() if line.strip()],
+                    "NAME=VALUE in each line")  # fmt: skip
 
 
 def _wanted(given: dict[str, str]) -> DatasetRequest:
@@ -78,13 +111,16 @@ def _wanted(given: dict[str, str]) -> DatasetRequest:
     limit = given.get("limit_analyst", "")
     whole = {
         "name": given.get("name", ""),
+        "shape": given.get("shape") or "table",
+        "reading": _reading(given.get("reading", "")),
         "source": given.get("source", ""),
         "schema_text": given.get("schema_text", ""),
         "purposes": listed(given.get("purposes", "")),
-        "told": {one: given[one] for one in told if given.get(one)},
-        "unit": {one: given[one] for one in ("unit", "rows") if given.get(one)},
+        "told": {field: given[field] for field in told if given.get(field)},
+        "unit": {field: given[field] for field in ("unit", "rows") if given.get(field)},
         "owner": {
-            "budget": {one: given[one] for one in ("budget", "budget_delta") if given.get(one)},
+            "budget": {field: given[field] for field in ("budget", "budget_delta")
+                       if given.get(field)},
             "shares": {"policy": given.get("policy") or None,
                        "limit_analyst": [limit] if limit else []},
         },
@@ -103,7 +139,9 @@ async def submit(call: Call) -> Response:
         if given.get("source", "").startswith("upload:"):
             try:
                 file = upload_at(call.house.settings, given["source"].removeprefix("upload:"))
-                columns = (await call.house.thread(inspect, file)).columns
+                shape = find_shape(given.get("shape") or "table").name
+                found = await call.house.thread(suggest_roles, file, shape)
+                columns = () if found is None else found.columns
             except SfumatoError:
                 columns = ()
         problem = problem_of(error)

@@ -9,9 +9,10 @@ from sfumato.govern.ledger.chain import AMENDED, REGISTERED, canonical
 from sfumato.govern.ledger.registrations import registration_from
 from sfumato.govern.office.catalogue import add_mistake, list_mistakes
 from sfumato.govern.office.grants import list_grants, revoke
+from sfumato.govern.office.owners import list_owners, remove_owner
 from sfumato.govern.office.people import list_people
 from sfumato.requests.service import AmendRequest
-from sfumato.service.api.datasets import give_grant
+from sfumato.service.api.datasets import give_grant, give_ownership
 from sfumato.service.call import go
 from sfumato.service.pages.frame import listed, page, values_of
 from sfumato.service.problems import Problem, problem_of
@@ -52,13 +53,18 @@ def _told(rules: Registration | None, what: str) -> str:
 def _page(call: Call, status: int = 200, **facts: Any) -> Response:
     house, name, me = call.house, call.path["dataset"], call.caller.id
     house.listed(name)
-    may = [one for one in list_people(house.office) if one.role == "analyst" or one.id == me]
+    may = [
+        person
+        for person in list_people(house.office)
+        if person.role == "analyst" or person.id == me
+    ]
     shown: dict[str, Any] = {"wrong": "", "given": {}} | facts
     registration = house.reader.registration(name)
     return page(
         call, "rules.html", status, title=f"Rules of {name}", name=name,
         registration=registration, grants=list_grants(house.office, name),
-        people=may,
+        people=may, owners=list_owners(house.office, name),
+        others=[person for person in list_people(house.office) if person.role == "owner"],
         mistakes=list_mistakes(house.office, name), history=_history(call, name), **shown,
     )  # fmt: skip
 
@@ -71,17 +77,21 @@ async def form(call: Call) -> Response:
 async def amend(call: Call) -> Response:
     """Amend, or show what is wrong."""
     given = values_of(await call.form())
-    told = {one: given[one] for one in ("title", "why", "contact", "retention") if given.get(one)}
-    told_numbers = {one: given[one] for one in ("tick", "deadline") if given.get(one)}
+    told = {
+        field: given[field]
+        for field in ("title", "why", "contact", "retention")
+        if given.get(field)
+    }
+    told_numbers = {field: given[field] for field in ("tick", "deadline") if given.get(field)}
     owner = {
-        "budget": {one: given[one] for one in ("budget", "budget_delta") if given.get(one)},
+        "budget": {field: given[field] for field in ("budget", "budget_delta") if given.get(field)},
         "shares": {
             "limit_analyst": listed(given.get("limit_analyst", "")),
             "policy": given.get("policy") or None,
         },
     }  # fmt: skip
     try:
-        numbers = {one: float(value) for one, value in told_numbers.items()}
+        numbers = {field: float(value) for field, value in told_numbers.items()}
         whole: dict[str, Any] = {"reason": given.get("reason", ""), "owner": owner}
         if told or numbers:
             whole["told"] = {**told, **numbers}
@@ -113,6 +123,24 @@ async def end_grant(call: Call) -> Response:
     house, name = call.house, call.path["dataset"]
     await house.thread(revoke, house.office, call.path["grant"], name)
     await house.thread(record_event, house, "revoked", call.caller, name)
+    return go(f"/datasets/{name}/rules")
+
+
+async def join_owner(call: Call) -> Response:
+    """Let another owner act on the dataset."""
+    given = values_of(await call.form())
+    try:
+        await call.house.thread(give_ownership, call, given.get("owner", ""))
+    except (SfumatoError, Problem) as error:
+        return _page(call, 422, wrong=problem_of(error).detail)
+    return go(f"/datasets/{call.path['dataset']}/rules")
+
+
+async def leave_owner(call: Call) -> Response:
+    """Take the dataset from an owner who was added."""
+    house, name = call.house, call.path["dataset"]
+    await house.thread(remove_owner, house.office, name, call.path["person"])
+    await house.thread(record_event, house, "owner removed", call.caller, name)
     return go(f"/datasets/{name}/rules")
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import SfumatoError
 from sfumato.govern.office import subjects
 from sfumato.govern.office.catalogue import find_dataset, list_datasets
-from sfumato.requests.service import SubjectRequest
-from sfumato.service.api.subjects import confirm_request, take_request
+from sfumato.requests.service import SubjectRequest, WithdrawalRequest
+from sfumato.service.api.subjects import confirm_request, own_request, own_requests, take_request
+from sfumato.service.api.surveys import withdraw_report
 from sfumato.service.call import go
 from sfumato.service.pages.frame import page, values_of
 from sfumato.service.problems import Problem, problem_of
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def _page(call: Call, status: int = 200, **facts: Any) -> Response:
-    shown: dict[str, Any] = {"code": None, "state": None, "found": None, "wrong": ""} | facts
+    shown: dict[str, Any] = {"code": None, "state": None, "found": None, "wrong": "",
+                             "withdrawn": False} | facts  # fmt: skip
     return page(
         call, "me.html", status, title="What is held about you",
         datasets=list_datasets(call.house.office), **shown,
@@ -37,7 +39,9 @@ async def submit(call: Call) -> Response:
     """Take a request; show the code once."""
     given = values_of(await call.form())
     try:
-        wanted = SubjectRequest.of({one: given.get(one, "") for one in ("kind", "dataset", "told")})
+        wanted = SubjectRequest.of(
+            {field: given.get(field, "") for field in ("kind", "dataset", "told")}
+        )
         code = await call.house.thread(take_request, call, wanted)
     except (SfumatoError, Problem) as error:
         told = problem_of(error)
@@ -62,13 +66,24 @@ async def read(call: Call) -> Response:
     return _page(call, found=found)
 
 
+async def withdraw(call: Call) -> Response:
+    """Take a report of a survey back, by the code that the device showed."""
+    given = values_of(await call.form())
+    try:
+        wanted = WithdrawalRequest.of({"code": given.get("withdrawal", "")})
+        await withdraw_report(call, given.get("survey", ""), wanted.code)
+    except (SfumatoError, Problem) as error:
+        return _page(call, 422, wrong=problem_of(error).detail)
+    return _page(call, withdrawn=True)
+
+
 # -- the owner ------------------------------------------------------------------------------
 
 
 def _requests(call: Call, status: int = 200, wrong: str = "") -> Response:
     return page(
         call, "subjects.html", status, title="Requests of people", wrong=wrong,
-        rows=subjects.list_requests(call.house.office),
+        rows=own_requests(call),
     )  # fmt: skip
 
 
@@ -102,6 +117,7 @@ async def decide(call: Call) -> Response:
                 _corrections(given.get("corrections", "")),
             )  # fmt: skip
         else:
+            own_request(call, id_)
             await call.house.thread(subjects.refuse, call.house.office, id_)
             await call.house.thread(record_event, call.house, "subject refused", call.caller)
     except (SfumatoError, Problem) as error:

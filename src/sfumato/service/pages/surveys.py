@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from sfumato.errors import SfumatoError
-from sfumato.govern.office.surveys import close_survey, find_survey, list_surveys
+from sfumato.govern.office.surveys import find_survey
 from sfumato.local.collect.survey_page import content_policy, render_page
 from sfumato.requests.service import SurveyRequest
-from sfumato.service.api.surveys import estimates, make_survey
+from sfumato.service.api.surveys import close_own, estimates, make_survey, own_survey, own_surveys
 from sfumato.service.call import HTML, go
 from sfumato.service.collecting import gate_of
 from sfumato.service.pages.frame import page, values_of
@@ -24,7 +24,7 @@ _EMPTY = {"id": "", "question": "", "answers": "", "epsilon": "1", "asked_by": "
 
 def _page(call: Call, status: int = 200, **facts: Any) -> Response:
     shown: dict[str, Any] = {"given": _EMPTY, "wrong": ""} | facts
-    rows = list_surveys(call.house.office)
+    rows = own_surveys(call)
     return page(call, "surveys.html", status, title="Surveys", surveys=rows, **shown)
 
 
@@ -36,7 +36,7 @@ async def show(call: Call) -> Response:
 async def submit(call: Call) -> Response:
     """Make a survey."""
     given = values_of(await call.form())
-    whole: dict[str, Any] = {one: given.get(one, "") for one in _EMPTY if one != "answers"}
+    whole: dict[str, Any] = {field: given.get(field, "") for field in _EMPTY if field != "answers"}
     whole["answers"] = [
         line.strip() for line in given.get("answers", "").splitlines() if line.strip()
     ]
@@ -51,9 +51,7 @@ async def submit(call: Call) -> Response:
 
 async def estimate(call: Call) -> Response:
     """Show the estimates with their intervals, as of now."""
-    row = find_survey(call.house.office, call.path["survey"])
-    if row is None:
-        raise not_found()
+    row = own_survey(call)
     gate = await call.house.thread(gate_of, call.house, row["id"])
     found = await call.house.thread(estimates, call, row["id"])
     response = page(
@@ -67,10 +65,7 @@ async def estimate(call: Call) -> Response:
 
 async def close(call: Call) -> Response:
     """Take no more reports."""
-    await call.house.thread(close_survey, call.house.office, call.path["survey"])
-    call.house.pages.get("gates", {}).pop(call.path["survey"], None)
-    call.house.pages.pop("openness", None)
-    return go(f"/surveys/{call.path['survey']}")
+    return go(f"/surveys/{await close_own(call)}")
 
 
 async def device(call: Call) -> Response:

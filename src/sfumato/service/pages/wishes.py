@@ -16,9 +16,10 @@ from sfumato.govern.office.wishes import (
     add_wish,
     answer_wish,
     find_wish,
-    list_wishes,
 )
 from sfumato.requests.service import WishRequest
+from sfumato.service.access import check_owns
+from sfumato.service.api.account import seen_wishes
 from sfumato.service.call import go
 from sfumato.service.pages.frame import page, values_of
 from sfumato.service.problems import Problem, not_found, problem_of
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 
 
 def _page(call: Call, status: int = 200, wrong: str = "") -> Response:
-    is_owner = call.caller.role == "owner" and call.caller.may("own")
-    mine = None if is_owner else call.caller.id
-    rows = list_wishes(call.house.office, person=mine)
+    rows = seen_wishes(call)
     return page(call, "wishes.html", status, title="Requests for budget", rows=rows, wrong=wrong)
 
 
@@ -46,7 +45,7 @@ async def wish(call: Call) -> Response:
     """Ask for a larger limit."""
     given = values_of(await call.form())
     try:
-        wanted = WishRequest.of({one: given.get(one, "") for one in ("amount", "reason")})
+        wanted = WishRequest.of({field: given.get(field, "") for field in ("amount", "reason")})
         stated(wanted.amount)
         await call.house.thread(
             add_wish, call.house.office, call.caller.id, call.path["dataset"], wanted.amount,
@@ -79,6 +78,7 @@ async def answer(call: Call) -> Response:
     row = find_wish(call.house.office, call.path["wish"])
     if row is None:
         raise not_found()
+    check_owns(call.house.office, call.caller, row["dataset"])
     granted = given.get("decision") == "grant"
     try:
         if row["state"] != OPEN:

@@ -100,8 +100,12 @@ def _told(
         "purposes": [] if held is None else list(held.purposes),
         "why": listed.facts.why,
         "releases": [
-            {"file_sha256": one["sha256"], "made": one["made"], "promise": one["promise"]}
-            for one in list_releases(work.office, listed.name, public=False)
+            {
+                "file_sha256": release["sha256"],
+                "made": release["made"],
+                "promise": release["promise"],
+            }
+            for release in list_releases(work.office, listed.name, public=False)
         ],
         "answers": sum(entry.kind == CHARGED for entry in entries),
         "answers_in_all": None if held is None else held.spent,

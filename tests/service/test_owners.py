@@ -1,0 +1,150 @@
+"""Whose a dataset is: another owner's reads as if it were not there, until she is added."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sfumato.errors import ParameterError, PromiseBroken
+from sfumato.govern.certificates.check import check_certificate
+from sfumato.govern.certificates.checkpoints import make_checkpoint, sign_checkpoint
+from sfumato.govern.certificates.merkle import Levels, leaf_of
+from sfumato.govern.office import subjects
+from sfumato.govern.office.entry import make_token
+from sfumato.govern.office.jobs import add_job
+from sfumato.govern.office.people import add_person, end_person
+from sfumato.govern.office.releases import add_release
+from sfumato.govern.office.wishes import add_wish
+from sfumato.service.access import Access
+from sfumato.service.routes import ROUTES
+
+from .test_journeys import later
+
+
+@pytest.fixture(scope="module")
+def paula(site):
+    """Another owner of the same office."""
+    person = add_person(site.house.office, "paula", "owner")
+    site.people["other"] = person
+    site.tokens["other"] = make_token(site.house.office, person, "t", ["ask", "own"], 9)[1]
+    return site.client("other", token=True)
+
+
+def place(route):
+    return route.path.replace("{dataset}", "people").replace("{", "").replace("}", "")
+
+
+MINE = [r for r in ROUTES if r.access in {Access.OWNER, Access.DATASET} and "{dataset}" in r.path]
+
+
+@pytest.mark.parametrize("route", MINE, ids=lambda r: f"{r.method} {r.path}")
+def test_no_route_of_a_dataset_lets_another_owner_in(paula, route):
+    assert paula.request(route.method, place(route)).status_code == 404
+
+
+def test_what_hangs_on_a_dataset_is_its_owners_too(site, paula):
+    office, olga = site.house.office, site.people["owner"]
+    job = add_job(office, "anonymize", person=olga.id, dataset="people", body={}, at=1e12)
+    wish = add_wish(office, site.people["analyst"].id, "people", "5", "more")
+    code = subjects.add_request(office, "access", "people", "I am Ann")
+    request = next(one for one in subjects.list_requests(office) if one["dataset"] == "people")
+    add_release(office, "r1", dataset="people", person=olga.id, kind="anonymize", file="x.csv",
+                promise="k", sha256="00", entry=1, facts={})  # fmt: skip
+    mine = site.client("owner", token=True)
+    for method, path in (
+        ("GET", f"/api/v1/jobs/{job}"), ("DELETE", f"/api/v1/jobs/{job}"), ("GET", f"/jobs/{job}"),
+        ("GET", f"/api/v1/jobs/{job}/events"), ("POST", f"/jobs/{job}/cancel"),
+        ("GET", "/api/v1/releases/r1/file"), ("POST", "/api/v1/releases/r1/publication"),
+        ("GET", "/releases/r1"), ("POST", "/releases/r1/publish"), ("GET", "/releases/r1/report"),
+        ("POST", f"/api/v1/subjects/{request['id']}/refusal"),
+        ("GET", "/api/v1/ledger/entries?dataset=people"),
+    ):  # fmt: skip
+        assert paula.request(method, path).status_code == 404, path
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert paula.post(f"/requests/{wish}", content="", headers=form).status_code == 404
+    for path, key in (("requests", "requests"), ("subjects/requests", "requests"),
+                      ("datasets", "datasets"), ("surveys", "surveys")):  # fmt: skip
+        told = paula.get(f"/api/v1/{path}").json()[key]
+        assert "people" not in json.dumps(told), path
+    assert not [e for e in paula.get("/api/v1/ledger/entries").json()["entries"]
+                if e["dataset"] == "people"]  # fmt: skip
+    assert mine.get(f"/api/v1/jobs/{job}").status_code == 200
+    assert code
+    assert mine.delete(f"/api/v1/jobs/{job}").status_code == 200
+
+
+def test_an_owner_who_is_added_acts_and_may_be_removed(site, paula):
+    olga, other = site.client("owner", token=True), site.people["other"]
+    refused = olga.post("/api/v1/datasets/people/owners", json={"name": "ann"})
+    assert refused.status_code == 422  # an analyst
+    assert olga.post("/api/v1/datasets/people/owners", json={"name": "paula"}).status_code == 201
+    assert paula.get("/api/v1/datasets/people").status_code == 200
+    assert paula.get("/api/v1/datasets/people/grants").status_code == 200
+    gone = olga.delete(f"/api/v1/datasets/people/owners/{other.id}")
+    assert [one["name"] for one in gone.json()["owners"]] == ["olga"]
+    assert paula.get("/api/v1/datasets/people").status_code == 404
+
+
+def test_a_dataset_that_nobody_owns_any_more_is_every_owner_s(site, paula):
+    last = add_person(site.house.office, "last", "owner")
+    site.register("orphan", seed=51)
+    from sfumato.govern.office.tables import datasets
+
+    site.house.office.change(
+        datasets.update().where(datasets.c.name == "orphan").values(owner=last.id)
+    )
+    assert paula.get("/api/v1/datasets/orphan/grants").status_code == 404
+    end_person(site.house.office, last.id)
+    assert paula.get("/api/v1/datasets/orphan/grants").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["postgresql://10.0.0.1/admin?table=users", "postgres://localhost:5432/x?table=y",
+     "database:elsewhere::users", "database:clinic", "database:::x"],
+)  # fmt: skip
+def test_no_host_is_asked_that_the_operator_did_not_name(site, source):
+    body = {"name": "knock", "source": source, "owner": {"budget": {"budget": "1"}}}
+    refused = site.client("owner", token=True).post("/api/v1/datasets", json=body)
+    assert refused.status_code == 422
+    assert "--database" in refused.json()["detail"]
+
+
+def test_a_table_of_a_named_database_adds_nothing_to_its_address():
+    from sfumato.service.settings import Settings
+    from sfumato.service.sources import source_at
+
+    settings = Settings(folder="x", databases={"clinic": "postgresql://db/clinic?sslmode=require"})
+    found = source_at(settings, "database:clinic::visits&host=10.0.0.1")
+    assert found == "postgresql://db/clinic?sslmode=require&table=visits%26host%3D10.0.0.1"
+
+
+# -- growth ----------------------------------------------------------------------------------
+
+
+def test_a_ledger_that_was_cut_and_has_grown_again_is_told(site):
+    """`verify --checkpoint` asks for a proof of growth, and a rewritten ledger has none."""
+    mine = site.client("owner", token=True)
+    key = site.house.key
+    keys = mine.get("/.well-known/sfumato-keys.json").json()
+    with later(3600):
+        budget = mine.get("/api/v1/datasets/people/certificate").json()
+    size = check_certificate(budget, keys=keys).checkpoint.size
+    leaves = site.house.tree.leaves()[:size]
+    assert size > 1
+    early = sign_checkpoint(make_checkpoint(leaves[: size - 1]), key)
+    with pytest.raises(ParameterError, match="--growth"):
+        check_certificate(budget, keys=keys, noted=early)
+    proof = {"size": size - 1, "to": size,
+             "proof": [one.hex() for one in Levels(leaves).consistency(size - 1)]}  # fmt: skip
+    assert check_certificate(budget, keys=keys, noted=early, growth=proof)
+    with later(3600):
+        told = mine.get(f"/api/v1/ledger/growth/{size - 1}?to={size}").json()
+    assert (told["size"], told["to"], told["proof"]) == (size - 1, size, proof["proof"])
+    other = sign_checkpoint(make_checkpoint([leaf_of(f"{i:064x}") for i in range(size - 1)]), key)
+    with pytest.raises(PromiseBroken, match="cut off or rewritten"):
+        check_certificate(budget, keys=keys, noted=other, growth=proof)
+    for broken in ({**proof, "size": 99}, {**proof, "proof": []}, {"proof": 3}):
+        with pytest.raises(PromiseBroken):
+            check_certificate(budget, keys=keys, noted=early, growth=broken)

@@ -1,0 +1,180 @@
+"""Every shape over HTTP: registered, anonymised, copied, with report, attacks and certificate."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+BASE = {"told": {"why": "to test"}, "owner": {"budget": {"budget": "50", "budget_delta": "1e-3"}},
+        "purposes": ["research"]}  # fmt: skip
+HYBRID = """
+attributes:
+  age: {role: quasi, type: integer}
+  films: {role: quasi, type: set}
+"""
+
+
+def baskets(count=150):
+    rng = random.Random(3)
+    return "\n".join(" ".join(rng.sample("abcdefgh", rng.randint(1, 4))) for _ in range(count))
+
+
+def edges(count=60):
+    rng = random.Random(4)
+    pairs = {tuple(sorted(rng.sample(range(count), 2))) for _ in range(150)}
+    return "\n".join(f"{a} {b}" for a, b in sorted(pairs))
+
+
+def trees(count=40):
+    rng = random.Random(5)
+    visits = [[{"ward": rng.choice("ab")} for _ in range(rng.randint(1, 2))] for _ in range(count)]
+    return "\n".join(json.dumps({"age": rng.choice([30, 40]), "visits": one}) for one in visits)
+
+
+def traces(count=24):
+    rng = random.Random(6)
+    rows = ["person,x,y,time"]
+    for person in range(count):
+        x, y = rng.uniform(0, 900), rng.uniform(0, 900)
+        rows += [f"p{person},{x + 10 * i:.1f},{y + 5 * i:.1f},{60 * i}" for i in range(8)]
+    return "\n".join(rows)
+
+
+def hybrids(count=80):
+    rng = random.Random(7)
+    rows = [f"{rng.randint(20, 40)},{'|'.join(rng.sample('abcd', 2))}" for _ in range(count)]
+    return "age,films\n" + "\n".join(rows)
+
+
+SHAPES = {
+    "sets": ("baskets.dat", baskets(), {}, [{"definition": "KmAnonymity", "k": 3, "m": 2}], {}),
+    "graph": ("friends.edges", edges(), {"nodes": "named"},
+              [{"definition": "KDegreeAnonymity", "k": 3}],
+              {"edits": "both"}),
+    "trees": ("records.jsonl", trees(), {}, [{"definition": "KAnonymity", "k": 3}], {}),
+    "trajectories": ("points.csv", traces(), {"bounds": "0,1000,0,1000"},
+                     [{"definition": "KAnonymity", "k": 2}], {"places": 4}),
+    "hybrid": ("people.csv", hybrids(), {},
+               [{"definition": "KAnonymity", "k": 2},
+                {"definition": "KmAnonymity", "k": 2, "m": 1, "attribute": "films"}],
+               {"strategy": "both"}),
+}  # fmt: skip
+
+
+def done(site, client, body, dataset):
+    """Make a release by a job that runs here, and give what was told of it."""
+    site.house.settings.to_environment()
+    started = client.post(f"/api/v1/datasets/{dataset}/releases", json=body)
+    assert started.status_code == 202, started.text
+    from .test_journeys import over, until
+
+    job = until(lambda: client.get(started.headers["location"]).json(), over, 120)
+    assert job["state"] == "done", job
+    return job["result"]["release"]
+
+
+@pytest.fixture(scope="module")
+def owner(site):
+    return site.client("owner", token=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_is_registered_and_anonymised(site, owner, shape):
+    file, text, reading, promise, options = SHAPES[shape]
+    sent = owner.post(f"/api/v1/uploads?name={file}", content=text.encode())
+    assert sent.status_code == 201, sent.text
+    upload = sent.json()["upload"]
+    place = f"/api/v1/uploads/{upload.partition(':')[2]}/suggestions?shape={shape}"
+    suggested = owner.get(place).json()
+    assert bool(suggested["columns"]) == (shape in {"trees", "hybrid"})
+    schema = HYBRID if shape == "hybrid" else suggested["schema_text"]
+    body = BASE | {"name": f"my_{shape}", "shape": shape, "source": upload, "reading": reading,
+                   "schema_text": schema}  # fmt: skip
+    made = owner.post("/api/v1/datasets", json=body)
+    assert made.status_code == 201, made.text
+    assert made.json()["shape"] == shape
+    wanted = {"promise": promise, "options": options, "purpose": "research"}
+    id_ = done(site, owner, wanted, f"my_{shape}")
+    found = owner.get(f"/releases/{id_}", headers={"Accept": "text/html"})
+    assert "Attacks that were tried" in found.text
+    assert owner.get(f"/releases/{id_}/report").status_code == 200
+    assert owner.get(f"/api/v1/releases/{id_}/certificate").status_code == 200
+    assert owner.get(f"/api/v1/releases/{id_}/file").content
+
+
+@pytest.mark.parametrize("shape", ["sets", "graph", "trajectories"])
+def test_shapes_are_copied_under_their_budget(site, owner, shape):
+    before = site.house.reader.spent(f"my_{shape}")
+    body = {"kind": "synthesize", "epsilon": "1", "purpose": "research"}
+    if shape != "graph":
+        body["delta"] = "1e-6"
+    if shape == "sets":
+        body["values"] = {"items": list("abcdefgh")}
+    done(site, owner, body, f"my_{shape}")
+    assert site.house.reader.spent(f"my_{shape}") != before
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("histogram", {"columns": ["age"], "bins": {"age": [0, 30, 60, 120]}}),
+        ("distribution", {"columns": ["age"], "bounds": {"age": [0, 120]}, "cells": 16}),
+        ("topk", {"columns": ["diagnosis"], "k": 2, "counts": True, "delta": "1e-7"}),
+        ("kmeans", {"columns": ["age", "salary"], "k": 2,
+                    "bounds": {"age": [0, 120], "salary": [0, 200000]}}),
+        ("map", {"columns": ["age", "salary"],
+                 "bounds": {"age": [0, 120], "salary": [0, 200000]}}),
+        ("train", {"target": "salary", "model": "linear", "columns": ["age"], "delta": "1e-7",
+                   "bounds": {"age": [0, 120], "salary": [0, 200000]}}),
+    ],
+)  # fmt: skip
+def test_a_table_is_published_in_every_way(site, owner, kind, more):
+    id_ = done(site, owner, {"kind": kind, "epsilon": "1", "purpose": "research"} | more, "people")
+    assert owner.get(f"/api/v1/releases/{id_}/file").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("dataset", "body", "told"),
+    [
+        ("my_trees", {"kind": "synthesize", "epsilon": 1}, "can be made"),
+        ("my_sets", {"promise": [{"definition": "KAnonymity", "k": 2}], "options": {"x": 1}},
+         "no option 'x'"),
+        ("my_sets", {"promise": [{"definition": "KAnonymity", "k": 2}], "options": {"seed": 1}},
+         "no seed"),
+        ("people", {"promise": [{"definition": "KAnonymity", "k": 2}], "seed": 4}, "no seed"),
+        ("people", {"kind": "anonymize"}, "Nothing is promised"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_made_is_refused_before_a_job_begins(owner, dataset, body, told):
+    refused = owner.post(f"/api/v1/datasets/{dataset}/releases", json=body)
+    assert refused.status_code == 422
+    assert told in refused.json()["detail"]
+
+
+def test_data_that_are_no_table_answer_no_sql(site, owner):
+    owner.post("/api/v1/datasets/my_sets/grants", json={"analyst": "ann", "purpose": "research"})
+    ann = site.client("analyst", token=True)
+    body = {"question": "SELECT COUNT(*) FROM my_sets", "price": {"epsilon": 1}}
+    refused = ann.post("/api/v1/datasets/my_sets/questions", json=body)
+    assert refused.status_code == 422
+    assert "shape 'sets'" in refused.json()["detail"]
+
+
+def test_reading_names_no_file_of_the_machine(owner):
+    body = BASE | {"name": "stolen", "shape": "sets", "source": "a b\nb c\n",
+                   "reading": {"hierarchy": "/etc/passwd"}}  # fmt: skip
+    refused = owner.post("/api/v1/datasets", json=body)
+    assert refused.status_code == 422
+    assert "under the folder 'data'" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("where", ["/etc/passwd", "../people/patients.csv"])
+@pytest.mark.parametrize("form", ["hierarchy: {}", "hierarchy: {{file: {}}}"])
+def test_a_schema_names_no_file_of_another_dataset_or_of_the_machine(owner, where, form):
+    schema = f"attributes:\n  age: {{role: quasi, {form.format(where)}}}\n"
+    body = BASE | {"name": "peeking", "source": "age\n30\n40\n", "schema_text": schema}
+    refused = owner.post("/api/v1/datasets", json=body)
+    assert refused.status_code == 422
+    assert "beside the rows of its own dataset" in refused.json()["detail"]
