@@ -54,3 +54,32 @@ def test_too_few_users_and_no_columns(folder, capsys):
     (folder / "bad.csv").write_text("a,b\n1,2\n")
     assert run(["cloak", "bad.csv", "-o", "boxes.csv"]) == 2
     assert "x and y" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", ["person", "user", "uid", "id"])
+def test_rows_of_one_user_are_not_taken_for_users(folder, capsys, column):
+    (folder / "few.csv").write_text(f"{column},x,y\na,1,1\na,1,2\na,3,3\n")
+    assert run(["cloak", "few.csv", "-k", "2", "-o", "boxes.csv"]) == 2
+    assert "two places at one moment" in capsys.readouterr().err
+    assert not (folder / "boxes.csv").exists()
+
+
+def test_places_that_are_no_numbers_get_a_sentence_and_equal_places_a_box(folder, capsys):
+    (folder / "bad.csv").write_text("user,x,y,time\na,1,1,5\nb,nan,2,6\nc,,3,9\n")
+    for more in ([], ["--stream", "--bounds=0,100,0,100"]):
+        assert run(["cloak", "bad.csv", "-k", "2", "-o", "boxes.csv", *more]) == 2
+        assert "no finite coordinates" in " ".join(capsys.readouterr().err.split())
+    (folder / "same.csv").write_text("user,x,y\na,1,1\nb,1,1\nc,1,1\n")
+    assert run(["cloak", "same.csv", "-k", "3", "-o", "boxes.csv"]) == 0
+    assert (folder / "boxes.csv").read_text().count("1.0,1.0,1.0,1.0") == 3
+
+
+def test_requests_outside_the_bounds_are_counted_and_one_user_leaves_in_no_box(folder, capsys):
+    (folder / "far.csv").write_text("user,x,y,time\na,1,1,5\nb,999,2,6\nc,3,3,2\n")
+    line = ["--stream", "-k", "2", "--bounds=0,100,0,100", "-o", "boxes.csv"]
+    assert run(["cloak", "far.csv", *line]) == 0
+    [told] = [row for row in capsys.readouterr().out.splitlines() if "outside the bounds" in row]
+    assert " 1 " in told
+    (folder / "alone.csv").write_text("user,x,y,time\na,1,1,5\na,1,1,6\n")
+    assert run(["cloak", "alone.csv", *line]) == 0
+    assert (folder / "boxes.csv").read_text().splitlines()[1:] == [",,,,,,"] * 2

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 from pathlib import Path
 
 import pytest
 
+import sfumato as sf
 from sfumato import examples
 from sfumato.cli import run
 
@@ -45,6 +47,30 @@ def test_clusters_are_saved_and_drawn(say):
     again, _ = say(*asked)  # the same again, for nothing
     assert again == out
     say("topk", "visits.csv", "department", "-k", "2", "-e", "1.5", code=1)  # beyond the budget
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("kmeans", "visits.csv", "minutes", "-k", "2", *VISITS),
+        ("topk", "visits.csv", "department", "-k", "2", *VISITS),
+        ("synthesize", "visits.csv", *VISITS, "--delta", "1e-6", "--budget-delta", "1e-4"),
+        ("histogram", "visits.csv", "minutes", "--ordered", "64", *VISITS),
+    ],
+    ids=lambda asked: asked[0],
+)
+def test_what_is_saved_is_charged_and_recorded(say, asked):
+    """One charge and one entry of the release, of the dataset, with the digest of the file."""
+    _, err = say(*asked, "-e", "1", "--budget", "2", "-o", "out")
+    assert "recorded in the ledger" in err
+    with sf.Ledger("visits.csv.ledger.sqlite", create=False) as ledger:
+        found = ledger.entries("visits")
+        charged = [entry for entry in found if entry.kind == "charged"]
+        recorded = [entry for entry in found if entry.kind == "released"]
+    file = next(Path("out").glob("release.csv"))
+    assert len(charged) == len(recorded) == 1
+    assert recorded[0].fingerprint == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert "ε = 1" in recorded[0].guarantee
 
 
 def test_winners_are_listed_with_their_counts(say):

@@ -142,8 +142,10 @@ def test_sets_and_graphs_are_copied_by_their_shape(say, tmp_path):
     assert "bounds=" in err
     edges = [(u, v) for u in range(30) for v in range(u + 1, 30) if (u * v) % 3 == 0]
     Path("friends.edges").write_text("\n".join(f"{u} {v}" for u, v in edges), encoding="utf-8")
-    out, _ = say("synthesize", "friends.edges", "--shape", "graph", "-e", "2", "-o", "graph")
+    _, err = say("synthesize", "friends.edges", "--shape", "graph", "-e", "2", "-o", "none", code=2)
+    assert "nodes='named'" in err
+    asked = ("synthesize", "friends.edges", "--shape", "graph", "--nodes", "named", "-e", "2")
+    out, _ = say(*asked, "-o", "graph")
     assert "one edge" in out
-    _, err = say("synthesize", "friends.edges", "--shape", "graph", "-e", "2", "--delta", "1e-6",
-                 "-o", "other", code=2)  # fmt: skip
+    _, err = say(*asked, "--delta", "1e-6", "-o", "other", code=2)
     assert "no option 'delta'" in err

@@ -23,6 +23,9 @@ UNWRITTEN = 74
 SPENDING = frozenset({"ask", "histogram", "kmeans", "topk", "synthesize", "train"})
 """Commands that charge a budget before they print anything."""
 
+DELIVERED = frozenset({"ask", "histogram"})
+"""Commands whose answers have a form of their own for programs."""
+
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
@@ -43,16 +46,39 @@ def main() -> None:
 
 
 def run(arguments: list[str], *, alone: bool = False) -> int:
-    """Run the command line, which may be `alone` in its process; return the exit code."""
+    """Run the command line, which may be `alone` in its process; return the exit code.
+
+    `--json` makes one object of what a command says, `-q` before a command keeps all but its errors
+    back; both work for every command.
+    """
+    from sfumato.cli.display import machine  # noqa: PLC0415 - not needed by `import sfumato`
+
+    as_json, silent, words = machine.split_flags(arguments)
+    if not as_json and not silent:
+        return _run(words, alone=alone)
+    if as_json and words and words[0] in DELIVERED and "--format" not in words:
+        words += ["--format", "json"]
+    from sfumato.cli.display.terminal import out  # noqa: PLC0415 - the same
+
+    with machine.captured(out) as (said, text):
+        code = _run(words, alone=alone)
+    if as_json:
+        machine.write(said.whole(words[0] if words else "", code, text.getvalue()))
+    return code
+
+
+def _run(arguments: list[str], *, alone: bool) -> int:
+    """Run a command line without flags that all commands share."""
     from sfumato.cli.commands import application  # noqa: PLC0415 - not needed by `import sfumato`
     from sfumato.cli.display.streams import READER_GONE  # noqa: PLC0415 - the same
     from sfumato.cli.display.terminal import complain  # noqa: PLC0415 - the same
     from sfumato.errors import SfumatoError  # noqa: PLC0415 - the same
 
     try:
-        app = application(arguments)
+        app = application(arguments or ["--help"])  # which is what an empty line shows
         _keep(alone)
-        app(args=arguments, prog_name="sfumato")
+        code = app(args=arguments, prog_name="sfumato", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except SystemExit as end:
         if end.code == STOPPED:
             complain(f"Stopped; {_left_behind(arguments)}")
@@ -74,8 +100,7 @@ def run(arguments: list[str], *, alone: bool = False) -> int:
         complain(f"Output could not be written ({error.strerror}); {_left_behind(arguments)}")
         return UNWRITTEN
     except Exception as error:  # noqa: BLE001 - the text of a stranger's error may hold a cell
-        return _unforeseen(error, arguments)
-    return 0
+        return _misused(error, arguments)
 
 
 def _keep(alone: bool) -> None:
@@ -85,6 +110,26 @@ def _keep(alone: bool) -> None:
     """
     if alone:
         gc.freeze()
+
+
+def _misused(error: Exception, arguments: list[str]) -> int:
+    """Say what is wrong with a line that Typer could not read, in the style of all our errors.
+
+    Typer's errors are known by what they offer, since their home changes from version to version.
+    """
+    from sfumato.cli.display.terminal import complain  # noqa: PLC0415 - as above
+
+    if type(error).__name__ == "Abort":
+        complain(f"Stopped; {_left_behind(arguments)}")
+        return STOPPED
+    if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
+        return _unforeseen(error, arguments)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()  # type: ignore[attr-defined]
+        return int(error.exit_code)
+    known = getattr(getattr(error, "ctx", None), "command_path", "sfumato")
+    complain(f"{error.format_message().rstrip()} See: {known} --help")
+    return int(error.exit_code)
 
 
 def _unforeseen(error: Exception, arguments: list[str]) -> int:
@@ -114,5 +159,5 @@ def _told(error: SfumatoError, arguments: list[str]) -> str:
     """Say what went wrong, in options where it is about arguments of Python."""
     from sfumato.cli.display.wording import in_options  # noqa: PLC0415 - only where something went wrong
 
-    asks = arguments[0] in {"ask", "histogram"}
+    asks = arguments[0] in DELIVERED
     return in_options(error.message) if asks else str(error)

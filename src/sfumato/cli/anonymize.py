@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from sfumato.cli.display.terminal import SearchProgress, note, out, show_table
-from sfumato.cli.login import login
+from sfumato.cli.display.terminal import SearchProgress, note, out, result, show_table
 from sfumato.cli.options.bridge import takes_request
+from sfumato.cli.options.login import login
 from sfumato.requests.anonymize import AnonymizeCommand, Perturbation
 from sfumato.requests.promises import nothing_promised
 
@@ -23,12 +23,13 @@ def anonymize(request: AnonymizeCommand) -> None:
 
     Example: sfumato anonymize patients.csv -s patients.yaml -k 5 -l 2:diagnosis -o out/
 
+    Example: sfumato anonymize patients.duckdb::visits -s v.yaml -k 5 -o patients.duckdb::released
+
     The folder gets release.csv and release.json to give away, report.html for you (it compares
     with the original), and policy.yaml to treat the next batch the same way.
     """
     from sfumato.data.tables.sources import read  # noqa: PLC0415 - heavy
     from sfumato.govern.purposes import check_purpose  # noqa: PLC0415 - rarely needed
-    from sfumato.release_folder import save_release  # noqa: PLC0415 - heavy
 
     if request.wanted.promise is None:
         raise nothing_promised()
@@ -41,14 +42,15 @@ def anonymize(request: AnonymizeCommand) -> None:
     table = _perturbed(table, request.wanted.perturbation, request.wanted.seed)
     release = _released(table, request)
     extra = _swept(release, request)
-    saved = save_release(
-        release, request.output, file_format=folder.file_format, report=not folder.no_report,
+    saved = release.save(
+        request.output, file_format=folder.file_format, report=not folder.no_report,
         replace=folder.force,
         formulas="guard" if folder.guard_formulas else "keep", ledger=record.ledger,
         purpose=record.purpose, by=login(), **extra,
     )  # fmt: skip
+    result(plain(release, saved))
     if not request.quiet:
-        tell(release, saved.path)
+        tell(release, saved)
     _measure_utility(release, table, request.utility.query_error, request.utility.model_loss)
 
 
@@ -70,8 +72,14 @@ def _released(table: Any, request: AnonymizeCommand) -> Release:
             seed=wanted.seed,
             progress=progress,
             time_limit=wanted.time_limit,
-            **wanted.options,
+            **_options(request),
         )
+
+
+def _options(request: AnonymizeCommand) -> dict[str, Any]:
+    """Return the options of the algorithm, with limits on levels where there are some."""
+    wanted = request.wanted
+    return {**wanted.options, **({"levels": wanted.levels} if wanted.levels else {})}
 
 
 def _measure_utility(release: Release, table: Any, queries: bool, target: str | None) -> None:
@@ -86,7 +94,23 @@ def _measure_utility(release: Release, table: Any, queries: bool, target: str | 
         out.print(str(utility.model_loss(release, table, target)), markup=False)
 
 
-def tell(release: Release, path: Path) -> None:
+def plain(release: Release, path: Path | str) -> dict[str, Any]:
+    """Return what a program wants to know of a release that was written."""
+    record = release.provenance.record
+    return {
+        "file": str(path),
+        "promise": release.promise.to_json(),
+        "records": release.records,
+        "released": len(release.artefact),
+        "suppressed": release.suppressed,
+        "loss": dict(release.loss),
+        "algorithm": record.algorithm,
+        "proven_optimal": getattr(record, "proven_optimal", False),
+        "truthful": release.is_truthful,
+    }
+
+
+def tell(release: Release, path: Path | str) -> None:
     """Tell the person what was written, and where it is."""
     record = release.provenance.record
     out.print(f"[bold]{escape(str(release.promise))}[/] holds, verified from {path}")
@@ -107,6 +131,9 @@ def tell(release: Release, path: Path) -> None:
     if release.untruthful:
         rows.append(("not truthful", "; ".join(release.untruthful)))
     show_table("Release", ("what", "value"), rows)
+    if isinstance(path, str):
+        out.print(f"to give away   {path}, whose comment says what was promised")
+        return
     folder = path.parent
     out.print(f"to give away   {path} and {folder / 'release.json'}")
     if (folder / "report.html").exists():
@@ -115,7 +142,7 @@ def tell(release: Release, path: Path) -> None:
         note("single records of this release are no longer facts about one person.")
 
 
-def pseudonym_key_bytes(path: Path | None, folder: Path) -> bytes | None:
+def pseudonym_key_bytes(path: Path | None, folder: str | Path) -> bytes | None:
     """Return the key of a key file outside the release's folder; it is made if absent."""
     if path is None:
         return None

@@ -70,7 +70,7 @@ def _stream(request: CloakCommand) -> tuple[dict[str, Any], list[tuple[str, str]
     from sfumato.audit.verification.cloaks import verify_stream  # noqa: PLC0415 - heavy
     from sfumato.data.places.files import read_request_file  # noqa: PLC0415 - heavy
 
-    requests, frame = read_request_file(request.points, bounds=request.bounds)
+    requests, frame, outside = read_request_file(request.points, bounds=request.bounds)
     limits: Any = frame.plane_bounds
     cloaker = Cloaker(
         bounds=limits, k=request.k, reach=request.reach, wait=request.wait,
@@ -82,6 +82,7 @@ def _stream(request: CloakCommand) -> tuple[dict[str, Any], list[tuple[str, str]
         ("requests", f"{len(result.released):,}"),
         ("left in a box", f"{int(result.released.sum()):,} ({100 * result.success:.1f} %)"),
         ("dropped", f"{int((~result.released).sum()):,}"),
+        ("outside the bounds, left out", f"{outside:,}"),
         ("mean delay", f"{result.mean_delay:.1f} s"),
         ("relative area", f"{result.relative_area:.3f}"),
     ]

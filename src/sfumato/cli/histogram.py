@@ -92,16 +92,16 @@ def _specs(session: Session, columns: Sequence[str], given: Sequence[str]) -> di
 
     kinds = kinds_of(session)
     found: dict[str, Any] = {}
-    for one in given:
-        name, sign, spec = one.partition("=")
+    for text in given:
+        name, sign, spec = text.partition("=")
         if not sign:
-            name, spec = columns[0], one
+            name, spec = columns[0], text
             if len(columns) > 1 and not spec.strip().isdecimal():
-                raise ParameterError(f"--bins wants {_BINS}; {one!r} was given.")
+                raise ParameterError(f"--bins wants {_BINS}; {text!r} was given.")
         targets = list(columns) if not sign else [name.strip()]
         known = {column.lower() for column in columns}
         if any(target.lower() not in known for target in targets) or not spec.strip():
-            raise ParameterError(f"--bins wants {_BINS}; {one!r} was given.")
+            raise ParameterError(f"--bins wants {_BINS}; {text!r} was given.")
         for target in targets:
             found[target] = _spec(spec, kinds.get(target.lower()), typed)
     return found

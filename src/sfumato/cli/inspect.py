@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table as Grid
 
+from sfumato.cli.display.terminal import out, result
+
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sfumato.data.tables.suggestions import ColumnSuggestion, Suggestions
 
 COLOURS = {
@@ -22,7 +26,13 @@ COLOURS = {
 
 
 def inspect(
-    data: Annotated[Path, typer.Argument(help="The data: a CSV or Parquet file.")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="The data: a CSV or Parquet file, or a table of a database "
+            "(postgresql://…/database?table=people, clinic.duckdb::people)."
+        ),
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -54,20 +64,31 @@ def inspect(
     """
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
 
-    target = output or data.with_suffix(".yaml")
+    target = output or _beside(data)
     if not force:
         refuse_existing(target, "--force")
     found = _look(data, shape, delimiter, encoding)
     found.write(target, force=force)
-    show(found, Console())
+    result({"schema": str(target), "columns": [_plain(column) for column in found.columns]})
+    show(found, out)
     typer.echo(f"Schema written to {target}. Read it and change what is wrong. Then:")
     told = f" --shape {shape}" if shape else ""
-    typer.echo(f"  sfumato anonymize {data} -s {target}{told} -k 5 -o out/")
+    typer.echo(
+        f"  sfumato anonymize {re.sub('//[^@/]*@', '//…@', data)} -s {target}{told} -k 5 -o out/"
+    )
 
 
-def _look(
-    data: Path, shape: str | None, delimiter: str | None, encoding: str | None
-) -> Suggestions:
+def _beside(data: str) -> Path:
+    """Return where the schema goes: beside a file, for a table of a database here."""
+    from sfumato.data.tables.databases import is_database  # noqa: PLC0415 - help stays quick
+
+    if not is_database(data):
+        return Path(data).with_suffix(".yaml")
+    name = data.partition("table=")[2].partition("&")[0] or data.partition("::")[2] or "table"
+    return Path(f"{name}.yaml")
+
+
+def _look(data: str, shape: str | None, delimiter: str | None, encoding: str | None) -> Suggestions:
     from sfumato.data.tables.suggestions import inspect as look  # noqa: PLC0415 - help stays quick
     from sfumato.shape import find_shape  # noqa: PLC0415 - help stays quick
 
@@ -91,30 +112,42 @@ def show(found: Suggestions, console: Console) -> None:
     for column in found.columns:
         grid.add_row(*_cells(column))
     console.print(grid)
-    for one in telling(found.sets):
-        console.print(one.sentence(found.people), markup=False, highlight=False)
+    for found_set in telling(found.sets):
+        console.print(found_set.sentence(found.people), markup=False, highlight=False)
 
 
-def _cells(one: ColumnSuggestion) -> list[str]:
+def _cells(column: ColumnSuggestion) -> list[str]:
     from rich.markup import escape  # noqa: PLC0415 - help stays quick
 
-    missing = f"; {one.facts.missing:,} missing" if one.facts.missing else ""
-    colour = COLOURS[one.role]
+    missing = f"; {column.facts.missing:,} missing" if column.facts.missing else ""
+    colour = COLOURS[column.role]
     return [
-        escape(one.name),
-        f"[{colour}]{one.role}[/{colour}]",
-        f"{one.facts.distinct:,}",
-        escape(_hierarchy(one)),
-        escape(one.reason + missing),
+        escape(column.name),
+        f"[{colour}]{column.role}[/{colour}]",
+        f"{column.facts.distinct:,}",
+        escape(_hierarchy(column)),
+        escape("; ".join(filter(None, (column.reason + missing, column.safe_harbor)))),
     ]
 
 
-def _hierarchy(one: ColumnSuggestion) -> str:
+def _plain(column: ColumnSuggestion) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "role": column.role,
+        "values": column.facts.distinct,
+        "missing": column.facts.missing,
+        "hierarchy": _hierarchy(column),
+        "why": column.reason,
+        "safe harbor": column.safe_harbor,
+    }
+
+
+def _hierarchy(column: ColumnSuggestion) -> str:
     from sfumato.data.hierarchies.rule_specs import spec_of  # noqa: PLC0415 - help stays quick
 
-    if one.rule is None:
+    if column.rule is None:
         return ""
-    spec = spec_of(one.rule)
+    spec = spec_of(column.rule)
     if isinstance(spec, str):
         return spec
     [(name, options)] = spec.items()

@@ -35,5 +35,4 @@ def kmeans(request: KMeansCommand) -> None:
         if wanted.predict is not None:
             tell_prediction(session.predict("kmeans", *asked, rows=wanted.predict, **options))
             return
-        release = session.kmeans(*asked, **options)
-    hand_over(release, wanted)
+        hand_over(session.kmeans(*asked, **options), wanted, session)

@@ -164,18 +164,22 @@ def _opened(meant: Place) -> Ledger:
 def _purposes(given: str | None) -> tuple[str, ...] | None:
     if given is None:
         return None
-    named = tuple(one.strip() for one in given.split(",") if one.strip())
+    named = tuple(part.strip() for part in given.split(",") if part.strip())
     return () if named == (NONE,) else named
 
 
 def _show_accounts(accounts: list[Account]) -> None:
     """Show what was spent and is left; the block only where there are several."""
-    accounts = [one for one in accounts if one.limit or one.scope != "purpose" or one.name]
+    accounts = [
+        account
+        for account in accounts
+        if account.limit or account.scope != "purpose" or account.name
+    ]
     if not accounts:
         return
-    several = any(one.block != "main" for one in accounts)
+    several = any(account.block != "main" for account in accounts)
     header = ["dataset", *(["block"] if several else []), "limit of", "limit", "spent", "left"]
-    rows = [_account_row(one, several=several) for one in accounts]
+    rows = [_account_row(account, several=several) for account in accounts]
     show_table("Accounts", header, rows)
 
 

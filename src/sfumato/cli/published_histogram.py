@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.display.publication import check_places, hand_over, tell_prediction
+from sfumato.cli.display.publication import (
+    check_places,
+    draw,
+    save,
+    show,
+    tell_prediction,
+)
 from sfumato.cli.display.terminal import out
 from sfumato.cli.display.waiting import Waiting
 from sfumato.cli.options.session import open_session
@@ -36,12 +42,15 @@ def publish_histogram(request: HistogramCommand) -> None:
             told = session.predict(method, *arguments, rows=_GUESS, **options, **stated)
         else:
             release = getattr(session, method)(*arguments, **options, **stated)
+            kept = Published(output=places.output, picture=places.picture, force=places.force)
+            save(release, kept, session)
     if request.asked.estimate:
         tell_prediction(told)
         return
     for share in wanted.quantiles or ():
         out.print(f"quantile {share:g}: {release.data.quantile(share):,.6g}", markup=False)
-    hand_over(release, Published(output=places.output, picture=places.picture, force=places.force))
+    show(release)
+    draw(release, kept)
 
 
 def _asked(wanted: Bins, bounds: Any) -> tuple[str, tuple[str, ...], dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli import anonymize, attack, verify
 from sfumato.cli.display.terminal import SearchProgress, note
-from sfumato.cli.login import login
+from sfumato.cli.options.login import login
 from sfumato.cli.options.shapes import command_for, shape_named
 from sfumato.errors import ParameterError
 from sfumato.requests.promises import nothing_promised

@@ -12,7 +12,6 @@ from sfumato.requests.synthesize import SynthesizeCommand
 
 if TYPE_CHECKING:
     from sfumato.release import Release
-    from sfumato.requests.synthesize import Copied
 
 
 @takes_request
@@ -35,40 +34,17 @@ def synthesize(request: SynthesizeCommand) -> None:
     if wanted.predict is None and wanted.output is None:
         raise ParameterError("Say where the copy goes, with --output FOLDER.")
     check_places(wanted.output, None, force=wanted.force)
-    options = {**_options(request.copied), **wanted.price.given()}
+    options = {**request.copied.copying(), **wanted.price.given()}
     with Waiting("synthesising"), open_session(request.data, request.opening) as session:
         if wanted.predict is not None:
             told = session.predict("synthesize", rows=wanted.predict, **options)
         else:
             release = session.synthesize(**options)
+            save(release, wanted, session)
     if wanted.predict is not None:
         tell_prediction(told)
         return
     tell_copy(release)
-    save(release, wanted)
-
-
-def _options(copied: Copied) -> dict[str, Any]:
-    from sfumato.dp.publish.synthesis.columns import Column  # noqa: PLC0415 - heavy
-
-    columns = {name: Column(bounds=_ends(ends)) for name, ends in copied.bounds.items()}
-    columns |= {name: Column(values=values) for name, values in copied.values.items()}
-    options = {
-        "target": copied.target, "constraints": list(copied.rules) or None,
-        "columns": columns or None, "search": copied.search, "size": copied.size,
-    }  # fmt: skip
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _ends(ends: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Read ends as whole numbers where both are, as numbers, or as dates."""
-    texts = [str(end) for end in ends]
-    for kind in (int, float):
-        try:
-            return kind(texts[0]), kind(texts[1])
-        except ValueError:
-            continue
-    return texts[0], texts[1]
 
 
 def tell_copy(release: Release) -> None:

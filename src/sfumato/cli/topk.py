@@ -41,5 +41,4 @@ def topk(request: TopKCommand) -> None:
         if wanted.predict is not None:
             tell_prediction(session.predict("top_k", *asked, rows=wanted.predict, **options))
             return
-        release = session.top_k(*asked, **options)
-    hand_over(release, wanted)
+        hand_over(session.top_k(*asked, **options), wanted, session)

@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING, Any
 from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.options.session import open_session
 from sfumato.errors import ParameterError
-from sfumato.requests.publish import TrainCommand
+from sfumato.requests.publish import TrainCommand, make_estimator
 
 if TYPE_CHECKING:
     from sfumato.ask.session.session import Session
     from sfumato.release import Release
     from sfumato.requests.publish import Published
-
-MODELS = {
-    "additive": "AdditiveClassifier",
-    "logistic": "LogisticRegression",
-    "naive-bayes": "NaiveBayes",
-    "additive-regression": "AdditiveRegressor",
-    "linear": "LinearRegression",
-    "pca": "PCA",
-}
 
 
 @takes_request
@@ -45,7 +36,11 @@ def train(request: TrainCommand) -> None:
     )
 
     wanted = request.published
-    estimator, columns = _estimator(request), _listed(request.columns)
+    estimator = make_estimator(
+        request.model, wanted.price, target=request.target, bounds=request.bounds,
+        classes=_listed(request.classes),
+    )  # fmt: skip
+    columns = _listed(request.columns)
     check_places(wanted.output, wanted.picture, force=wanted.force)
     asked: dict[str, Any] = {"target": request.target, "columns": columns}
     with open_session(request.data, request.opening) as session:
@@ -55,29 +50,6 @@ def train(request: TrainCommand) -> None:
         if request.cross_validate is not None:
             _validate(session, estimator, request.cross_validate, asked)
         _hand_over(session.fit(estimator, **asked), wanted, session)
-
-
-def _estimator(request: TrainCommand) -> Any:
-    """Make the estimator that was named, with the price that was named."""
-    if request.model not in MODELS:
-        raise ParameterError(
-            f"--model is one of {', '.join(MODELS)}, and {request.model!r} was given."
-        )
-    price = request.published.price
-    if price.epsilon is None:
-        raise ParameterError("Say what the model may cost: --epsilon, and --delta (as 1e-6).")
-    from sfumato import dp  # noqa: PLC0415 - help stays quick
-
-    options: dict[str, Any] = {"epsilon": price.epsilon, "delta": price.delta}
-    if request.bounds:
-        bounds = dict(request.bounds)
-        if request.target in bounds and request.model in {"linear", "additive-regression"}:
-            options["target"] = bounds.pop(request.target)
-        options["bounds"] = bounds
-    if request.classes is not None:
-        options["classes"] = _listed(request.classes)
-    made: Any = getattr(dp, MODELS[request.model])
-    return made(**options)
 
 
 def _listed(text: str | None) -> list[str] | None:
@@ -94,8 +66,8 @@ def _validate(session: Session, estimator: Any, folds: int, asked: dict[str, Any
 
 def _hand_over(release: Release, published: Published, session: Session) -> None:
     """Say what was learnt, save and record the release, and draw it where wanted."""
-    from sfumato.cli.display.terminal import note, out  # noqa: PLC0415 - help stays quick
-    from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - the same
+    from sfumato.cli.display.publication import draw, save  # noqa: PLC0415 - help stays quick
+    from sfumato.cli.display.terminal import note, out  # noqa: PLC0415 - the same
 
     told = release.artefact.manifest()
     predicts = f" that predicts {told['predicts']}" if told["predicts"] else ""
@@ -106,12 +78,5 @@ def _hand_over(release: Release, published: Published, session: Session) -> None
     out.print(f"{release.promise}", markup=False)
     if told.get("left_out"):
         note(f"left out, because nothing is declared of them: {', '.join(told['left_out'])}")
-    if published.output is not None:
-        path = release.save(
-            published.output, replace=published.force, ledger=session.ledger, by=session.analyst,
-            purpose=session.purpose,
-        )  # fmt: skip
-        note(f"{path} was written, and recorded in the ledger")
-    if published.picture is not None:
-        write_text_atomically(published.picture, release.data.picture())
-        note(f"{published.picture} was written")
+    save(release, published, session)
+    draw(release, published)

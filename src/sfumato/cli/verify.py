@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.cli.display.terminal import out, show_table
+from sfumato.cli.display.terminal import out, result, show_table
 from sfumato.cli.options.bridge import takes_request
 from sfumato.errors import DataError, ParameterError, PromiseBroken
 from sfumato.requests.verify import VerifyCommand
@@ -52,9 +52,10 @@ def _check_certificate(request: VerifyCommand) -> None:
 
     found = check_certificate(
         _json(request.certificate),
-        file=request.release,
+        file=None if request.release is None else Path(request.release),
         keys=None if request.key is None else _json(request.key),
         noted=None if request.checkpoint is None else _json(request.checkpoint),
+        growth=None if request.growth is None else _json(request.growth),
     )
     if not request.quiet:
         for line in found.lines():
@@ -79,14 +80,31 @@ def _json(path: Path | None) -> Any:
 
 def end(found: Verification, request: VerifyCommand | ShapedVerify) -> None:
     """Show what was found, and end with the exit code that says it."""
+    result(_plain(found))
     if not request.quiet:
         _show(found)
     if not found.promises and not found.unchecked and not request.measure:
         raise ParameterError(
-            f"Nothing is promised about {request.release}, so nothing was checked; say for "
+            f"Nothing is promised about {found.source}, so nothing was checked; say for "
             "instance -k 5, or --measure if figures are all you want."
         )
     raise typer.Exit(0 if found.holds or request.measure else 1)
+
+
+def _plain(found: Verification) -> dict[str, Any]:
+    rows = [
+        {"name": r.name, "promised": r.promised, "found": r.found, "holds": r.holds}
+        for r in found.table
+    ]
+    return {
+        "holds": found.holds,
+        "records": found.records,
+        "classes": found.classes,
+        "measures": rows,
+        "risk": dict(found.rows()),
+        "findings": [str(finding) for finding in found.findings],
+        "unchecked": [str(text) for text in found.unchecked],
+    }
 
 
 def _show(found: Verification) -> None:

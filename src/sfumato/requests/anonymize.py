@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from sfumato.errors import ParameterError
 from sfumato.requests.files import (
+    PLACE,
     CsvFormat,
     Population,
     Quiet,
@@ -40,6 +41,21 @@ def _value(text: str) -> bool | int | float | str:
         except ValueError:
             continue
     return text
+
+
+def _levels(texts: list[str]) -> dict[str, tuple[int, int]]:
+    found = {}
+    for text in texts:
+        name, _, written = text.rpartition("=")
+        low, mark, high = written.partition("..")
+        try:
+            least = int(low or 0) if mark else int(low)
+            found[name] = (least, int(high) if high else (-1 if mark else least))
+        except ValueError:
+            name = ""
+        if not name:
+            raise ParameterError(f"--levels wants an attribute and levels, not '{text}': age=1..3.")
+    return found
 
 
 def _named_number(flag: str, text: str) -> tuple[str, float]:
@@ -141,6 +157,16 @@ class AnonymizeRequest(Request):
         ),
         Texts(read_options),
     ] = {}
+    levels: Annotated[
+        dict[str, tuple[int, int]],
+        option(
+            "--levels",
+            metavar="ATTR=LOW..HIGH",
+            help="Level at least and at most (optimal only): age=1..3, zip=2 for that alone, "
+            "job=..1; may be repeated.",
+        ),
+        Texts(_levels),
+    ] = {}
     perturbation: Perturbation = piece(Perturbation)
     keep_order: Annotated[
         bool, option("--keep-order", help="Keep the order of the records; it may leak.")
@@ -178,10 +204,13 @@ class Utility(Request):
 class AnonymizeCommand(Request):
     """`sfumato anonymize`: the request, and the files of whoever makes it."""
 
-    data: Annotated[Path, argument(help="CSV or Parquet file of people.")]
+    data: Annotated[str, argument(help=f"CSV or Parquet file of people, or {PLACE}.")]
     schema_file: SchemaFile
     output: Annotated[
-        Path, option("--output", "-o", help="Folder for the release; made if absent.")
+        str,
+        option(
+            "--output", "-o", help=f"Folder for the release, made if absent; or {PLACE}, made new."
+        ),
     ]
     wanted: AnonymizeRequest = piece(AnonymizeRequest)
     population: Population = None
@@ -201,9 +230,11 @@ class ApplyCommand(Request):
     """`sfumato apply`: an earlier decision, and the files of the next batch."""
 
     policy: Annotated[Path, argument(help="policy.yaml of an earlier release.")]
-    data: Annotated[Path, argument(help="CSV or Parquet file of the next batch.")]
+    data: Annotated[str, argument(help=f"CSV or Parquet file of the next batch, or {PLACE}.")]
     schema_file: SchemaFile
-    output: Annotated[Path, option("--output", "-o", help="Folder for the release.")]
+    output: Annotated[
+        str, option("--output", "-o", help=f"Folder for the release, or {PLACE}, made new.")
+    ]
     population: Population = None
     suppression: Annotated[
         float | None, option(help="Another limit on suppressed records for this batch.")
@@ -217,6 +248,10 @@ class ApplyCommand(Request):
     seed: Annotated[int | None, option(help="Repeat the row order; not for what you publish.")] = (
         None
     )
+    uncovered: Annotated[
+        Path | None,
+        option(help="Release nothing; list the values without a place in the policy in this file."),
+    ] = None
     folder: ReleaseFolder = piece(ReleaseFolder)
     record: Record = piece(Record)
     csv: CsvFormat = piece(CsvFormat)

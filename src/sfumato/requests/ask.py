@@ -54,7 +54,9 @@ Blocks = Annotated[
     ),
     Texts(_blocks, several=False),
 ]
-Estimate = Annotated[bool, option("--estimate", help="Tell cost and error only; nothing is spent.")]
+EstimateOnly = Annotated[
+    bool, option("--estimate", help="Tell cost and error only; nothing is spent.")
+]
 
 
 class AskRequest(Request):
@@ -62,7 +64,7 @@ class AskRequest(Request):
 
     question: Annotated[str, argument(metavar="SQL", help="The question, one SELECT.")]
     price: Price = piece(Price)
-    estimate: Estimate = False
+    estimate: EstimateOnly = False
     bounds: Bounds = {}
     keys: Annotated[
         dict[str, list[Any]],

@@ -81,7 +81,10 @@ class ExplainCommand(Request):
     noise: Annotated[
         str,
         argument(
-            help="laplace (real numbers), geometric (whole numbers) or gaussian (with --delta)."
+            help="Noise: laplace (real numbers), geometric (whole ones), gaussian or "
+            "discrete-gaussian (with --delta). A choice: exponential, permute-and-flip, noisy-max, "
+            "above-threshold, randomized-response. A local protocol: warner, grr, sue, oue, olh, "
+            "subset, hadamard, projective, rappor, duchi, piecewise, hybrid, square-wave."
         ),
     ]
     epsilon: Annotated[Amount, option("--epsilon", "-e", help="ε, the privacy loss allowed.")]
@@ -89,6 +92,9 @@ class ExplainCommand(Request):
         Amount, option("--sensitivity", help="How far one unit moves the answer.")
     ] = "1"
     delta: Annotated[Amount | None, option("--delta", help="δ, for gaussian noise.")] = None
+    size: Annotated[
+        int, option("--size", help="How many candidates there are, or values of a protocol.")
+    ] = 4
     neighbours: Annotated[
         str,
         option("--neighbours", help="unbounded (one unit more or less) or bounded (replaced)."),

@@ -15,9 +15,12 @@ SchemaFile = Annotated[
         help="YAML file that gives every column its role; `sfumato inspect` writes one.",
     ),
 ]
+PLACE = "a table of a database (postgresql://…/database?table=people, clinic.duckdb::people)"
+"""How commands name what is no file."""
+
 Population = Annotated[
-    Path | None,
-    option("--population", help="Table of everybody who could be in the data."),
+    str | None,
+    option("--population", help=f"Everybody who could be in the data: a file or {PLACE}."),
 ]
 ShapeName = Annotated[
     str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from sfumato.requests.ask import Blocks, Bounds, Estimate
+from sfumato.requests.ask import Blocks, Bounds, EstimateOnly
 from sfumato.requests.request import Request, Texts, argument, option, piece
 from sfumato.requests.session import DataPlace, Delivery, Opening, Price
 from sfumato.requests.texts import float_of
@@ -76,7 +76,7 @@ class HistogramRequest(Request):
 
     wanted: Bins = piece(Bins)
     price: Price = piece(Price)
-    estimate: Estimate = False
+    estimate: EstimateOnly = False
     bounds: Bounds = {}
     blocks: Blocks = None
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.guarantees import Guarantee
     from sfumato.govern.limits import Limits
-    from sfumato.govern.policies import Policy
+    from sfumato.govern.policies import SpendingPolicy
 
 NONE = "none"
 
@@ -53,7 +53,7 @@ class Shares(Request):
         ),
     ] = None
 
-    def chosen_policy(self) -> Policy | None:
+    def chosen_policy(self) -> SpendingPolicy | None:
         """Read the policy, if one is stated."""
         return None if self.policy is None else policy_of(self.policy)
 
@@ -127,12 +127,12 @@ class OwnerRules(Request):
         _change(purposes, "--limit-purpose", self.shares.limit_purpose, dataset)
         return Limits(dataset=dataset, analyst=analyst, analysts=analysts, purposes=purposes)
 
-    def chosen_policy(self) -> Policy | None:
+    def chosen_policy(self) -> SpendingPolicy | None:
         """Read the policy, if one is stated."""
         return self.shares.chosen_policy()
 
 
-def policy_of(text: str) -> Policy:
+def policy_of(text: str) -> SpendingPolicy:
     """Read a policy such as equal:10."""
     from sfumato.govern.policies import EqualShares, Fixed, Free, Geometric  # noqa: PLC0415 - heavy
 

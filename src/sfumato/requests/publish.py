@@ -3,11 +3,53 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from sfumato.errors import ParameterError
 from sfumato.requests.ask import Bounds
 from sfumato.requests.request import Amount, Request, argument, option, piece
 from sfumato.requests.session import DataPlace, Opening
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+MODELS = {
+    "additive": "AdditiveClassifier",
+    "logistic": "LogisticRegression",
+    "naive-bayes": "NaiveBayes",
+    "additive-regression": "AdditiveRegressor",
+    "linear": "LinearRegression",
+    "pca": "PCA",
+}
+"""Models that can be trained, and their classes in `sf.dp`."""
+
+
+def make_estimator(
+    model: str,
+    price: OncePrice,
+    *,
+    target: str | None,
+    bounds: Mapping[str, Any],
+    classes: list[str] | None,
+) -> Any:
+    """Make the estimator that was named, with the price that was named."""
+    if model not in MODELS:
+        raise ParameterError(f"--model is one of {', '.join(MODELS)}, and {model!r} was given.")
+    if price.epsilon is None:
+        raise ParameterError("Say what the model may cost: --epsilon, and --delta (as 1e-6).")
+    from sfumato import dp  # noqa: PLC0415 - help stays quick
+
+    options: dict[str, Any] = {"epsilon": price.epsilon, "delta": price.delta}
+    if bounds:
+        known = dict(bounds)
+        if target in known and model in {"linear", "additive-regression"}:
+            options["target"] = known.pop(target)
+        options["bounds"] = known
+    if classes is not None:
+        options["classes"] = classes
+    made: Any = getattr(dp, MODELS[model])
+    return made(**options)
 
 
 class OncePrice(Request):

@@ -5,7 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from sfumato.requests.request import Request, argument, option
+from sfumato.errors import ParameterError
+from sfumato.requests.request import Request, Texts, argument, option
+from sfumato.requests.texts import pairs_of
+
+
+def _databases(texts: list[str]) -> dict[str, str]:
+    form = "NAME=postgresql://host/base, as in clinic=postgresql://db/clinic"
+    found = pairs_of("--database", texts, form)
+    for name, address in found.items():
+        if not name.isidentifier() or not address.startswith(("postgresql://", "postgres://")):
+            raise ParameterError(f"--database wants {form}.")
+    return found
 
 
 class ServeCommand(Request):
@@ -35,6 +46,16 @@ class ServeCommand(Request):
     new_owner: Annotated[
         bool, option("--new-owner", help="Print a one-time link for a further owner, and end.")
     ] = False
+    database: Annotated[
+        dict[str, str],
+        option(
+            "--database",
+            metavar="NAME=postgresql://…",
+            help="Database that owners may name as database:NAME::table; repeatable. No other host "
+            "is asked.",
+        ),
+        Texts(_databases),
+    ] = {}
     deletions: Annotated[
         float,
         option("--deletions", help="Seconds between the times at which deletions take effect."),

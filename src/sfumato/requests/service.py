@@ -12,7 +12,6 @@ from pydantic import Field
 
 from sfumato.requests.ask import Bounds
 from sfumato.requests.owner import OwnerRules, Shares
-from sfumato.requests.promises import Promised
 from sfumato.requests.request import Amount, Request, option, piece
 from sfumato.requests.session import Price, UnitWords
 
@@ -84,16 +83,29 @@ class DatasetRequest(Request):
         str,
         option(help="Its name in questions.", pattern=r"^[A-Za-z][A-Za-z0-9_]{0,62}$"),
     ]
+    shape: Annotated[
+        Literal["table", "sets", "hybrid", "trees", "graph", "trajectories"],
+        option(help="Shape of the data."),
+    ] = "table"
+    reading: Annotated[
+        dict[str, str | int | float | bool],
+        option(help="How a file of that shape is read, in the words of `sf.read`."),
+    ] = {}
     source: Annotated[
         str,
         option(
             help="Text of a CSV file, the id of an upload (upload:…), a file of the server's "
-            "folder, clinic.duckdb::visits, postgresql://…?table=visits, or spark:catalog.table.",
+            "folder, data/clinic.duckdb::visits, database:clinic::visits (a database that the "
+            "operator has named), or spark:catalog.table.",
             min_length=1,
         ),
     ]
     schema_text: Annotated[
-        str, option(help="YAML that gives every column its role; suggested if empty.")
+        str,
+        option(
+            help="YAML that gives every column its role, suggested if empty; for sets the CSV of "
+            "their item hierarchy."
+        ),
     ] = ""
     purposes: Annotated[list[ShortText], option(help="What it may be used for.")] = []
     told: Told = piece(Told)
@@ -126,6 +138,12 @@ class GrantRequest(Request):
     purpose: Annotated[ShortText | None, option(help="One of the dataset's purposes.")] = None
 
 
+class OwnerRequest(Request):
+    """Who else owns a dataset."""
+
+    name: Annotated[str, option(help="Name of an owner's account.", min_length=1, max_length=64)]
+
+
 class WishRequest(Request):
     """A request for a larger limit of one's own."""
 
@@ -139,29 +157,6 @@ class TokenRequest(Request):
     label: Annotated[str, option(help="What it is for.", min_length=1, max_length=80)]
     scopes: Annotated[list[Literal["ask", "own"]], option(help="What it may do.")] = ["ask"]
     days: Annotated[int, option(help="How long it lasts.", ge=1, le=366)] = 90
-
-
-class ReleaseRequest(Request):
-    """A release to be made: anonymised, published once, synthetic, or a trained model."""
-
-    kind: Annotated[
-        Literal["anonymize", "topk", "kmeans", "synthesize", "train"],
-        option(help="What is made."),
-    ] = "anonymize"
-    purpose: Annotated[ShortText | None, option(help="What it is for.")] = None
-    promise: Promised = None
-    algorithm: Annotated[ShortText | None, option(help="Algorithm; the first if absent.")] = None
-    suppression: Annotated[
-        float, option(help="Largest share of records that may be left out.", ge=0, le=1)
-    ] = 0.0
-    epsilon: Annotated[Amount | None, option(help="ε to spend, where it is spent.")] = None
-    delta: Annotated[Amount | None, option(help="δ to spend, where it is needed.")] = None
-    columns: Annotated[list[ShortText], option(help="Columns it is about.")] = []
-    k: Annotated[int, option(help="How many winners or clusters.", ge=1, le=1000)] = 10
-    target: Annotated[ShortText | None, option(help="Column that a model predicts.")] = None
-    time_limit: Annotated[
-        float | None, option(help="Seconds after which the best so far is taken.", gt=0, le=3600)
-    ] = None
 
 
 class SubjectRequest(Request):
@@ -187,6 +182,18 @@ class ConfirmRequest(Request):
     corrections: Annotated[
         dict[str, str], option(help="For a correction: columns and their right values.")
     ] = {}
+
+
+class WithdrawalRequest(Request):
+    """A report of a survey that is taken back."""
+
+    code: Annotated[
+        str,
+        option(
+            help="Withdrawal code that the device shows: 16 digits and letters from a to f.",
+            pattern="^[0-9a-fA-F]{16}$",
+        ),
+    ]
 
 
 class SurveyRequest(Request):

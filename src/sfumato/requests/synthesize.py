@@ -25,6 +25,17 @@ def read_values(texts: list[str]) -> dict[str, list[str]]:
     return {name: [value.strip() for value in values.split(",")] for name, values in pairs.items()}
 
 
+def _ends(ends: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Read ends as whole numbers where both are, as numbers, or as dates."""
+    texts = [str(end) for end in ends]
+    for kind in (int, float):
+        try:
+            return kind(texts[0]), kind(texts[1])
+        except ValueError:
+            continue
+    return texts[0], texts[1]
+
+
 class Copied(Request):
     """What a synthetic table is like."""
 
@@ -61,6 +72,18 @@ class Copied(Request):
     size: Annotated[
         int | None, option("--size", help="Number of synthetic rows; an estimate if absent.", ge=1)
     ] = None
+
+    def copying(self) -> dict[str, Any]:
+        """Return what is said about the copy, as a session takes it."""
+        from sfumato.dp.publish.synthesis.columns import Column  # noqa: PLC0415 - heavy
+
+        columns = {name: Column(bounds=_ends(ends)) for name, ends in self.bounds.items()}
+        columns |= {name: Column(values=values) for name, values in self.values.items()}
+        options = {
+            "target": self.target, "constraints": list(self.rules) or None,
+            "columns": columns or None, "search": self.search, "size": self.size,
+        }  # fmt: skip
+        return {name: value for name, value in options.items() if value is not None}
 
 
 class SynthesizeCommand(Request):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from sfumato.requests.files import CsvFormat, Population, Quiet, SchemaFile, ShapeName
+from sfumato.requests.files import PLACE, CsvFormat, Population, Quiet, SchemaFile, ShapeName
 from sfumato.requests.promises import Promised
 from sfumato.requests.request import Request, argument, option, piece
 
@@ -14,8 +14,10 @@ class VerifyCommand(Request):
     """`sfumato verify`: whether the promise is kept."""
 
     release: Annotated[
-        Path | None,
-        argument(help="Released CSV or Parquet file; none for the certificate of a budget."),
+        str | None,
+        argument(
+            help=f"Released CSV or Parquet file, or {PLACE}; none for the certificate of a budget."
+        ),
     ] = None
     schema_file: Annotated[
         Path | None,
@@ -33,6 +35,13 @@ class VerifyCommand(Request):
     checkpoint: Annotated[
         Path | None,
         option("--checkpoint", help="Signed checkpoint noted before, to see no entry was cut off."),
+    ] = None
+    growth: Annotated[
+        Path | None,
+        option(
+            "--growth",
+            help="Proof that the ledger only grew between that checkpoint and the certificate's.",
+        ),
     ] = None
     population: Population = None
     measure: Annotated[

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sfumato.ask.answers.answer import Answer, Estimate
+    from sfumato.ask.answers.answer import Answer, AnswerForecast
     from sfumato.dp.guarantees import Guarantee
     from sfumato.requests.session import Delivery
 
@@ -47,7 +47,7 @@ def deliver(answer: Answer, asked: Mapping[str, Any], delivery: Delivery) -> Non
             note(f"{path} was written")
 
 
-def show_estimate(estimate: Estimate) -> None:
+def show_estimate(estimate: AnswerForecast) -> None:
     """Tell what a question would cost."""
     out.print("\n".join(map(in_options, estimate.lines())), markup=False)
 
@@ -78,8 +78,8 @@ def _picture(answer: Answer, path: Path) -> str:
 def _cost(answer: Answer, *, aside: bool) -> None:
     from sfumato.govern.limits import in_short  # noqa: PLC0415 - heavy
 
-    one = answer.guarantee
-    paid = f"{in_short(one)}, {one.kind} for {one.neighbours}"
+    promised = answer.guarantee
+    paid = f"{in_short(promised)}, {promised.kind} for {promised.neighbours}"
     tell = note if aside else _plainly
     if not answer.rows and answer.keys:
         note(
@@ -138,7 +138,7 @@ def _number(cell: Any, figure: Any) -> str:
 
 def _printable(text: str) -> str:
     """Free a text of characters that would move the cursor."""
-    return "".join(one if one.isprintable() else " " for one in text)
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _csv(answer: Answer) -> str:
@@ -176,7 +176,7 @@ def _json(answer: Answer, asked: Mapping[str, Any]) -> str:
         "confidence": CONFIDENCE,
         "guarantee": _numbers(answer.guarantee),
         "stored": answer.stored,
-        "cost": {name: 0.0 if answer.stored else float(one) for name, one in numbers.items()},
+        "cost": {name: 0.0 if answer.stored else float(number) for name, number in numbers.items()},
         "spent": _numbers(answer.spent),
         "remaining": _numbers(answer.remaining),
         "notes": answer.notes,

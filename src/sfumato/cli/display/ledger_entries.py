@@ -27,8 +27,8 @@ _OUTCOMES = frozenset({"answered", "failed"})
 
 def show_entries(ledger: Ledger, entries: Sequence[Entry]) -> None:
     """Print entries, a charge together with what became of it."""
-    charged = {one.number for one in entries if one.kind == "charged"}
-    outcomes = {one.refers: one for one in entries if one.kind in _OUTCOMES}
+    charged = {entry.number for entry in entries if entry.kind == "charged"}
+    outcomes = {entry.refers: entry for entry in entries if entry.kind in _OUTCOMES}
     for entry in entries:
         if entry.kind in _OUTCOMES and entry.refers in charged:
             continue
@@ -65,11 +65,11 @@ def _json(value: Any) -> str:
 
 def plain(text: str | None) -> str:
     """Show a text that an analyst wrote on one line, without control characters."""
-    return "".join(one if one.isprintable() else " " for one in text or "")
+    return "".join(sign if sign.isprintable() else " " for sign in text or "")
 
 
 def _heading(entry: Entry, outcome: Entry | None) -> None:
-    who = " for ".join(plain(one) for one in (entry.analyst, entry.purpose) if one)
+    who = " for ".join(plain(word) for word in (entry.analyst, entry.purpose) if word)
     words = [entry.time[:16].replace("T", " "), _state(entry, outcome), plain(entry.dataset), who]
     number = f"{entry.number:>3}"
     for line in _wrapped("  ".join(word for word in (number, *words) if word), "", _SPACE):
@@ -118,8 +118,8 @@ def _questions(entry: Entry, part: Any = None, cost: str | None = None) -> Itera
     asked = in_words(entry.question, entry.details.get("asked"))
     if part is not None and len(asked) > 1:
         asked = asked[part : part + 1]
-    for one in asked:
-        yield plain(one.question)
+    for submission in asked:
+        yield plain(submission.question)
     price = asked[0].price
     if cost is not None and price not in {"", cost}:
         yield f"asked {price if asked[0].by_accuracy else f'at {price}'}" + (

@@ -10,6 +10,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sfumato.ask.session.session import Session
     from sfumato.release import Release
     from sfumato.requests.publish import Published, SavedOnce
 
@@ -34,10 +35,15 @@ def tell_prediction(told: Any) -> None:
         note("at this price the result will be of little use")
 
 
-def hand_over(release: Release, published: Published) -> None:
+def hand_over(release: Release, published: Published, session: Session) -> None:
     """Print the numbers, save the release and draw it where wanted."""
-    from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
+    show(release)
+    save(release, published, session)
+    draw(release, published)
 
+
+def show(release: Release) -> None:
+    """Print the numbers of a release, its promise and its notes."""
     table: Any = release.artefact
     out.print("  ".join(table.columns), markup=False)
     for row in table.rows[:_SHOWN]:
@@ -47,16 +53,22 @@ def hand_over(release: Release, published: Published) -> None:
     out.print(f"{release.promise}", markup=False)
     for told in table.facts.get("notes", ()):
         note(told)
-    save(release, published)
+
+
+def save(release: Release, published: SavedOnce, session: Session) -> None:
+    """Save the folder of a release where one is wanted, and record it in the session's ledger."""
+    if published.output is not None:
+        path = session.save(release, published.output, replace=published.force)
+        note(f"{path} was written, and recorded in the ledger")
+
+
+def draw(release: Release, published: Published) -> None:
+    """Draw the picture of a release where one is wanted."""
+    from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
+
     if published.picture is not None:
         write_text_atomically(published.picture, release.data.picture())
         note(f"{published.picture} was written")
-
-
-def save(release: Release, published: SavedOnce) -> None:
-    """Save the folder of a release where one is wanted."""
-    if published.output is not None:
-        note(f"{release.save(published.output, replace=published.force)} was written")
 
 
 def _cell(value: Any) -> str:

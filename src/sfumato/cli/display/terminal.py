@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from sfumato.cli.display.machine import listening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,16 +28,30 @@ err = Console(stderr=True, highlight=False)
 
 def complain(message: str) -> None:
     """Print what went wrong."""
+    if listening.said is not None:
+        listening.said.error = message
     err.print(Text("error: ", style="bold red") + Text(message))
 
 
 def note(message: str) -> None:
     """Print something worth knowing that is not a result."""
+    if listening.said is not None:
+        listening.said.notes.append(message)
+        return
     err.print(Text("note: ", style="bold yellow") + Text(message))
+
+
+def result(value: Any) -> None:
+    """Give a program that listens the plain values of what is shown to a person."""
+    if listening.said is not None:
+        listening.said.result = value
 
 
 def show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a small table."""
+    if listening.said is not None:
+        listening.said.table(title, header, rows)
+        return
     table = Table(title=Text(title, style="bold"), title_justify="left", header_style="bold")
     for name in header:
         table.add_column(Text(name))

@@ -125,7 +125,7 @@ def _plain(annotation: Any) -> Any:
     if get_origin(annotation) is Annotated:
         return _plain(get_args(annotation)[0])
     if get_origin(annotation) in {Union, UnionType}:
-        [kind] = [one for one in get_args(annotation) if one is not NoneType]
+        [kind] = [part for part in get_args(annotation) if part is not NoneType]
         return _plain(kind) | None
     return annotation
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.display.terminal import note
-from sfumato.cli.login import login
+from sfumato.cli.options.login import login
 from sfumato.errors import ParameterError
 from sfumato.requests.texts import pairs_of
 

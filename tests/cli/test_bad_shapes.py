@@ -1,0 +1,80 @@
+"""Bad files of sets, trees and graphs: one clear message, nothing half-written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sfumato.cli import run
+
+TREES = """
+attributes:
+  town: {role: quasi}
+  visits.ward: {role: quasi}
+"""
+PEOPLE = """
+attributes:
+  age: {role: quasi}
+  films: {role: quasi, type: set}
+"""
+SETS = ["--shape", "sets", "--km", "2:2"]
+TREE = ["--shape", "trees", "-s", "trees.yaml", "-k", "2"]
+GRAPH = ["--shape", "graph", "--k-degree", "2"]
+HYBRID = ["--shape", "hybrid", "-s", "people.yaml", "-k", "2", "--km", "2:2:films"]
+FOREST = '{"town": "x", "visits": [{"ward": "1"}]}\n' * 3
+
+CASES = {
+    "sets, empty": ("x.dat", b"", SETS, "no set"),
+    "sets, blank lines": ("x.dat", b"\n\n\n", SETS, "holds any item"),
+    "sets, one": ("x.dat", b"a b\n", SETS, "only 1"),
+    "sets, k above n": ("x.dat", b"a b\na b\n", ["--shape", "sets", "--km", "9:2"], "only 2"),
+    "sets, few with items": ("x.dat", b"a b\n\n\n", SETS, "only 1 that hold any item"),
+    "sets, unknown to the hierarchy": (
+        "x.dat", b"a b\nc b\n", [*SETS, "--hierarchy", "goods.csv"], "does not cover 1 item"),
+    "sets, encoding": ("x.dat", "é a\n".encode("latin-1"), SETS, "not text in utf-8"),
+    "sets, nobody": ("x.csv", b"who,what\n1,a\n,b\n", SETS, "name nobody"),
+    "sets, columns twice": ("x.csv", b"who,what,what\n1,a,b\n", SETS, "same name"),
+    "sets, packed and torn": ("x.dat.gz", b"\x1f\x8bgarbage", SETS, "cannot be read"),
+    "trees, empty": ("x.jsonl", b"", TREE, "no records"),
+    "trees, one": ("x.jsonl", FOREST[: FOREST.index("\n")].encode(), TREE, "only 1"),
+    "trees, torn": ("x.jsonl", FOREST[:-9].encode(), TREE, "line 3 is not valid JSON"),
+    "trees, deep": ("x.jsonl", b'{"c":' * 99_999 + b"1" + b"}" * 99_999, TREE, "too deeply"),
+    "trees, kinds": (
+        "x.jsonl", FOREST.encode() + b'{"town": "x", "visits": "none"}\n', TREE, "one kind"),
+    "trees, no label": ("x.jsonl", b'{"visits": [{"ward": "1"}]}\n' * 2, TREE, "'town'"),
+    "trees, key twice": ("x.jsonl", b'{"town": 1, "town": 2}\n' * 2, TREE, "key twice"),
+    "trees, entities": (
+        "x.xml", b"<!DOCTYPE l [<!ENTITY a 'a'>]><l><r><town>&a;</town></r></l>", TREE, "entities"),
+    "graph, empty": ("x.edges", b"", GRAPH, "0 nodes"),
+    "graph, loop": ("x.edges", b"a a\na b\n", GRAPH, "loops='drop'"),
+    "graph, edge twice": ("x.edges", b"a b\nb a\n", GRAPH, "duplicates='merge'"),
+    "graph, k above n": ("x.edges", b"a b\n", ["--shape", "graph", "--k-degree", "3"], "3 nodes"),
+    "graph, a name alone": ("x.edges", b"a b\nc\n", GRAPH, "line 2"),
+    "graph, torn": ("x.graphml", b"<graphml><graph>", GRAPH, "not well-formed"),
+    "hybrid, header only": ("x.csv", b"age,films\n", HYBRID, "no records"),
+    "hybrid, k above n": ("x.csv", b"age,films\n1,a|b\n", HYBRID, "only 1"),
+    "hybrid, no items": ("x.csv", b"age,films\n1,\n2,\n", HYBRID, "No record has an item"),
+}  # fmt: skip
+
+TOO_FEW = {
+    "sets, one", "sets, k above n", "sets, few with items", "trees, one", "graph, k above n",
+    "hybrid, k above n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_files_are_refused_in_words(case, tmp_path, monkeypatch, capsys):
+    name, content, words, expected = CASES[case]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trees.yaml").write_text(TREES)
+    (tmp_path / "people.yaml").write_text(PEOPLE)
+    (tmp_path / "goods.csv").write_text("a,X,*\nb,X,*\n")
+    (tmp_path / name).write_bytes(content)
+    before = set(Path.cwd().iterdir())
+    code = 1 if case in TOO_FEW else 2  # a promise that cannot be kept, or input that is wrong
+    assert run(["anonymize", name, *words, "-o", "out", "-L", "book.sqlite"]) == code
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Traceback" not in said
+    assert expected in said
+    assert set(Path.cwd().iterdir()) == before, "something was left behind"
