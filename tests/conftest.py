@@ -14,6 +14,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 
 import throwaway_postgres
+from spark_session import spark  # noqa: F401 - a fixture
 
 # How long an example takes says nothing about what is tested when other programs run beside it.
 settings.register_profile("sfumato", deadline=None)
@@ -28,6 +29,13 @@ def pytest_collection_finish(session):
     """Spare the collector of garbage the thousands of tests, which live until the end."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_modifyitems(items):
+    """Let tests that run for minutes do so."""
+    for item in items:
+        if item.get_closest_marker("soak") is not None:
+            item.add_marker(pytest.mark.timeout(0))
 
 
 def pytest_configure(config):
@@ -53,9 +61,28 @@ def pytest_xdist_make_scheduler(config, log):
     class OneJvm(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
-            if "/ask/engines/" in file and "spark" in nodeid:
+            if "/engines/" in file and "spark" in nodeid:
                 return "spark"
             return nodeid if file.endswith(shared_out) else file
+
+        def remove_node(self, node):
+            """Take back the work of a process that died, except for the test it died of.
+
+            That is told as failed. Handed to the next process, and to the one after, a test that
+            hangs would be ended by its timeout again and again.
+            """
+            work = self.assigned_work.pop(node)
+            left = [(unit, name) for unit in work.values() for name in unit if not unit[name]]
+            if not left:
+                return None
+            unit, died_of = left[0]
+            unit[died_of] = True
+            self.workqueue.update({
+                scope: unit for scope, unit in work.items() if not all(unit.values())
+            })  # fmt: skip
+            for other in self.assigned_work:
+                self._reschedule(other)
+            return died_of
 
     return OneJvm(config, log)
 
@@ -71,10 +98,10 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.section("POSTGRES WAS NOT TESTED", sep="!", red=True)
         terminalreporter.write_line(reason)
     missing = [str(report.longrepr) for report in terminalreporter.getreports("skipped")]
-    spark = [reason for reason in missing if "SPARK NOT TESTED" in reason]
-    if spark:
+    without_spark = [reason for reason in missing if "SPARK NOT TESTED" in reason]
+    if without_spark:
         terminalreporter.section("SPARK WAS NOT TESTED", sep="!", red=True)
-        terminalreporter.write_line(spark[0])
+        terminalreporter.write_line(without_spark[0])
 
 
 @pytest.fixture(scope="session")

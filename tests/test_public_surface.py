@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -64,12 +66,48 @@ def test_the_room_and_its_verb_share_a_name():
     assert sf.anonymize.definitions is sfumato.anonymize.definitions
 
 
-def test_a_type_checker_sees_the_same_names():
+ROOMS = (
+    "anonymize.definitions ask attack attack.models audit dp dp.queries examples govern "
+    "govern.office local local.wire places testing"
+)
+
+
+@pytest.mark.parametrize("room", ["", *ROOMS.split()])
+def test_a_type_checker_sees_the_same_names(room):
     """The imports under TYPE_CHECKING are the table of homes, no more and no less."""
-    source = Path(sf.__file__).read_text(encoding="utf-8")
-    seen = set()
+    module = importlib.import_module(f"sfumato.{room}".rstrip("."))
+    source = Path(module.__file__).read_text(encoding="utf-8")
+    seen = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             for statement in node.body:
-                seen |= {alias.asname or alias.name for alias in statement.names}
-    assert seen == set(sf.__all__) - {"__version__"}
+                seen |= {alias.asname or alias.name: statement.module for alias in statement.names}
+    assert set(seen) == set(module.__all__) - {"__version__"}
+    for name, home in seen.items():
+        if (room, name) == ("", "anonymize"):
+            continue  # the room, which can be called as the verb
+        assert getattr(importlib.import_module(home), name) is getattr(module, name)
+
+
+def test_the_verb_shows_its_own_signature_and_text():
+    """What `sf.anonymize?`, help() and editors show, although the room has the same name."""
+    shown = inspect.signature(sf.anonymize)
+    assert list(shown.parameters)[:3] == ["data", "promise", "schema"]
+    assert ">>> sf.anonymize(people" in sf.anonymize.__doc__
+    assert "suppression" in inspect.getdoc(sf.anonymize)
+
+
+def test_every_option_of_every_algorithm_is_known_to_type_checkers():
+    """`Options` is what the built-in algorithms take: no option is missing, none is made up."""
+    from sfumato.anonymize.options import Options
+    from sfumato.anonymize.tables.release import ALGORITHMS, algorithm_named
+    from sfumato.shape import _BUILT_IN, find_shape
+
+    takes = [search for name in _BUILT_IN for search in find_shape(name).algorithms().values()]
+    takes += [algorithm_named(name, None, {}) for name in ALGORITHMS]
+    own = set()
+    for function in takes:
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                own.add(parameter.name)
+    assert own - {"algorithm"} == set(Options.__optional_keys__)

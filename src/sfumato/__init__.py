@@ -36,16 +36,22 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.anonymize.definitions.itemsets import RhoUncertainty as RhoUncertainty
     from sfumato.anonymize.definitions.likeness import BetaLikeness as BetaLikeness
     from sfumato.anonymize.definitions.likeness import DeltaDisclosure as DeltaDisclosure
+    from sfumato.anonymize.definitions.nearness import CoLocalization as CoLocalization
     from sfumato.anonymize.definitions.presence import DeltaPresence as DeltaPresence
     from sfumato.anonymize.definitions.presence import KMap as KMap
+    from sfumato.anonymize.definitions.risk import AverageRisk as AverageRisk
+    from sfumato.anonymize.definitions.risk import UniqueShare as UniqueShare
     from sfumato.anonymize.definitions.structure import KDegreeAnonymity as KDegreeAnonymity
     from sfumato.anonymize.definitions.structure import NodeKAnonymity as NodeKAnonymity
     from sfumato.anonymize.loss.utility import model_loss as model_loss
     from sfumato.anonymize.loss.utility import query_error as query_error
     from sfumato.anonymize.run import anonymize as anonymize
+    from sfumato.anonymize.tables.comparison import compare as compare
     from sfumato.anonymize.tables.perturb.operations import AddNoise as AddNoise
     from sfumato.anonymize.tables.perturb.operations import AddSynthetic as AddSynthetic
     from sfumato.anonymize.tables.perturb.operations import Microaggregate as Microaggregate
+    from sfumato.anonymize.tables.perturb.operations import PostRandomize as PostRandomize
+    from sfumato.anonymize.tables.perturb.operations import Shuffle as Shuffle
     from sfumato.anonymize.tables.perturb.operations import Swap as Swap
     from sfumato.anonymize.tables.perturb.operations import perturb as perturb
     from sfumato.anonymize.tables.policy import Policy as Policy
@@ -80,10 +86,12 @@ _HOME = {
     "AddNoise": "anonymize.tables.perturb.operations",
     "AddSynthetic": "anonymize.tables.perturb.operations",
     "ApproxDP": "dp.guarantees",
+    "AverageRisk": "anonymize.definitions.risk",
     "BetaLikeness": "anonymize.definitions.likeness",
     "BudgetExceeded": "errors",
     "Coherence": "anonymize.definitions.itemsets",
     "col": "ask.fluent.terms",
+    "compare": "anonymize.tables.comparison",
     "connect": "service.client",
     "Definition": "anonymize.definitions.definition",
     "DeltaDisclosure": "anonymize.definitions.likeness",
@@ -97,6 +105,7 @@ _HOME = {
     "ItemConstraints": "anonymize.definitions.itemsets",
     "ItemDiversity": "anonymize.definitions.itemsets",
     "KmAnonymity": "anonymize.definitions.itemsets",
+    "CoLocalization": "anonymize.definitions.nearness",
     "KmnAnonymity": "anonymize.definitions.branches",
     "KDegreeAnonymity": "anonymize.definitions.structure",
     "KMap": "anonymize.definitions.presence",
@@ -121,9 +130,12 @@ _HOME = {
     "Schema": "data.schema",
     "Session": "ask.session.session",
     "SfumatoError": "errors",
+    "PostRandomize": "anonymize.tables.perturb.operations",
+    "Shuffle": "anonymize.tables.perturb.operations",
     "Swap": "anonymize.tables.perturb.operations",
     "Table": "data.tables.table",
     "TCloseness": "anonymize.definitions.closeness",
+    "UniqueShare": "anonymize.definitions.risk",
     "Unit": "dp.neighbours",
     "VertexDiversity": "anonymize.definitions.branches",
     "verify": "audit.verification.verify",
@@ -145,4 +157,5 @@ _ROOMS = (
 
 __all__ = ["__version__", *sorted(_HOME), *_ROOMS]  # noqa: PLE0604 - all are strings
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME, _ROOMS)
+if not TYPE_CHECKING:  # a name that is not listed is a slip
+    __getattr__, __dir__ = lazy_names(__name__, _HOME, _ROOMS)

@@ -73,7 +73,8 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the cheaper form."""
-        if ACCOUNT.worth(self._loss(*args, **kwargs)):
+        # where somebody has loaded the compiler nothing is left to weigh
+        if "numba" in sys.modules or ACCOUNT.worth(self._loss(*args, **kwargs)):
             return self.compiled(*args, **kwargs)
         return self.plain(*args, **kwargs)
 

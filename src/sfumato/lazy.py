@@ -3,13 +3,15 @@
 A room lists its public names and the modules they live in; `lazy_names` makes the two functions
 that Python asks for (PEP 562). `find` loads a value by its place: a noun that offers what is
 built upon it (a shape its parts, a guarantee its calculus, a hierarchy its rules) has a table of
-places and imports none of them. `tests/test_layers.py` reads those tables like imports.
+places and imports none of them. `tests/test_layers.py` reads those tables like imports. `later` is
+for a heavy library that a module needs only when it computes, and not when it is described.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +22,22 @@ def find(place: str) -> Any:
     """Load a value by its place, such as "sfumato.shapes.tables:TABLES"."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
+
+
+class _Later(ModuleType):
+    """A library that loads when something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        loaded = vars(import_module(self.__name__))
+        self.__dict__.update(loaded)  # from now on as quick as the library itself
+        if name in loaded:
+            return loaded[name]
+        return getattr(sys.modules[self.__name__], name)
+
+
+def later(name: str) -> Any:
+    """Return a library by name, loaded now only if somebody else has loaded it."""
+    return sys.modules.get(name) or _Later(name)
 
 
 def lazy_names(

@@ -13,16 +13,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.shown import Shown
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sfumato.artefact import Artefact
     from sfumato.audit.verification.verify import Verification
+    from sfumato.data.tables.rows import Rows
     from sfumato.decision import SearchRecord
 
 
 @dataclass(frozen=True, eq=False)
-class Provenance:
+class Provenance(Shown):
     """Where a release comes from, as far as a receiver may know.
 
     ``records`` counts the units that came in, ``suppressed`` those left out, ``untruthful`` names
@@ -37,7 +40,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Shown):
     """An artefact with its promise, what it cost and where it comes from.
 
     ``loss`` holds every measure normalised to [0, 1], the one that was minimised first.
@@ -69,10 +72,25 @@ class Release:
             f"<Release of {self.name}: {self.promise}, {len(self.artefact):,}{came} records{lost}>"
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "artefact":
-            raise AttributeError(name)
-        return getattr(self.artefact, name)
+    if TYPE_CHECKING:  # what tables have, so that slips are found before a program runs
+
+        @property
+        def rows(self) -> Rows: ...  # noqa: D102 - see the artefact
+        @property
+        def table(self) -> Any: ...  # noqa: D102 - see the artefact
+        @property
+        def levels(self) -> Mapping[str, int] | None: ...  # noqa: D102 - see the artefact
+        @property
+        def left_out(self) -> tuple[str, ...]: ...  # noqa: D102 - see the artefact
+        @property
+        def pseudonyms(self) -> tuple[str, ...]: ...  # noqa: D102 - see the artefact
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or name == "artefact":
+                raise AttributeError(name)
+            return getattr(self.artefact, name)
 
     @cached_property
     def data(self) -> Any:
@@ -140,15 +158,26 @@ class Release:
             "settings": dict(self.settings),
         }
 
-    def save(self, folder: str | Path, **options: Any) -> Path:
+    def save(self, folder: str | Path, **options: Any) -> Path | str:
         """Write the release as a folder that appears whole or not at all; returns the data file.
+
+        The name of a table (`postgresql://…/database?table=people_released`, `spark:released` or
+        `clinic.duckdb::released`) lets the database write it there instead; the name is returned,
+        and `report` is the path of a page to write.
 
         Options: `file_format` (such as "csv" or "parquet"), `formulas` ("guard" to put a quote mark
         before cells of a CSV file that a spreadsheet would run), `report` (False for no page),
         `replace` (True to write over an earlier release), `sweep` (points for the trade-off curve),
         `ledger` (a Ledger or its place, where the release is recorded before it appears), `purpose`
-        (one that the schema names; others are refused) and `by` (who releases).
+        (one that the schema names; others are refused), `by` (who releases) and `dataset` (what the
+        ledger calls the data, if not as the release is named). ``session.save`` fills these in.
         """
+        from sfumato.data.tables.databases import is_database  # noqa: PLC0415 - loaded when used
+
+        if isinstance(folder, str) and is_database(folder):
+            from sfumato.release_table import save_table  # noqa: PLC0415 - rarely needed
+
+            return save_table(self, folder, **options).path
         from sfumato.release_folder import save_release  # noqa: PLC0415 - loaded when used
 
         return save_release(self, Path(folder), **options).path

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.verification.verify import digest, verify
-from sfumato.data.tables.formulas import guard_formulas
+from sfumato.data.formulas import guard_formulas
 from sfumato.errors import DataError, ParameterError
 from sfumato.govern.purposes import check_purpose
 from sfumato.shape import find_shape
@@ -64,13 +64,14 @@ def save_release(
     ledger: Ledger | str | os.PathLike[str] | None = None,
     purpose: str | None = None,
     by: str | None = None,
+    dataset: str | None = None,
     recorded_as: str | None = None,
     **report_options: Any,
 ) -> Saved:
     """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise.
 
-    ``recorded_as`` is the folder that the ledger's entry names, where the true path is not to be
-    told.
+    ``dataset`` is what the ledger calls the data, where the release is named for what it is;
+    ``recorded_as`` is the folder that the entry names, where the true path is not to be told.
     """
     form = find_shape(release.shape)
     _check_target(target, replace, form)
@@ -91,7 +92,15 @@ def save_release(
 
                 known = str((target / data.name).absolute())
                 called = known if recorded_as is None else f"{recorded_as}{data.name}"
-                record_release(release, data, ledger, called=called, purpose=purpose, by=by)
+                record_release(
+                    release,
+                    digest(data),
+                    ledger,
+                    called=called,
+                    purpose=purpose,
+                    by=by,
+                    dataset=dataset,
+                )
             _put_in_place(staging, target, replace, form)
     except OSError as error:
         raise DataError(

@@ -9,16 +9,32 @@ load on first use. `docs/how-to/own-shape.md` builds one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack, overload
 
 from sfumato.errors import ParameterError
 from sfumato.lazy import find
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from sfumato.artefact import Artefact
+    from sfumato.data.graphs.graph import Graph
+    from sfumato.data.hybrid.records import HybridRecords
+    from sfumato.data.reading_options import (
+        GraphReading,
+        HybridReading,
+        SetsReading,
+        TableReading,
+        TracesReading,
+        TreesReading,
+    )
+    from sfumato.data.schema import Schema
+    from sfumato.data.sets.sets import Sets
+    from sfumato.data.tables.table import Table
+    from sfumato.data.trajectories.trajectories import Trajectories
+    from sfumato.data.trees.trees import Trees
     from sfumato.decision import Decision
 
 _BUILT_IN = {
@@ -40,7 +56,7 @@ TABLE = "table"
 _REGISTERED: dict[str, Shape] = {}
 
 
-class Shape(ABC):
+class Shape(Shown, ABC):
     """What one shape of data brings along.
 
     Four methods are needed; the others have defaults that serve any shape whose release falls into
@@ -90,7 +106,7 @@ class Shape(ABC):
 
     # -- with defaults ----------------------------------------------------------------------
 
-    def check(self, data: Any, promise: Any) -> None:  # noqa: B027 - nothing to refuse by default
+    def check(self, data: Any, promise: Any) -> None:
         """Refuse a promise that cannot be made about these data."""
 
     def losses(self, data: Any, decision: Decision, artefact: Artefact) -> Mapping[str, float]:  # noqa: ARG002 - the signature of the method
@@ -121,7 +137,7 @@ class Shape(ABC):
         """Return the sections that a report has for this shape alone."""
         return ()
 
-    def write_extras(self, release: Any, folder: Path) -> None:  # noqa: B027 - nothing by default
+    def write_extras(self, release: Any, folder: Path) -> None:
         """Write further files of a release that stay in the house, such as a policy."""
 
 
@@ -152,6 +168,44 @@ def find_shape(name: str) -> Shape:
     return found
 
 
+@overload
+def read(
+    source: Any,
+    *,
+    schema: Schema | str | Path | None = None,
+    shape: Literal["table"] | None = None,
+    **options: Unpack[TableReading],
+) -> Table: ...
+@overload
+def read(
+    source: Any,
+    *,
+    schema: Schema | str | Path | None = None,
+    shape: Literal["hybrid"],
+    **options: Unpack[HybridReading],
+) -> HybridRecords: ...
+@overload
+def read(
+    source: Any, *, schema: Any = None, shape: Literal["sets"], **options: Unpack[SetsReading]
+) -> Sets: ...
+@overload
+def read(
+    source: Any, *, schema: Any = None, shape: Literal["trees"], **options: Unpack[TreesReading]
+) -> Trees: ...
+@overload
+def read(
+    source: Any, *, schema: Any = None, shape: Literal["graph"], **options: Unpack[GraphReading]
+) -> Graph: ...
+@overload
+def read(
+    source: Any,
+    *,
+    schema: Any = None,
+    shape: Literal["trajectories"],
+    **options: Unpack[TracesReading],
+) -> Trajectories: ...
+@overload
+def read(source: Any, *, schema: Any = None, shape: str | None) -> Any: ...
 def read(source: Any, *, schema: Any = None, shape: str | None = None, **options: Any) -> Any:
     """Return data in the shape they have: a `Table` unless `shape` names another.
 

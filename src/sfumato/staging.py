@@ -8,8 +8,8 @@ comes to the same place removes it: what is in it was never released.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import sys
 import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-if sys.platform != "win32":
-    import fcntl
+    from filelock import FileLock
+
+LOCK = ".lock"
+"""How the name of the file goes on whose lock says that somebody is at work."""
+_TRIES = 5
 
 
 @contextmanager
@@ -36,8 +39,7 @@ def staged(target: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        _give_back(lock)
 
 
 def put_once(path: Path, content: bytes) -> None:
@@ -67,50 +69,58 @@ def put_once(path: Path, content: bytes) -> None:
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Wait until nobody else changes a folder, and exclude others until the block ends."""
-    if sys.platform == "win32":  # pragma: no cover - nothing is locked there, as above
+    from filelock import FileLock  # noqa: PLC0415 - takes a while to load
+
+    with FileLock(folder / LOCK, mode=0o600):
         yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
-def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int | None]:
-    while True:
-        folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
+def _locked_folder(parent: Path, prefix: str) -> tuple[Path, FileLock | None]:
+    """Make a folder whose lock was taken before, so that nobody thinks it abandoned.
+
+    Names are drawn, so nearly never does somebody else hold one; where every try seems so, no lock
+    can be made there at all (in ``/proc``, say), and the folder itself says why.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - takes a while to load
+
+    for _ in range(_TRIES):
+        folder = parent / f"{prefix}{secrets.token_hex(6)}"
+        lock: FileLock | None = FileLock(f"{folder}{LOCK}", timeout=0, mode=0o600)
+        assert lock is not None
         try:
-            lock = _lock(folder)
-        except (BlockingIOError, FileNotFoundError):
-            continue  # somebody took it for abandoned before it was locked
-        except OSError:
-            return folder, None  # a file system without locks
-        if lock is None or folder.exists():
-            return folder, lock
-        os.close(lock)
+            lock.acquire()
+        except Timeout:
+            continue  # somebody drew the same name
+        except (OSError, NotImplementedError):
+            lock = None  # a file system without locks
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            _give_back(lock)
+            continue
+        return folder, lock
+    folder = parent / f"{prefix}{secrets.token_hex(6)}"
+    folder.mkdir(mode=0o700)
+    return folder, None
 
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
-    for found in parent.iterdir():
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - takes a while to load
+
+    for found in list(parent.iterdir()):
         if not found.name.startswith(prefix) or found.is_symlink() or not found.is_dir():
             continue
-        with suppress(OSError):
-            lock = _lock(found)
-            if lock is not None:
-                shutil.rmtree(found, ignore_errors=True)
-                os.close(lock)
+        lock = FileLock(f"{found}{LOCK}", timeout=0, mode=0o600)
+        with suppress(Timeout, OSError, NotImplementedError):
+            lock.acquire()
+            shutil.rmtree(found, ignore_errors=True)
+            _give_back(lock)
 
 
-def _lock(folder: Path) -> int | None:
-    """Return a handle that holds a lock on a folder; None on systems without such locks."""
-    if sys.platform == "win32":  # nothing is locked, so nothing is taken for abandoned
-        return None
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
+def _give_back(lock: FileLock | None) -> None:
+    """Give a lock back and take its file away; names are drawn, so nobody waits for this one."""
+    if lock is None:
+        return
+    lock.release()
+    with suppress(OSError):
+        Path(lock.lock_file).unlink()

@@ -11,9 +11,8 @@ import psycopg
 import sfumato as sf
 from sfumato.cli import run
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/sources-and-engines.md").read_text(
-    "utf-8"
-)
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/reference/sources-and-engines.md").read_text("utf-8")
 SECTION = re.search(r"^## Postgres\n(.*?)^## ", PAGE, re.DOTALL | re.MULTILINE)[1]
 ADDRESS = re.compile(r"postgresql://ann@host:5432/\w+")
 
@@ -49,3 +48,15 @@ def test_the_command(fresh_postgres_url, monkeypatch):
     assert run(shlex.split(command)[1:]) == 0
     with sf.Ledger(place, create=False) as ledger:
         assert ledger.registration("visits") is not None
+
+
+def test_the_walk_through_of_a_database_administrator(fresh_postgres_url):
+    filled(fresh_postgres_url)
+    page = ROOT / "docs/walkthroughs/database-administrator.md"
+    code = "\n".join(re.findall(r"```python no-run\n(.*?)```", page.read_text("utf-8"), re.DOTALL))
+    names: dict[str, object] = {}
+    exec(
+        compile(ADDRESS.sub(fresh_postgres_url, code), page.name, "exec", dont_inherit=True), names
+    )
+    names["session"].close()
+    assert sum(row[1] for row in names["answer"].rows) > 0

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import sfumato as sf
-from sfumato.staging import staged
+from sfumato.staging import LOCK, staged
 
 FILLING = """
 import sys, time
@@ -24,7 +24,10 @@ with staged(Path(sys.argv[1])) as folder:
 
 
 def left_over(target):
-    return [f.name for f in target.parent.iterdir() if f.name.startswith(f".{target.name}.")]
+    found = [f.name for f in target.parent.iterdir() if f.name.startswith(f".{target.name}.")]
+    locks = {name for name in found if name.endswith(LOCK)}
+    assert locks <= {name + LOCK for name in found}  # no lock outlives its folder
+    return [name for name in found if name not in locks]
 
 
 @pytest.fixture

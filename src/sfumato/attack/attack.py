@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.attack.finding import Finding, Outcome
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class Knowledge(Shown):
     """What an adversary knows beside the release, and when an attack counts as a success.
 
     `original` holds the data as they came, `public` people who can be looked up, `other` another
     release of overlapping data. An attack exposes whom it is `confidence` sure of, or about whom it
     learns `gain` as much; `facts` is how much somebody with background knowledge can rule out.
-    `further` is what attacks of single shapes want to know.
+    `further` is what attacks of single shapes want to know. `before` is the view of the original
+    data, where somebody has looked at them already.
     """
 
     original: Any = None
@@ -35,6 +37,7 @@ class Knowledge:
     gain: float = 0.25
     facts: int = 1
     further: Mapping[str, Any] = field(default_factory=dict)
+    before: View | None = None
 
 
 class Attack(Protocol):
@@ -52,7 +55,7 @@ class Attack(Protocol):
 
 
 @dataclass(frozen=True)
-class NamedAttack:
+class NamedAttack(Shown):
     """An attack made of a function; `why_not` says where it does not fit.
 
     `twice` tells whether it is also tried on the data as they came.

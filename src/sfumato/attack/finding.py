@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.data.engines.duckdb import quoted, quoted_text
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ NEARLY = 1e-12
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Shown):
     """One thing learnt about one person, or about people nobody can tell apart.
 
     `prior` is what the adversary believed before, `posterior` after; both are
@@ -57,7 +58,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Shown):
     """What one attack did to one release.
 
     `people` were attacked and `exposed` of them lost: the adversary is at least

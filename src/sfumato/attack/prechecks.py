@@ -16,6 +16,7 @@ from sfumato.attack.finding import checked_count, checked_share
 from sfumato.release import Release
 from sfumato.released.view import see
 from sfumato.shape import find_shape
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +47,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Precheck:
+class Precheck(Shown):
     """What every attack that fits did to a release; `skipped` says which did not fit, and why."""
 
     source: str
@@ -138,7 +139,7 @@ def precheck(
     if original is None and isinstance(release, Release):
         original = form.original(release)
     before = _see_original(original, after)
-    knowledge = Knowledge(original, public, other, confidence, gain, facts, further)
+    knowledge = Knowledge(original, public, other, confidence, gain, facts, further, before)
     tried, skipped = [], []
     for attack in (*(tuple(form.attacks(after, knowledge)) or (BY_GROUP,)), *attacks):
         why = attack.misfit(after, knowledge)

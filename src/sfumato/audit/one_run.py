@@ -24,6 +24,7 @@ import numpy as np
 
 from sfumato.dp.guarantees import ApproxDP, PureDP
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +38,7 @@ SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingVerdict:
+class TrainingVerdict(Shown):
     """What one run shows: the largest ε that guesses rule out, and whether that refutes the claim.
 
     `right` of `guesses` coins were guessed; `p_value` is how likely that is, or more, under the

@@ -25,6 +25,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import DataError, SchemaError
 from sfumato.released.compatibility import compatible
 from sfumato.released.view import see
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +60,7 @@ class OverlapPair:
 
 
 @dataclass(frozen=True)
-class Overlap:
+class Overlap(Shown):
     """What comparing two releases showed."""
 
     pairs: tuple[OverlapPair, ...]
@@ -118,17 +119,20 @@ def overlap(
     positive_integer("k", k)
     rules = _schema(schema)
     others = rules if second_schema is None else _schema(second_schema)
-    one, two = _seen(first, rules), _seen(second, others)
-    quasi = [name for name in one.quasi if name in two.quasi]
-    sensitive = [name for name in one.sensitive if name in two.sensitive]
+    first_seen, second_seen = _seen(first, rules), _seen(second, others)
+    quasi = [name for name in first_seen.quasi if name in second_seen.quasi]
+    sensitive = [name for name in first_seen.sensitive if name in second_seen.sensitive]
     if not quasi or not sensitive:
         raise SchemaError(
             "The two releases have no quasi-identifier or no sensitive attribute in common, so "
             "there is nothing to compare."
         )
-    meetings = [_Meeting.between(one, two, name, rules) for name in quasi]
-    links = {name: _Links.between(one.sensitive[name], two.sensitive[name]) for name in sensitive}
-    return _compared(one, two, meetings, links, k)
+    meetings = [_Meeting.between(first_seen, second_seen, name, rules) for name in quasi]
+    links = {
+        name: _Links.between(first_seen.sensitive[name], second_seen.sensitive[name])
+        for name in sensitive
+    }
+    return _compared(first_seen, second_seen, meetings, links, k)
 
 
 def _seen(release: Any, rules: Schema) -> Evidence:
@@ -145,25 +149,25 @@ def _schema(schema: str | Path | Schema) -> Schema:
 
 
 def _compared(
-    one: Evidence,
-    two: Evidence,
+    first: Evidence,
+    second: Evidence,
     meetings: list[_Meeting],
     links: dict[str, _Links],
     k: int,
 ) -> Overlap:
     pairs: list[OverlapPair] = []
     compared = 0
-    for c in range(one.classes):
+    for c in range(first.classes):
         meeting = np.logical_and.reduce([each.of(c) for each in meetings])
         compared += int(meeting.sum())
         for name, link in links.items():
             common, people = link.of(c)
             alone = (common == 1) & (link.offered[c] > 1) & (link.also_offered > 1)
-            few = (people > 0) & (people < k) & (one.sizes[c] >= k) & (two.sizes >= k)
+            few = (people > 0) & (people < k) & (first.sizes[c] >= k) & (second.sizes >= k)
             pairs += [
                 OverlapPair(
-                    bottleneck(one, c),
-                    bottleneck(two, int(d)),
+                    bottleneck(first, c),
+                    bottleneck(second, int(d)),
                     name,
                     int(common[d]),
                     int(people[d]),
@@ -183,10 +187,10 @@ class _Meeting:
     second: NDArray[np.int64]
 
     @classmethod
-    def between(cls, one: Evidence, two: Evidence, name: str, schema: Schema) -> _Meeting:
-        a, b = one.quasi.index(name), two.quasi.index(name)
-        labels = compatible(one.labels[a], two.labels[b], schema.attribute(name).hierarchy)
-        return cls(labels, one.codes[:, a], two.codes[:, b])
+    def between(cls, first: Evidence, second: Evidence, name: str, schema: Schema) -> _Meeting:
+        a, b = first.quasi.index(name), second.quasi.index(name)
+        labels = compatible(first.labels[a], second.labels[b], schema.attribute(name).hierarchy)
+        return cls(labels, first.codes[:, a], second.codes[:, b])
 
     def of(self, c: int) -> NDArray[np.bool_]:
         """Return for each second class whether one person can be in it and in class `c`."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.anonymize.definitions.definition import number_between
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Risk:
+class Risk(Shown):
     """Risks between 0 and 1; `journalist` figures are None where no population was given.
 
     `prosecutor_above` and `journalist_above` are shares of records whose risk exceeds

@@ -156,13 +156,13 @@ def _snb(sample: _Sample) -> tuple[float | None, str]:
         alpha, beta = math.exp(x), 1 / (1 + math.exp(-y))
         a, b, missed = 1 - (1 - beta) * (1 - pi), (1 - beta) * pi, 1 - pi
         lead = (beta / a) ** alpha
-        one = lead * (pi + missed * alpha * b / a)
-        two = lead * alpha * b / a * (pi + missed * (alpha + 1) * b / (2 * a))
-        return one, two, beta**alpha
+        seen_once = lead * (pi + missed * alpha * b / a)
+        seen_twice = lead * alpha * b / a * (pi + missed * (alpha + 1) * b / (2 * a))
+        return seen_once, seen_twice, beta**alpha
 
     def score(x: float, y: float) -> tuple[float, float]:
-        one, two, _ = expected(x, y)
-        return one - once, two - twice
+        seen_once, seen_twice, _ = expected(x, y)
+        return seen_once - once, seen_twice - twice
 
     starts = [(x, y) for x in (-3.0, -1.0, 1.0) for y in (-4.0, -2.0, 0.0)]
     fitted = solve_pair(score, starts)

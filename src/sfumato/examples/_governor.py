@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import ParameterError
 from sfumato.examples._people import DIAGNOSES, FIRST_NAMES, LAST_NAMES, diagnosis_odds
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +28,7 @@ HOME, BORN, SEX = "02138", "1945-07-31", "male"
 
 
 @dataclass(frozen=True, eq=False)
-class GovernorsCase:
+class GovernorsCase(Shown):
     """Released records without names, the public voters' list, and whom to look for."""
 
     records: dict[str, NDArray[Any]]

@@ -14,6 +14,7 @@ import numpy as np
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.sets.line_files import write_lines
 from sfumato.errors import DataError, ParameterError
+from sfumato.shown import Shown
 
 GOODS: dict[str, dict[str, list[str]]] = {
     "food": {
@@ -47,7 +48,7 @@ RARE = ("pregnancy-test", "nicotine-gum", "folic-acid", "parrot-seed", "gin", "l
 
 
 @dataclass(frozen=True, eq=False)
-class Shop:
+class Shop(Shown):
     """Baskets, one per customer, and the departments of the goods."""
 
     baskets: list[list[str]]

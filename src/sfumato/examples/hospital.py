@@ -29,6 +29,7 @@ from sfumato.examples._people import (
     job_odds,
     nationality_odds,
 )
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ YOUNGEST, OLDEST = 18, 97
 
 
 @dataclass(frozen=True, eq=False)
-class Example:
+class Example(Shown):
     """A made-up data set: its columns, and the schema that belongs to it."""
 
     name: str

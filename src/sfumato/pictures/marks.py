@@ -56,17 +56,17 @@ def plain(value: Any) -> str:
 
 def text_width(text: str) -> float:
     """Estimate the width of a text in pixels; it errs on the wide side."""
-    return sum(_letter(one) for one in text)
+    return sum(_letter(sign) for sign in text)
 
 
-def _letter(one: str) -> float:
-    if unicodedata.combining(one):
+def _letter(sign: str) -> float:
+    if unicodedata.combining(sign):
         return 0.0
-    if unicodedata.east_asian_width(one) in "WF":
+    if unicodedata.east_asian_width(sign) in "WF":
         return 2 * LETTER
-    if one in "iljtfr.,;:'|!()[]–- ":
+    if sign in "iljtfr.,;:'|!()[]–- ":
         return 0.62 * LETTER
-    return 1.45 * LETTER if one in "mwMW@%" else (1.15 * LETTER if one.isupper() else LETTER)
+    return 1.45 * LETTER if sign in "mwMW@%" else (1.15 * LETTER if sign.isupper() else LETTER)
 
 
 def fitted(text: str, room: float) -> str:
@@ -74,11 +74,11 @@ def fitted(text: str, room: float) -> str:
     if text_width(text) <= room:
         return text
     kept, width = [], 1.5 * LETTER
-    for one in text:
-        width += _letter(one)
+    for sign in text:
+        width += _letter(sign)
         if width > room:
             break
-        kept.append(one)
+        kept.append(sign)
     return "".join(kept).rstrip() + "…"
 
 
@@ -170,4 +170,4 @@ def wrapped(words: str, room: float) -> list[str]:
             lines.append(word)
         else:
             lines[-1] = longer
-    return [fitted(one, room) for one in lines]
+    return [fitted(line, room) for line in lines]

@@ -13,7 +13,29 @@ This room holds no code: it gathers what others hold, and loads a name on first 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sfumato.lazy import lazy_names
+
+if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
+    from sfumato.anonymize.places.cloaker import Cloaker as Cloaker
+    from sfumato.anonymize.places.dial import measure_dial as measure_dial
+    from sfumato.anonymize.places.mix_zones import MixZones as MixZones
+    from sfumato.anonymize.places.mix_zones import keep_valid as keep_valid
+    from sfumato.anonymize.places.mix_zones import mix as mix
+    from sfumato.anonymize.places.snapshot import Cloaks as Cloaks
+    from sfumato.anonymize.places.snapshot import cloak as cloak
+    from sfumato.audit.verification.cloaks import CloaksVerification as CloaksVerification
+    from sfumato.audit.verification.cloaks import verify_cloaks as verify_cloaks
+    from sfumato.audit.verification.cloaks import verify_stream as verify_stream
+    from sfumato.audit.verification.mixing import verify_mixing as verify_mixing
+    from sfumato.dp.places.guarantee import GeoIndistinguishability as GeoIndistinguishability
+    from sfumato.dp.places.optimal import OptimalMechanism as OptimalMechanism
+    from sfumato.dp.places.planar_laplace import PlanarLaplace as PlanarLaplace
+    from sfumato.dp.places.remap import remap as remap
+    from sfumato.govern.traces import TraceReporter as TraceReporter
+    from sfumato.report.trajectories.dial import draw_dial as draw_dial
+    from sfumato.report.trajectories.zones import draw_zones as draw_zones
 
 _HOME = {
     "Cloaker": "sfumato.anonymize.places.cloaker",
@@ -38,4 +60,5 @@ _HOME = {
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+if not TYPE_CHECKING:  # a name that is not listed is a slip
+    __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -49,21 +49,21 @@ def compatible(first: Sequence[str], second: Sequence[str], hierarchy: Any) -> N
     return np.array([[may_meet(a, b) for b in second] for a in first], dtype=np.bool_)
 
 
-def may_meet(one: str, two: str) -> bool:
+def may_meet(first: str, second: str) -> bool:
     """Return whether two labels, read as the rules write them, can stand for one value."""
-    if one == two or ROOT in {one, two}:
+    if first == second or ROOT in {first, second}:
         return True
-    if MISSING in {one, two}:
+    if MISSING in {first, second}:
         return False
     for read in (_number, _day):
-        spans = _span(one, read), _span(two, read)
+        spans = _span(first, read), _span(second, read)
         if spans[0] is not None and spans[1] is not None:
             return _intersect(spans[0], spans[1])
-    if ROOT in one or ROOT in two:
-        return _masks_meet(one, two)
-    if is_open_group(one) or is_open_group(two):
+    if ROOT in first or ROOT in second:
+        return _masks_meet(first, second)
+    if is_open_group(first) or is_open_group(second):
         return True
-    return not _members(one).isdisjoint(_members(two))
+    return not _members(first).isdisjoint(_members(second))
 
 
 def stands_for(label: str, cell: str) -> bool:
@@ -125,14 +125,14 @@ def _span(label: str, read: Callable[[str], Span | None]) -> Span | None:
     return (low[0], high[1], high[2]) if label.endswith("]") else (low[0], high[0], False)
 
 
-def _intersect(one: Span, two: Span) -> bool:
-    low = max(one[0], two[0])
-    return all(low < high or (low == high and closed) for _, high, closed in (one, two))
+def _intersect(first: Span, second: Span) -> bool:
+    low = max(first[0], second[0])
+    return all(low < high or (low == high and closed) for _, high, closed in (first, second))
 
 
-def _masks_meet(one: str, two: str) -> bool:
-    return len(one) == len(two) and all(
-        a == b or ROOT in {a, b} for a, b in zip(one, two, strict=True)
+def _masks_meet(first: str, second: str) -> bool:
+    return len(first) == len(second) and all(
+        a == b or ROOT in {a, b} for a, b in zip(first, second, strict=True)
     )
 
 

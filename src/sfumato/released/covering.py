@@ -67,7 +67,7 @@ def cover(
     """
     reader = _Reader(values, name, schema, blind)
     found = [reader.values_of(label) for label in labels]
-    lengths = [len(one) for one in found]
+    lengths = [len(covering) for covering in found]
     value = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
     label = np.repeat(np.arange(len(labels), dtype=np.int64), lengths)
     order = np.lexsort((label, value))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.data.engines.duckdb import Counted
+    from sfumato.data.engines.counted import Counted
     from sfumato.data.hierarchies.hierarchy import Hierarchy
     from sfumato.data.schema import Schema
     from sfumato.data.tables.table import Table

@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.classes import Classes
 from sfumato.anonymize.definitions.structure import DEGREE, StructuralDefinition
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.data.graphs.group_files import is_group_file, read_group_file
 from sfumato.data.graphs.sources import read_graph
 from sfumato.released.structure import class_sizes, classes_by
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.definition import Definition
-    from sfumato.data.graphs.graph import Graph
+    from sfumato.data.graphs.directed import AnyGraph
     from sfumato.data.graphs.group_files import NodeGroups
 
 
@@ -38,7 +39,7 @@ class GraphView(View):
     shape: ClassVar[str] = "graph"
     unit: ClassVar[str] = "node"
 
-    graph: Graph | None = None
+    graph: AnyGraph | None = None
     node_groups: NodeGroups | None = None
 
     @property
@@ -65,11 +66,14 @@ class GraphView(View):
         return Classes(class_sizes(self.classes(query)))
 
     def describe(self, group: int) -> Mapping[str, str]:
-        """Show a class by the degree of its nodes, or a group by its number."""
+        """Show a class by the degree (in and out) of its nodes, or a group by its number."""
         if self.graph is None:
             return {"group": str(group)}
-        classes = self.classes()
-        return {"degree": str(int(self.graph.degrees[int(np.argmax(classes == group))]))}
+        node = int(np.argmax(self.classes() == group))
+        if isinstance(self.graph, DirectedGraph):
+            coming, going = self.graph.degree_pairs[node].tolist()
+            return {"arcs in": str(coming), "arcs out": str(going)}
+        return {"degree": str(int(self.graph.degrees[node]))}
 
 
 def see_graph(

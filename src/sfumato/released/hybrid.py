@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.data.engines.duckdb import quoted, quoted_text
 from sfumato.data.hybrid.records import HybridRecords
 from sfumato.data.schema import Schema
+from sfumato.data.tables.brought import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import ROW
 from sfumato.errors import SchemaError
@@ -110,7 +111,7 @@ def see_hybrid(
         return _see_records(source, called)
     facts = (manifest or Manifest()).facts
     rules = Schema.read(schema) if isinstance(schema, str | Path) else schema
-    table = read(source, delimiter=delimiter, encoding=encoding)
+    table = brought(read(source, delimiter=delimiter, encoding=encoding))
     marks = _marks(rules, facts, table)
     quasi = _quasi(rules, facts, marks)
     sensitive = _sensitive(rules, facts, marks)
@@ -118,7 +119,7 @@ def see_hybrid(
     columns = {name: _texts(kept, name) for name in table.columns if name not in marks}
     sets = {name: _lists(kept, name, mark) for name, mark in marks.items()}
     return HybridView(
-        source=called or str(source), promise=promise, quasi=quasi, columns=columns, sets=sets,
+        source=called or table.source, promise=promise, quasi=quasi, columns=columns, sets=sets,
         roles=Schema(quasi=quasi, sensitive=sensitive), count=int(kept.rows),
     )  # fmt: skip
 

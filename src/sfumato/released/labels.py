@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.data.formulas import unguarded
 from sfumato.data.hierarchies.hierarchy import ROOT
-from sfumato.data.tables.formulas import unguarded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""What a release says of itself: `release.json` beside the data file.
+"""What a release says of itself: `release.json` beside the data file, the comment of a table.
 
 Contract: it is a claim, not evidence. Verification takes from it what was promised and holds that
 against the file; where there is no such file nothing is claimed.
@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.data.tables.databases import is_database
+from sfumato.data.tables.targets import stated_facts
 from sfumato.errors import DataError
 from sfumato.promise import StatedPromise, read_promise
 
@@ -54,8 +56,11 @@ def read_manifest(source: Any) -> Manifest:
     """Read what is stated beside a data file or in a folder; nothing where there is none."""
     if not isinstance(source, str | Path):
         return Manifest()
+    if is_database(source):
+        return Manifest(stated_facts(source) or {})
     place = Path(source)
-    path = (place if place.is_dir() else place.parent) / NAME
+    inside = place.is_dir() and place.suffix.lower() != ".parquet"
+    path = (place if inside else place.parent) / NAME
     if not path.is_file():
         return Manifest()
     try:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.data.schema import ROW_UNIT, Schema
+from sfumato.data.tables.databases import is_database
 from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.released.evidence import gather
@@ -128,7 +129,7 @@ def _roles(manifest: Manifest, source: Any) -> Schema:
             sensitive=roles.get("sensitive", ()),
             unit=unit if isinstance(unit, str) else ROW_UNIT,
         )
-    if isinstance(source, str | Path):
+    if isinstance(source, str | Path) and not is_database(source):
         raise SchemaError(
             f"No schema was given, and {Path(source).with_name('release.json')} states no roles; "
             "give the schema of the release."

@@ -40,7 +40,8 @@ class TracesView(View):
     `boxes` has low x, high x, low y, high y in metres of a plane and `spans` the first and last
     moment in seconds; `written` holds the same as the file writes it, which is what decides whether
     two traces show the same. `person` numbers the people (within a group of like traces, where a
-    release shows it); −1 where nothing tells. `further` names columns that no release has.
+    release shows it), `group` those who run together or lie between the same cuts; −1 where nothing
+    tells. `further` names columns that no release has.
     """
 
     shape: ClassVar[str] = "trajectories"
@@ -52,6 +53,7 @@ class TracesView(View):
     written: NDArray[np.float64]
     person: NDArray[np.int64]
     frame: Frame
+    group: NDArray[np.int64]
     original: bool = False
     further: tuple[str, ...] = ()
 
@@ -109,9 +111,10 @@ def see_traces(
     if "time_first" not in table.columns and {"x_low", "lon_low"}.isdisjoint(table.columns):
         return _see_original(read_trajectories(table), title)
     across, up = _coordinates(table)
-    expected = ["trace", "person", *(f"{a}_{e}" for a in (across, up) for e in EDGES), *MOMENTS]
+    shown = [*(f"{a}_{e}" for a in (across, up) for e in EDGES), *MOMENTS]
+    expected = ["trace", "person", "group", *shown]
     cells = _fetch(table, [name for name in expected if name in table.columns])
-    written = np.column_stack([cells[name] for name in expected[2:]])
+    written = np.column_stack([cells[name] for name in shown])
     if not np.isfinite(written).all():
         raise DataError(
             "A released box or moment is no number; the file is not a release of traces."
@@ -124,9 +127,7 @@ def see_traces(
     )
     if not len(trace):
         starts = np.zeros(1, np.int64)
-    person = np.full(len(starts) - 1, -1, np.int64)
-    if "person" in cells:
-        person = cells["person"].astype(np.int64)[order][starts[:-1]]
+    person, group = (_by_trace(cells, name, order, starts) for name in ("person", "group"))
     frame = _frame(written, degrees=across == "lon")
     low, high = (
         frame.project(written[:, 0], written[:, 2]),
@@ -135,9 +136,28 @@ def see_traces(
     return TracesView(
         source=title, promise=promise, starts=starts,
         boxes=np.column_stack([low[:, 0], high[:, 0], low[:, 1], high[:, 1]]),
-        spans=written[:, 4:], written=written, person=person, frame=frame,
+        spans=written[:, 4:], written=written, person=person, frame=frame, group=group,
         further=tuple(name for name in table.columns if name not in expected),
     )  # fmt: skip
+
+
+def _by_trace(
+    cells: dict[str, NDArray[np.float64]],
+    name: str,
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return a number per trace from a column, −1 where there is none; it must be one per trace."""
+    if name not in cells:
+        return np.full(len(starts) - 1, -1, np.int64)
+    if not np.isfinite(cells[name]).all():
+        raise DataError(f"Column '{name}' has cells that are no numbers; no release has such.")
+    numbers = cells[name].astype(np.int64)[order]
+    if (np.repeat(numbers[starts[:-1]], np.diff(starts)) != numbers).any():
+        raise DataError(
+            f"A trace has more than one number in column '{name}'; no release has such."
+        )
+    return numbers[starts[:-1]]
 
 
 def _coordinates(table: Table) -> tuple[str, str]:
@@ -161,8 +181,8 @@ def _fetch(table: Table, names: list[str]) -> dict[str, NDArray[np.float64]]:
         moment = f"epoch(TRY_CAST({text} AS TIMESTAMP))"
         chosen.append(f"coalesce({number}{f', {moment}' if name in MOMENTS else ''}) AS {name}")
     query = f"SELECT {', '.join(chosen)} FROM {kept.scan} ORDER BY sfumato_internal_row"  # noqa: S608 - names of ours
-    fetched = kept.engine.connection.execute(query).fetchnumpy()
-    kept.run(f"DROP TABLE {kept.scan}")
+    fetched = kept.engine.local.connection.execute(query).fetchnumpy()
+    kept.drop()
     return {
         name: np.ma.filled(column.astype(np.float64), np.nan) for name, column in fetched.items()
     }
@@ -180,5 +200,6 @@ def _see_original(data: Trajectories, title: str) -> TracesView:
     spans = np.column_stack([data.times, data.times])
     return TracesView(
         source=title, starts=data.starts, boxes=boxes, spans=spans,
-        written=np.hstack([boxes, spans]), person=data.person, frame=data.frame, original=True,
+        written=np.hstack([boxes, spans]), person=data.person, frame=data.frame,
+        group=np.full(len(data), -1, np.int64), original=True,
     )  # fmt: skip

@@ -93,7 +93,9 @@ def locate(source: Any, form: Shape) -> Any:
     """Return the data file of a release given as its folder; anything else as it is."""
     if not isinstance(source, str | Path) or not Path(source).is_dir():
         return source
+    if Path(source).suffix.lower() == ".parquet":  # written in parts
+        return source
     for name in form.files:
-        if (Path(source) / name).is_file():
+        if (Path(source) / name).exists():
             return Path(source) / name
     raise DataError(f"{source} holds no {' or '.join(form.files)}; give the released file.")

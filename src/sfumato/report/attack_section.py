@@ -77,7 +77,7 @@ whom. Keep it in the house.</p>
 
 def section(checked: Precheck, *, reveal: bool = False) -> Markup:
     """Return the section of a report."""
-    rows = Markup("\n").join(_row(one) for one in checked.tried)
+    rows = Markup("\n").join(_row(tried) for tried in checked.tried)
     return _SECTION.format(
         lead=_lead(checked),
         rows=rows,
@@ -122,11 +122,11 @@ def _lead(checked: Precheck) -> str:
     )
 
 
-def _row(one: Tried) -> Markup:
-    after, before = one.after, one.before
+def _row(tried: Tried) -> Markup:
+    after, before = tried.after, tried.before
     tone = "bad" if after.succeeds else "good"
     return _ROW.format(
-        name=one.name,
+        name=tried.name,
         knows=after.knows,
         measure=after.measure,
         threshold=after.threshold,
@@ -135,7 +135,7 @@ def _row(one: Tried) -> Markup:
         after=exposure(after),
         notes="".join(f"; {text}" for text in after.notes),
         sure=chance(after.posterior) if after.posterior else EN_DASH,
-        verdict=Markup('<b class="{}">{}</b>').format(tone, one.verdict),
+        verdict=Markup('<b class="{}">{}</b>').format(tone, tried.verdict),
         remedy=after.remedy,
     )
 
@@ -149,9 +149,11 @@ def _bars(before: Outcome | None, after: Outcome) -> Markup:
 def _findings(checked: Precheck, reveal: bool) -> Markup:
     """Return the worst finding of each attack that succeeds."""
     items = [
-        Markup("<li><b>{}</b>: {}</li>").format(one.name, one.after.findings[0].told(reveal=reveal))
-        for one in checked.succeeding
-        if one.after.findings
+        Markup("<li><b>{}</b>: {}</li>").format(
+            tried.name, tried.after.findings[0].told(reveal=reveal)
+        )
+        for tried in checked.succeeding
+        if tried.after.findings
     ]
     if not items:
         return Markup()

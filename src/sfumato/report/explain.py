@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from sfumato.dp.explanation import ANSWERS, LOSSES
 from sfumato.dp.tradeoff import trade_off_of
 from sfumato.pictures.planes import Line, plane
 
@@ -75,9 +76,7 @@ _PAGE = Markup("""<!doctype html>
 <table>{error}</table>
 <h2>How it looks</h2>
 <div class="pictures">
-<figure class="card">{laws}<figcaption>The answer that is released, as likely as it is in each of
-the two worlds. The truth differs by the sensitivity; the more the two overlap, the less an
-answer says about which world is real.</figcaption></figure>
+<figure class="card">{laws}<figcaption>{caption}</figcaption></figure>
 <figure class="card">{tests}<figcaption>The best that any test for “which world?” can do: the
 more seldom it raises a false alarm, the more often it misses. The guarantee keeps every test
 above the dashed line; the diagonal is guessing.</figcaption></figure>
@@ -91,18 +90,28 @@ above the dashed line; the diagonal is guessing.</figcaption></figure>
 """)
 
 
+_CAPTIONS = {
+    ANSWERS: "The answer that is released, as likely as it is in each of the two worlds. The truth "
+    "differs by the sensitivity; the more the two overlap, the less an answer says about which "
+    "world is real.",
+    LOSSES: "How likely each outcome is in the two worlds, placed by how much it says about which "
+    "is real: at 0 nothing, to the right for one, to the left for the other.",
+}
+
+
 def page(explanation: Explanation) -> str:
     """Return the page as HTML."""
     return str(
         _PAGE.format(
             style=_STYLE,
-            title=f"{explanation.name.capitalize()} noise: what it promises",
+            title=f"{explanation.name[:1].upper()}{explanation.name[1:]}: what it promises",
             guarantee=_sentence(str(explanation.guarantee)),
             promise=_each("<p>{}</p>", explanation.promise),
             error=Markup("").join(
                 Markup("<tr><td>{}</td><td>{}</td></tr>").format(*row) for row in explanation.error
             ),
             laws=_laws(explanation),
+            caption=_CAPTIONS[explanation.axis],
             tests=_tests(explanation),
             limits=_each("<li>{}</li>", explanation.limits),
         )
@@ -174,7 +183,7 @@ def _laws(explanation: Explanation) -> Markup:
             Line("the other", "there", explanation.there, filled=True),
         ],
         label="Two overlapping distributions of the released answer",
-        x_name="released answer − true answer of one world",
+        x_name=explanation.axis,
         y_name="probability" if explanation.whole else "density",
         stems=explanation.whole,
     )
@@ -186,7 +195,7 @@ def _tests(explanation: Explanation) -> Markup:
         Line("as guaranteed", "floor", explanation.promised),
     ]
     if explanation.curve:
-        lines.append(Line("this noise", "curve", explanation.curve))
+        lines.append(Line("this mechanism", "curve", explanation.curve))
     return plane(
         lines,
         label="Trade-off between false alarms and missed detections",

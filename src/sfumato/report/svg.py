@@ -91,13 +91,13 @@ def histogram(
     for p, place in enumerate(places):
         centre = (p + 0.5) * slot
         marks.append(_text(centre, bottom + TEXT + 4, place))
-        for s, one in enumerate(series):
+        for s, shown in enumerate(series):
             left = centre + (s - len(series) / 2) * width
-            tall = (bottom - top) * one.values[p] / largest
-            text = one.texts[p] if one.texts else ""
-            title = f"{one.name}, {place}: {text or f'{one.values[p]:g}'}"
-            marks.append(_column(left, bottom - tall, 0.94 * width, tall, one.tone, title))
-            if text and one.values[p] > 0:
+            tall = (bottom - top) * shown.values[p] / largest
+            text = shown.texts[p] if shown.texts else ""
+            title = f"{shown.name}, {place}: {text or f'{shown.values[p]:g}'}"
+            marks.append(_column(left, bottom - tall, 0.94 * width, tall, shown.tone, title))
+            if text and shown.values[p] > 0:
                 marks.append(_text(left + width / 2, bottom - tall - 5, text, "value"))
     return _chart(marks, height, label)
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
+from sfumato.data.reading_options import GraphReading as ReadingOptions
+from sfumato.data.reading_options import check_reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.graphs.artefact import GraphArtefact, GroupArtefact
     from sfumato.attack.attack import Attack, Knowledge
     from sfumato.audit.verification.verify import Verification
-    from sfumato.data.graphs.graph import Graph
+    from sfumato.data.graphs.directed import AnyGraph
     from sfumato.decision import Decision
     from sfumato.promise import StatedPromise
     from sfumato.release import Release
@@ -38,11 +40,16 @@ class GraphReading(BaseModel):
 
     loops: str | None = Field(None, description="'drop': leave out edges from a node to itself.")
     duplicates: str | None = Field(None, description="'merge': count an edge once.")
-    direction: str | None = Field(None, description="'ignore': make an edge of each arc.")
+    nodes: str | None = Field(
+        None, description="'named': the edges name everybody, friends or not."
+    )
+    direction: str | None = Field(
+        None, description="'keep': lines are arcs, first to second; 'ignore': make edges of arcs."
+    )
 
 
 class GraphShape(Shape):
-    """An undirected graph, one node per person."""
+    """A graph, one node per person; directed where the source says so."""
 
     name: ClassVar[str] = "graph"
     unit: ClassVar[str] = "node"
@@ -50,10 +57,11 @@ class GraphShape(Shape):
 
     options: ClassVar[Mapping[str, Any]] = {"anonymize": GraphOptions, "read": GraphReading}
 
-    def read(self, source: Any, *, schema: Any = None, **options: Any) -> Graph:  # noqa: ARG002 - a graph has no schema
+    def read(self, source: Any, *, schema: Any = None, **options: Any) -> AnyGraph:  # noqa: ARG002 - a graph has no schema
         """Bring edges in."""
         from sfumato.data.graphs.sources import read_graph  # noqa: PLC0415 - loaded when used
 
+        check_reading(ReadingOptions, options)
         return read_graph(source, **options)
 
     def algorithms(self) -> Mapping[str, Callable[..., Decision]]:
@@ -62,19 +70,19 @@ class GraphShape(Shape):
 
         return ALGORITHMS
 
-    def check(self, data: Graph, promise: Any) -> None:
+    def check(self, data: AnyGraph, promise: Any) -> None:
         """Refuse a promise that no release of the graph can keep."""
         from sfumato.anonymize.graphs.algorithms import check_promise  # noqa: PLC0415 - loaded when used
 
         check_promise(data, promise)
 
-    def apply(self, data: Graph, decision: Decision) -> GraphArtefact | GroupArtefact:
+    def apply(self, data: AnyGraph, decision: Decision) -> GraphArtefact | GroupArtefact:
         """Make the released graph or groups."""
         from sfumato.anonymize.graphs.artefact import apply  # noqa: PLC0415 - loaded when used
 
         return apply(data, decision)
 
-    def losses(self, data: Graph, decision: Decision, artefact: Any) -> Mapping[str, float]:
+    def losses(self, data: AnyGraph, decision: Decision, artefact: Any) -> Mapping[str, float]:
         """Return what became of edges, degrees, clustering and distances."""
         from sfumato.anonymize.graphs.loss import measure  # noqa: PLC0415 - loaded when used
 
@@ -92,9 +100,9 @@ class GraphShape(Shape):
 
         return verify_graph(view, promise, **options)
 
-    def original(self, release: Release) -> Graph:
+    def original(self, release: Release) -> AnyGraph:
         """Return the graph as it came."""
-        graph: Graph = release.decision.content.graph
+        graph: AnyGraph = release.decision.content.graph
         return graph
 
     def attacks(self, view: GraphView, knowledge: Knowledge) -> Iterable[Attack]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.anonymize.hybrid.options import Anonymizing
+from sfumato.data.reading_options import HybridReading, check_reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class HybridShape(Shape):
         """Bring a file or frame in."""
         from sfumato.data.hybrid.records import read_hybrid  # noqa: PLC0415 - loaded when used
 
+        check_reading(HybridReading, options)
         return read_hybrid(source, schema=schema, **options)
 
     def algorithms(self) -> Mapping[str, Callable[..., Decision]]:

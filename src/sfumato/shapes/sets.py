@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.anonymize.sets.options import Anonymizing, Attacking, Reading
+from sfumato.data.reading_options import SetsReading, check_reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class SetShape(Shape):
 
         if schema is not None:
             options.setdefault("hierarchy", schema)
+        check_reading(SetsReading, options)
         return read_sets(source, **options)
 
     def algorithms(self) -> Mapping[str, Callable[..., Decision]]:

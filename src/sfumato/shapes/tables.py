@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.data.reading_options import TableReading, check_reading
 from sfumato.shape import Shape, find_shape
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Tables(Shape):
         rules = Schema.read(schema) if isinstance(schema, str | Path) else schema
         if has_sets(rules):
             return find_shape("hybrid").read(source, schema=rules, **options)
+        check_reading(TableReading, options)
         return read(source, schema=rules, **options)
 
     def algorithms(self) -> Mapping[str, Callable[..., TableDecision]]:

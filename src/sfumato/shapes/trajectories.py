@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
+from sfumato.data.reading_options import TracesReading, check_reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ class TraceOptions(BaseModel):
         ge=1,
         le=8,
         description="For k^m: finest cells are 2^levels to a side of the bounds; 6.",
+    )
+    cuts: int | None = Field(
+        None, ge=0, description="With 'split': the most cuts made; as many as pay by default."
+    )
+    price: float | None = Field(
+        None,
+        ge=0,
+        description="With 'split': what a cut costs a trace, in observations left out; 1.",
     )
 
 
@@ -74,10 +83,11 @@ class TrajectoryShape(Shape):
 
         if schema is not None:
             options = {**read_settings(schema), **options}
+        check_reading(TracesReading, options)
         return read_trajectories(source, **options)
 
     def algorithms(self) -> Mapping[str, Callable[..., Decision]]:
-        """Return boxes that k people share, and cells that m observations leave k people in."""
+        """Return boxes that k people share, cells that m observations leave k people in, moves."""
         from sfumato.anonymize.trajectories.algorithms import ALGORITHMS  # noqa: PLC0415 - loaded when used
 
         return ALGORITHMS

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
+from sfumato.data.reading_options import TreesReading, check_reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class TreeShape(Shape):
         """Bring JSON, JSON lines, XML or nested values in."""
         from sfumato.data.trees.sources import read_trees  # noqa: PLC0415 - loaded when used
 
+        check_reading(TreesReading, options)
         return read_trees(source, schema=schema, **options)
 
     def suggest(self, source: Any) -> TreeSuggestions:

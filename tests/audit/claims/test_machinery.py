@@ -11,6 +11,8 @@ from specimens import Specimens, on_grid
 
 import sfumato as sf
 from sfumato.audit.claims.deterministic import read_code
+from sfumato.audit.claims.evidence import additive
+from sfumato.audit.claims.evidence.additive import learn_alike
 from sfumato.audit.claims.evidence.scores import Value, learn, places
 from sfumato.audit.claims.outputs import Raised, read, read_objects
 from sfumato.audit.claims.samples import sampler_of
@@ -182,6 +184,40 @@ def test_scores_order_outputs_by_likelihood():
     assert families["histogram"][2] == pytest.approx(4.5, abs=0.8)
 
 
+def test_outputs_that_come_often_are_told_apart_by_themselves_alone():
+    rng = np.random.default_rng(5)
+    chances = np.array([[0.5, 0.3, 0.2], [0.4, 0.3, 0.3]])
+    marks = np.eye(3, dtype=np.int64)
+    first, second = (read(marks[rng.choice(3, 20_000, p=p)], 20_000) for p in chances)
+    scores = {score.family: score for score in learn(first, second, floats=False)}
+    assert set(scores) == {"sum", "atoms"}
+    found = scores["atoms"].of(read(marks, 3))
+    assert found == pytest.approx(np.log(chances[0] / chances[1]), abs=0.1)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_columns_that_look_alike_share_their_weights(compiled, monkeypatch):
+    """Twenty Laplace answers: the log-ratio is the number above less that below, times 1/b."""
+    monkeypatch.setattr("sfumato.compiled.Account.worth", lambda *_: compiled)
+    rng = np.random.default_rng(6)
+    first, second = (read(rng.laplace(x, 5, (20_000, 20)), 20_000) for x in (1.0, 0.0))
+    alike = next(s for s in learn(first, second, floats=False) if s.family == "alike")
+    probe = np.where(np.arange(20) < np.arange(21)[:, None], 9.0, -9.0)
+    found = alike.of(read(probe, 21))
+    assert np.diff(found) == pytest.approx(2 / 5, abs=0.05)
+    apart = learn_alike(first, read(rng.laplace(0, 5, (20_000, 20)) + np.arange(20) * 9, 20_000),
+                        ranges=2)  # fmt: skip
+    assert apart is None
+
+
+def test_ranges_that_come_together_are_counted_alike_in_both_ways():
+    codes = np.random.default_rng(7).integers(0, 5, (500, 4)).astype(np.uint8)
+    marks = np.zeros((500, 20))
+    marks[np.arange(500)[:, None], codes + 5 * np.arange(4)] = 1
+    assert np.array_equal(additive._plain_together(codes, 5), marks.T @ marks)
+    assert np.array_equal(additive._together.compiled(codes, 5), marks.T @ marks)
+
+
 COMPANY = [
     1, 2.5, [1.0, 2.0, 3.0], [4.0], None, "a", ("b", "c"), ("d", 0.5), list(range(100)), math.nan,
     [math.nan, 1.0], {"k": "a"}, np.array([1.0, np.nan]), np.array([np.nan, 1.0]),
@@ -193,6 +229,7 @@ def test_what_is_read_from_an_output_does_not_depend_on_its_company():
     """An event is a set of outputs; if a batch could change membership, no bound would hold."""
     rng = np.random.default_rng(7)
     mixed = [[COMPANY[i] for i in rng.integers(0, len(COMPANY), 3_000)] for _ in range(2)]
+    mixed = [[x if rng.random() < 0.9 else rng.normal() for x in side] for side in mixed]
     shifted = [[x] if isinstance(x, float) else x for x in mixed[1]]
     first, second = read_objects(mixed[0]), read_objects(shifted)
     scores = learn(first, second, floats=True)

@@ -23,6 +23,8 @@ EVERY = (
     & sf.DeltaDisclosure(0.7, "d")
     & sf.KMap(4)
     & sf.DeltaPresence(0.1, 0.9)
+    & sf.AverageRisk(0.2)
+    & sf.UniqueShare(0.05)
 )
 
 

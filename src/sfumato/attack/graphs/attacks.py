@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.attack.attack import Knowledge, NamedAttack
 from sfumato.attack.graphs import collusion, edges, inference, planting, propagation, structure
+from sfumato.data.graphs.directed import DirectedGraph
 
 if TYPE_CHECKING:
     from sfumato.attack.attack import Attack
@@ -60,6 +61,8 @@ def _infer(_view: Any, knowledge: Knowledge) -> Outcome:
 def _not_published(_view: Any, knowledge: Knowledge) -> str | None:
     if "publish" not in knowledge.further:
         return "it needs publish=, the way in which the graph is published"
+    if isinstance(knowledge.original, DirectedGraph):
+        return "it is tried on graphs whose edges have no direction"
     return "it needs the original graph" if knowledge.original is None else None
 
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.attack.finding import SHOWN, Finding, Outcome, checked_count
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.errors import ParameterError
 from sfumato.released.view import see
 
 if TYPE_CHECKING:
-    from sfumato.data.graphs.graph import Graph
+    from sfumato.data.graphs.directed import AnyGraph
     from sfumato.released.graphs import GraphView
 
 NAME = "colluding neighbours"
@@ -56,7 +57,7 @@ def colluding_neighbours(release: Any, *, colluders: int | list[int] = 2) -> Out
     )
 
 
-def _nodes(graph: Graph, colluders: int | list[int]) -> list[int]:
+def _nodes(graph: AnyGraph, colluders: int | list[int]) -> list[int]:
     if isinstance(colluders, list):
         if any(not 0 <= node < len(graph) for node in colluders):
             raise ParameterError(f"colluders must be nodes from 0 to {len(graph) - 1}.")
@@ -65,20 +66,23 @@ def _nodes(graph: Graph, colluders: int | list[int]) -> list[int]:
     return [int(u) for u in np.argsort(-graph.degrees, kind="stable")[:colluders]]
 
 
-def _signature(graph: Graph, node: int, who: list[int]) -> tuple[object, ...]:
+def _signature(graph: AnyGraph, node: int, who: list[int]) -> tuple[object, ...]:
+    if isinstance(graph, DirectedGraph):
+        going, coming = set(graph.successors(node).tolist()), set(graph.predecessors(node).tolist())
+        return tuple((u in going, u in coming) for u in who), len(coming), len(going)
     around = set(graph.around(node).tolist())
     return tuple(u in around for u in who), len(around)
 
 
-def _edges_among(graph: Graph, found: list[int]) -> list[tuple[int, int]]:
+def _edges_among(graph: AnyGraph, found: list[int]) -> list[tuple[int, int]]:
     known = np.zeros(len(graph), dtype=np.bool_)
     known[found] = True
     chosen = graph.edges[known[graph.edges].all(axis=1)]
     return [(int(u), int(v)) for u, v in chosen]
 
 
-def _finding(graph: Graph, u: int, v: int) -> Finding:
-    pairs = len(graph) * (len(graph) - 1) / 2
+def _finding(graph: AnyGraph, u: int, v: int) -> Finding:
+    pairs = len(graph) * (len(graph) - 1) / (1 if isinstance(graph, DirectedGraph) else 2)
     return Finding(
         attack=NAME,
         who="two people who took no part",

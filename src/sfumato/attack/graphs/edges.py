@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.attack.finding import NEARLY, SHOWN, Finding, Outcome
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.released.view import see
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ def edge_disclosure(release: Any, *, confidence: float = 0.9) -> Outcome:
     pairs, counts, sizes = _between(view)
     same = pairs[:, 0] == pairs[:, 1]
     first, second = sizes[pairs[:, 0]], sizes[pairs[:, 1]]
-    possible = np.where(same, first * (first - 1) // 2, first * second)
+    twice = 1 if isinstance(view.graph, DirectedGraph) else 2  # a pair of nodes has two arcs
+    possible = np.where(same, first * (first - 1) // twice, first * second)
     share = counts / np.maximum(possible, 1)
     sure = np.flatnonzero(share >= confidence - NEARLY)
     edges, nodes = int(counts.sum()), view.records
-    prior = edges / max(nodes * (nodes - 1) / 2, 1)
+    prior = edges / max(nodes * (nodes - 1) / twice, 1)
     shown = sure[np.argsort(-counts[sure], kind="stable")][:SHOWN]
     return Outcome(
         attack=NAME,
@@ -64,7 +66,8 @@ def _between(
         pairs = np.concatenate([own, groups.between[:, :2]])
         return pairs, np.concatenate([groups.within[inside], groups.between[:, 2]]), groups.sizes
     classes = view.classes()
-    ends = np.sort(classes[view.graph.edges], axis=1)
+    ends = classes[view.graph.edges]
+    ends = ends if isinstance(view.graph, DirectedGraph) else np.sort(ends, axis=1)
     pairs, counts = np.unique(ends, axis=0, return_counts=True)
     return pairs.reshape(-1, 2), counts, np.bincount(classes)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.attack.finding import SHOWN, Finding, Outcome
-from sfumato.data.graphs.sources import read_graph
+from sfumato.data.graphs.sources import read_undirected
 from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.released.view import see
 
@@ -33,7 +33,7 @@ WIDEST = 400
 
 def edge_inference(graph: Any, publish: Callable[..., Any], *, seed: int = 0) -> Outcome:
     """Have a graph published, and guess the edges that were removed from it."""
-    came = read_graph(graph)
+    came = read_undirected(graph, "Removed edges are guessed")
     view = see(publish(came, seed=seed), shape="graph")
     place = np.arange(len(came))
     shuffle(place, RandomWords(seed))

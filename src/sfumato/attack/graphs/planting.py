@@ -21,7 +21,7 @@ import numpy as np
 
 from sfumato.attack.finding import SHOWN, Finding, Outcome, checked_count
 from sfumato.data.graphs.graph import Graph, ordered_edges
-from sfumato.data.graphs.sources import read_graph
+from sfumato.data.graphs.sources import read_undirected
 from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.errors import ParameterError
 from sfumato.released.view import see
@@ -98,7 +98,7 @@ def planted_subgraph(
     """
     checked_count("accounts", accounts, low=3)
     checked_count("targets", targets, low=1)
-    plant = Plant(read_graph(graph), accounts, targets, seed)
+    plant = Plant(read_undirected(graph, "Plants are tried"), accounts, targets, seed)
     view = see(publish(plant.graph, seed=seed), shape="graph")
     place = np.arange(len(plant.graph))
     shuffle(place, RandomWords(seed))

@@ -6,6 +6,8 @@ many of their neighbours are matched to each other already, weighed by how many 
 have; a match must stand out among the candidates (by `ECCENTRICITY` standard deviations) and be the
 best from the other side, too. Every match helps to find the next.
 
+Of directed graphs who is joined to whom is matched, in whatever direction.
+
 Without a graph of your own the attack is tried with noisy copies: the release is known to somebody
 but for a share of its edges. Then it is known which matches are right.
 """
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.attack.finding import SHOWN, Finding, Outcome, checked_count, checked_share
+from sfumato.data.graphs.directed import undirected
 from sfumato.errors import ParameterError
 from sfumato.released.view import see
 
@@ -54,14 +57,15 @@ def seed_propagation(
     checked_count("seeds", seeds, low=1)
     if (auxiliary is None) != (known is None):
         raise ParameterError("Give auxiliary= with known=, whom one knows in both, or neither.")
+    graph = undirected(view.graph)
     if auxiliary is None:
-        other = _noisy_copy(view.graph, overlap, seed)
-        first = np.argsort(-view.graph.degrees, kind="stable")[:seeds].tolist()
+        other = _noisy_copy(graph, overlap, seed)
+        first = np.argsort(-graph.degrees, kind="stable")[:seeds].tolist()
         known = {node: node for node in first}
     else:
-        other = auxiliary
+        other = undirected(auxiliary)
     assert known is not None
-    found = propagate(other, view.graph, known)
+    found = propagate(other, graph, known)
     new = {a: b for a, b in found.items() if a not in known}
     right = [a for a, b in new.items() if a == b] if auxiliary is None else list(new)
     return _outcome(view, new, right, len(known), truth=auxiliary is None, overlap=overlap)
@@ -122,8 +126,8 @@ def _outcome(
     truth: bool,
     overlap: float,
 ) -> Outcome:
-    graph = view.graph
-    assert graph is not None
+    assert view.graph is not None
+    graph = undirected(view.graph)
     whom = f"{seeds} people, and " + (
         f"{overlap:.0%} of who knows whom" if truth else "another graph of the people"
     )

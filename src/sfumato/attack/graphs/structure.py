@@ -2,8 +2,8 @@
 
 Hay, Miklau, Jensen, Towsley, Weis: Resisting structural re-identification, VLDB 2008. Somebody
 knows of a person how many neighbours she has (H1), how many each of those has (H2), and so on, as
-the release shows it. She is left with the nodes for which that is true. On a release by grouping no
-depth of knowledge helps: all nodes of a group fit.
+the release shows it; in a directed graph, of arcs in and arcs out. She is left with the nodes for
+which that is true. On a release by grouping no depth of knowledge helps: all nodes of a group fit.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sfumato.anonymize.definitions.structure import (
     NodeKAnonymity,
 )
 from sfumato.attack.finding import NEARLY, SHOWN, Finding, Outcome
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.errors import ParameterError
 from sfumato.released.structure import class_sizes, structural_classes
 from sfumato.released.view import see
@@ -25,6 +26,7 @@ from sfumato.released.view import see
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sfumato.data.graphs.directed import AnyGraph
     from sfumato.released.graphs import GraphView
 
 KNOWS = {
@@ -76,12 +78,13 @@ def _findings(
 ) -> tuple[Finding, ...]:
     if view.graph is None:
         return ()
-    degrees = view.graph.degrees
+    graph = view.graph
+    degrees = graph.degrees
     first = nodes[np.argsort(-degrees[nodes], kind="stable")][:SHOWN]
     return tuple(
         Finding(
             attack=attack_name(depth),
-            who=f"a person with {int(degrees[node])} neighbours",
+            who=person_at(graph, int(node)),
             people=int(sizes[node]),
             learnt="which node is theirs, and so whom they know",
             prior=1.0 / view.records,
@@ -90,3 +93,11 @@ def _findings(
         )
         for node in first
     )
+
+
+def person_at(graph: AnyGraph, node: int) -> str:
+    """Tell of a person what the degree of her node tells."""
+    if isinstance(graph, DirectedGraph):
+        coming, going = graph.degree_pairs[node].tolist()
+        return f"a person with {coming} arcs in and {going} out"
+    return f"a person with {int(graph.degrees[node])} neighbours"

@@ -24,13 +24,14 @@ from sfumato.attack.models.features import Features
 from sfumato.attack.models.projection import Norm, length
 from sfumato.attack.models.targets import LinearTarget, ScoringTarget, Target, places_of, target_of
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
-class Evasion:
+class Evasion(Shown):
     """Rows before and after, the labels the model gives them, and how far each had to go.
 
     `steps` of rows that could not be misled is infinite; rows that were wrong before are at 0.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class Features(Shown):
     """Ranges of the columns of a matrix, and which of them are fixed, whole or one choice together.
 
     `free` tells which columns can be moved by any amount; those of `choices` move only together.

@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.dp.tradeoff import interpolate, trade_off_of
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ ALARMS = (0.001, 0.01)
 
 
 @dataclass(frozen=True, eq=False)
-class Membership:
+class Membership(Shown):
     """What an attack achieves: members found at few false alarms, and the area under the curve.
 
     `bound` is the most that any attack can reach under the guarantee; empty where none was stated.

@@ -24,6 +24,7 @@ import numpy as np
 
 from sfumato.attack.models.learners import Kind, Learner, score
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,7 @@ CANDIDATES = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Poison:
+class Poison(Shown):
     """Rows to slip into training data, with their labels, and what they do to the attacker's model.
 
     `before` and `after` are errors on the rows of validation, or the share of targets that get the

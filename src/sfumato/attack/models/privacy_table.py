@@ -19,6 +19,7 @@ from sfumato.attack.models.evasion import evade
 from sfumato.attack.models.guesses import membership
 from sfumato.attack.models.poisoning import poison
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,7 +50,7 @@ class PrivacyRow:
 
 
 @dataclass(frozen=True)
-class PrivacyTable:
+class PrivacyTable(Shown):
     """What privacy changes, a row per learner."""
 
     rows: tuple[PrivacyRow, ...]

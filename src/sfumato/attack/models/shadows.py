@@ -18,6 +18,7 @@ import numpy as np
 
 from sfumato.attack.models.guesses import ALARMS, Membership, judge_scores, log_odds
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Network:
+class Network(Shown):
     """A network with one hidden layer, and how it is trained: Adam on all rows at once."""
 
     hidden: int = 64

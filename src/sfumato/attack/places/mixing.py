@@ -5,6 +5,11 @@ something leaves under a new name. From history the attacker knows how often peo
 side to another, and how long that takes. `match_exits` finds the most likely matching of each
 batch (a maximum-likelihood assignment) and counts how often it is right; `exit_entropies` says how
 uncertain the attacker is about each exit (MobiMix), by timing, by turns, or by both.
+
+Where reports begin again at one moment, whoever knows the rule learns from it that all had left by
+then (`by="within"`), or, where it is the moment at which the last of them left, that somebody took
+exactly so long and all others less (`by="last"`). `try_zones` learns habits from some traces and
+attacks others, so that nothing is measured on what it was learnt from.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import MissingExtra
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +35,7 @@ ENOUGH = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Habits:
+class Habits(Shown):
     """What history tells: shares of turns by zone and side, and logarithms of travel times."""
 
     turns: NDArray[np.float64]
@@ -57,15 +63,24 @@ class Habits:
         gap = (np.log(max(seconds, 1.0)) - past) / BANDWIDTH
         return float(np.exp(-0.5 * gap * gap).mean()) + LEAST
 
+    def share_within(self, zone: int, side_in: int, side_out: int, seconds: float) -> float:
+        """Return how likely a turn has taken at most so many seconds."""
+        past = self.times.get((zone, side_in, side_out))
+        if past is None or len(past) < ENOUGH:
+            past = self.all_times
+        below = int((past <= np.log(max(seconds, 1.0))).sum())
+        return (below + 0.5) / (len(past) + 1.0)
+
 
 @dataclass(frozen=True)
 class Matching:
-    """How often the attacker was right, in all and by zone; `k` is the mean size of a batch."""
+    """How often the attacker was right, in all and by zone (of so many `exits` there)."""
 
     people: int
     success: float
     bound: float
     by_zone: tuple[float, ...]
+    exits: tuple[int, ...]
 
     @property
     def succeeds(self) -> bool:
@@ -89,22 +104,19 @@ def match_exits(
     by: str = "both",
     seed: int = 0,
 ) -> Matching:
-    """Match the exits of every batch with its entries; `by` is "timing", "turns" or "both".
+    """Match the exits of every batch with its entries.
 
+    `by` is "timing", "turns", "both", "within" (turns, and that all had left by the moment) or
+    "last" (turns, and that the moment is the last exit).
     `moment` is when each exit is seen. Entries and exits of equal weight are told apart by chance.
     """
-    try:
-        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise MissingExtra("scipy", "places", "Matching exits with entries") from None
     rng = np.random.default_rng(seed)  # the attacker's own coins
-    zones = int(passages.box.max(initial=-1)) + 1
+    zones = len(habits.turns)
     right, seen = np.zeros(zones), np.zeros(zones)
     bounds = []
-    for members in _batches(batch):
+    for members in batches_of(batch):
         order = rng.permutation(len(members))  # exits come without names
-        weights = _weights(passages, members, members[order], moment, habits, by)
-        _, chosen = linear_sum_assignment(-np.log(weights))
+        chosen = _most_likely(passages, members, members[order], moment, habits, by)
         zone = int(passages.box[members[0]])
         right[zone] += int((order[chosen] == np.arange(len(members))).sum())
         seen[zone] += len(members)
@@ -113,7 +125,15 @@ def match_exits(
     return Matching(
         int(seen.sum()), float(right.sum() / max(seen.sum(), 1)),
         float(np.mean(bounds)) if bounds else 0.0, tuple(shares.tolist()),
+        tuple(seen.astype(int).tolist()),
     )  # fmt: skip
+
+
+def try_zones(zones: Any, past: Any, later: Any, *, by: str = "within", seed: int = 0) -> Matching:
+    """Attack zones (a `MixZones`) on `later` traces by what `past` traces taught of habits."""
+    habits = Habits.learn(zones.passages(past), len(zones))
+    seen = zones.exchange(zones.passages(later))
+    return match_exits(seen.passages, seen.batch, seen.moment, habits, by=by, seed=seed)
 
 
 def exit_entropies(
@@ -126,18 +146,49 @@ def exit_entropies(
 ) -> NDArray[np.float64]:
     """Return for every exit of a batch how many bits of doubt are left about whose it is."""
     found = []
-    for members in _batches(batch):
+    for members in batches_of(batch):
         weights = _weights(passages, members, members, moment, habits, by)
         share = weights / weights.sum(axis=0, keepdims=True)
         found.append(-(share * np.log2(np.maximum(share, 1e-300))).sum(axis=0))
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def _batches(batch: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def batches_of(batch: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the passages of every batch; those held back are in none."""
     order = np.argsort(batch, kind="stable")
     order = order[batch[order] >= 0]
     cuts = np.flatnonzero(np.diff(batch[order])) + 1
     return np.split(order, cuts) if len(order) else []
+
+
+def _most_likely(
+    passages: Passages,
+    entries: NDArray[np.int64],
+    exits: NDArray[np.int64],
+    moment: NDArray[np.float64],
+    habits: Habits,
+    by: str,
+) -> NDArray[np.int64]:
+    """Return the exit of every entry in the matching of the greatest likelihood.
+
+    By "last", each of the entries may be the one that left last; all are tried.
+    """
+    try:
+        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtra("scipy", "places", "Matching exits with entries") from None
+    logs = np.log(_weights(passages, entries, exits, moment, habits, by))
+    if by != "last":
+        return np.asarray(linear_sum_assignment(-logs)[1])
+    exact = np.log(_weights(passages, entries, exits, moment, habits, "both"))
+    best, greatest = np.arange(len(entries)), -np.inf
+    for last in range(len(entries)):
+        tried = logs.copy()
+        tried[last] = exact[last]
+        rows, chosen = linear_sum_assignment(-tried)
+        if tried[rows, chosen].sum() > greatest:
+            best, greatest = chosen, float(tried[rows, chosen].sum())
+    return np.asarray(best)
 
 
 def _weights(
@@ -157,10 +208,13 @@ def _weights(
                 int(passages.side_in[i]),
                 int(passages.side_out[j]),
             )
-            if by in {"turns", "both"}:
+            waited = moment[j] - passages.entered[i]
+            if by != "timing":
                 found[a, b] *= habits.turns[zone, side, out]
             if by in {"timing", "both"}:
-                found[a, b] *= habits.density(zone, side, out, moment[j] - passages.entered[i])
+                found[a, b] *= habits.density(zone, side, out, waited)
+            elif by in {"within", "last"}:
+                found[a, b] *= habits.share_within(zone, side, out, waited)
     return np.maximum(found, 1e-300)
 
 

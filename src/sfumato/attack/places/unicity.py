@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.attack.finding import checked_count
 from sfumato.errors import ParameterError
 from sfumato.shape import read
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +30,7 @@ EXACT = 2
 
 
 @dataclass(frozen=True)
-class Unicity:
+class Unicity(Shown):
     """The share of people (weighing each alike) singled out by so many points.
 
     `points` maps the number of known points to the mean share of draws, or of all combinations

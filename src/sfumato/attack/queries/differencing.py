@@ -21,12 +21,13 @@ from typing import Any, Literal
 
 from sfumato.attack.finding import Finding, Outcome, checked_count, described
 from sfumato.errors import ParameterError
+from sfumato.shown import Written
 
 Answers = Literal["sum", "mean"]
 
 
 @dataclass(frozen=True)
-class Condition:
+class Condition(Written):
     """Who is asked about: all of `including` must match, and not all of `excluding`.
 
     It is a predicate on records (mappings), and it reads as SQL.

@@ -20,6 +20,7 @@ import numpy as np
 
 from sfumato.attack.finding import Finding, Outcome, checked_count, checked_share
 from sfumato.errors import ParameterError
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ ENOUGH = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class Reconstruction:
+class Reconstruction(Shown):
     """The column that explains the answers best: as bits, and before rounding."""
 
     bits: NDArray[np.int8] = field(repr=False)

@@ -52,9 +52,11 @@ class _Values:
     overall: NDArray[np.float64]
     texts: tuple[str, ...]
 
-    def posterior(self, one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
+    def posterior(
+        self, first: NDArray[np.float64], second: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Return the belief about somebody with these two distributions; zeros if impossible."""
-        weight = one * two / self.overall
+        weight = first * second / self.overall
         total = weight.sum()
         return weight / total if total > 0 else weight
 
@@ -88,13 +90,19 @@ def composition(
     pairs of classes that one person can be in.
     """
     limit = checked_share("confidence", confidence)
-    one = see(first, schema)
-    two = see(second, second_schema or schema)
-    name = one.attribute(attribute)
-    if name not in two.evidence.sensitive:
+    first_view = see(first, schema)
+    second_view = see(second, second_schema or schema)
+    name = first_view.attribute(attribute)
+    if name not in second_view.evidence.sensitive:
         raise SchemaError(f"The second release has no '{name}', so there is nothing to intersect.")
-    values = _values(one, two, name)
-    cases = [*(_pairs(one, two, values) if people is None else _known(one, two, values, people))]
+    values = _values(first_view, second_view, name)
+    cases = [
+        *(
+            _pairs(first_view, second_view, values)
+            if people is None
+            else _known(first_view, second_view, values, people)
+        )
+    ]
     exposed = [c for c in cases if c.posterior >= limit - NEARLY > c.prior]
     exposed.sort(key=lambda c: (c.prior - c.posterior, -c.people))
     worst = max(cases, key=lambda c: c.posterior - c.prior, default=None)
@@ -108,7 +116,7 @@ def composition(
         worst.prior if worst else 0.0,
         worst.posterior if worst else 0.0,
         limit,
-        tuple(_finding(one, two, name, values, c) for c in exposed[:most]),
+        tuple(_finding(first_view, second_view, name, values, c) for c in exposed[:most]),
         "one release instead of two, or differential privacy, whose guarantees add up",
         attribute=name,
         figures={f"{kind} with one value left": float(sum(_single(c) for c in cases))},
@@ -120,12 +128,12 @@ def _single(case: _Case) -> bool:
     return case.posterior >= 1 - NEARLY > case.prior
 
 
-def _values(one: TableView, two: TableView, name: str) -> _Values:
-    texts = tuple(dict.fromkeys([*one.spread(name).values, *two.spread(name).values]))
+def _values(first: TableView, second: TableView, name: str) -> _Values:
+    texts = tuple(dict.fromkeys([*first.spread(name).values, *second.spread(name).values]))
     place = {text: i for i, text in enumerate(texts)}
     shares = []
     total = np.zeros(len(texts))
-    for view in (one, two):
+    for view in (first, second):
         spread = view.spread(name)
         to = np.array([place[text] for text in spread.values])
         share = np.zeros((len(spread.sizes), len(texts)))
@@ -135,14 +143,14 @@ def _values(one: TableView, two: TableView, name: str) -> _Values:
     return _Values(shares[0], shares[1], total / total.sum(), texts)
 
 
-def _pairs(one: TableView, two: TableView, values: _Values) -> Iterator[_Case]:
+def _pairs(first: TableView, second: TableView, values: _Values) -> Iterator[_Case]:
     """Look at every pair of classes that one person can be in."""
-    a, b = one.evidence, two.evidence
+    a, b = first.evidence, second.evidence
     names = [name for name in a.quasi if name in b.quasi]
     meets = np.ones((a.classes, b.classes), dtype=np.bool_)
     for name in names:
         i, j = a.quasi.index(name), b.quasi.index(name)
-        fits = compatible(a.labels[i], b.labels[j], one.schema.attribute(name).hierarchy)
+        fits = compatible(a.labels[i], b.labels[j], first.schema.attribute(name).hierarchy)
         meets &= fits[np.ix_(a.codes[:, i], b.codes[:, j])]
     for c, d in np.argwhere(meets):
         p, q = values.first[c], values.second[d]
@@ -150,19 +158,19 @@ def _pairs(one: TableView, two: TableView, values: _Values) -> Iterator[_Case]:
         yield from _case(values, p, q, f"anybody in both with {shown}", 1, (int(c), int(d)))
 
 
-def _known(one: TableView, two: TableView, values: _Values, people: Any) -> Iterator[_Case]:
+def _known(first: TableView, second: TableView, values: _Values, people: Any) -> Iterator[_Case]:
     """Look at people who are known to be in both releases."""
-    fits = [fit(view, people) for view in (one, two)]
+    fits = [fit(view, people) for view in (first, second)]
     if fits[0].names != fits[1].names:
         shared = tuple(name for name in fits[0].names if name in fits[1].names)
-        fits = [fit(view, people, on=shared) for view in (one, two)]
+        fits = [fit(view, people, on=shared) for view in (first, second)]
     walked = [fitting.add_up(fitting.sizes, fitting.sizes) for fitting in fits]
     members = [_classes_of_groups(fitting) for fitting in fits]
     inside = np.flatnonzero((walked[0].classes > 0) & (walked[1].classes > 0))
     for kind in inside.tolist():
         mixed, chosen = [], []
         for view, fitting, found, classes_of, share in zip(
-            (one, two), fits, walked, members, (values.first, values.second), strict=True
+            (first, second), fits, walked, members, (values.first, values.second), strict=True
         ):
             alone = found.classes[kind] == 1
             groups = found.where[kind : kind + 1] if alone else fitting.groups_of(kind)
@@ -184,21 +192,23 @@ def _classes_of_groups(fitting: Fitting) -> list[NDArray[np.int64]]:
 
 def _case(
     values: _Values,
-    one: NDArray[np.float64],
-    two: NDArray[np.float64],
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
     who: str,
     people: int,
     classes: tuple[int, int],
 ) -> Iterator[_Case]:
-    posterior = values.posterior(one, two)
+    posterior = values.posterior(first, second)
     if posterior.sum() > 0:
         value = int(np.argmax(posterior))
-        before = float(max(one[value], two[value]))
+        before = float(max(first[value], second[value]))
         yield _Case(who, people, value, before, float(posterior[value]), classes)
 
 
-def _finding(one: TableView, two: TableView, name: str, values: _Values, case: _Case) -> Finding:
-    cells = [s.evidence.cells(c) for s, c in zip((one, two), case.classes, strict=True)]
+def _finding(
+    first: TableView, second: TableView, name: str, values: _Values, case: _Case
+) -> Finding:
+    cells = [s.evidence.cells(c) for s, c in zip((first, second), case.classes, strict=True)]
     return Finding(
         "composition",
         case.who,

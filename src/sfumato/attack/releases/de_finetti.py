@@ -129,7 +129,7 @@ def _people(fitting: Fitting) -> _People:
     fits = fitting.add_up(fitting.sizes, fitting.sizes)
     kind = np.flatnonzero(fits.classes == 1)
     values = [fitting.public.codes[a][kind].astype(np.int64) for a in range(len(fitting.names))]
-    widths = [len(one) for one in fitting.public.values]
+    widths = [len(texts) for texts in fitting.public.values]
     counts = fitting.public.counts[kind].astype(np.float64)
     return _People(kind, fits.where[kind], counts, values, widths)
 

@@ -71,8 +71,8 @@ def entry_findings(
 
 def people_in(people: int, size: int, cells: dict[str, str]) -> str:
     """Return who a finding is about, by the class they are in."""
-    one = "person" if people == 1 else "people"
-    among = f"all {people} {one}" if people == size and size > 1 else f"{people} {one} of {size}"
+    noun = "person" if people == 1 else "people"
+    among = f"all {people} {noun}" if people == size and size > 1 else f"{people} {noun} of {size}"
     return f"{'the only person' if size == 1 else among} with {described(cells)}"
 
 
@@ -80,5 +80,6 @@ def worst_entry(posterior: NDArray[np.float64], prior: NDArray[np.float64]) -> t
     """Return prior and posterior of the entry with the largest posterior; the rarest on a tie."""
     if not len(posterior):
         return 0.0, 0.0
-    entry = int(np.lexsort((prior, -posterior))[0])
+    ties = np.flatnonzero(posterior == posterior.max())
+    entry = int(ties[prior[ties].argmin()])
     return float(prior[entry]), float(posterior[entry])

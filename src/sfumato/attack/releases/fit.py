@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.attack.releases.walk import walk
+from sfumato.attack.releases.walk import ClassTree, Covers, walk
+from sfumato.data.engines.counted import Counted
 from sfumato.data.tables.sources import read
 from sfumato.errors import SchemaError
 from sfumato.released.covering import cover
@@ -25,10 +26,44 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.data.engines.duckdb import Counted
     from sfumato.data.tables.table import Table
     from sfumato.released.covering import Cover
     from sfumato.released.tables import TableView
+
+
+class People:
+    """A table of people, counted once for every attack that brings it to a release."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._counted: dict[tuple[str, ...], Counted] = {}
+
+    @classmethod
+    def seen(cls, view: TableView) -> People:
+        """Return the people of a table whose classes are known already."""
+        evidence = view.evidence
+        people = cls(view.table)
+        codes = tuple(np.ascontiguousarray(column, np.int32) for column in evidence.codes.T)
+        known = Counted(evidence.quasi, codes, evidence.labels, evidence.rows)
+        people._counted[evidence.quasi] = known
+        return people
+
+    @property
+    def rows(self) -> int:
+        """Number of records."""
+        known = next(iter(self._counted.values()), None)
+        return self.table.rows if known is None else int(known.counts.sum())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return self.table.columns
+
+    def count(self, names: tuple[str, ...]) -> Counted:
+        """Count the different people by some attributes."""
+        if names not in self._counted:
+            self._counted[names] = self.table.count(names)
+        return self._counted[names]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +130,9 @@ class Fitting:
     def groups_of(self, kind: int) -> NDArray[np.int64]:
         """Return the groups of classes a kind of person fits."""
         fits = np.ones(len(self.sizes), dtype=np.bool_)
-        for a, one in enumerate(self.covers):
+        for a, covering in enumerate(self.covers):
             covered = np.zeros(len(self.labels[a]), dtype=np.bool_)
-            covered[one.of(int(self.public.codes[a][kind]))] = True
+            covered[covering.of(int(self.public.codes[a][kind]))] = True
             fits &= covered[self.codes[:, a]]
         return np.flatnonzero(fits)
 
@@ -123,7 +158,7 @@ class Fitting:
             offsets.append(offsets[-1] + len(begins[-1]))
             starts = deeper
         begin = np.concatenate(begins).astype(np.int64)
-        label_offsets = np.cumsum([0, *(len(one) for one in labels)])
+        label_offsets = np.cumsum([0, *(len(level) for level in labels)])
         return (
             begin,
             np.array(offsets, dtype=np.int64),
@@ -144,23 +179,21 @@ class Fitting:
     def _covered(self) -> tuple[NDArray[np.int64], ...]:
         """Return all covers in one row, with where each attribute begins."""
         chosen = [self.covers[a] for a in self._order]
-        first = np.cumsum([0, *(len(one.starts) for one in chosen)]).astype(np.int64)
-        shift = np.cumsum([0, *(len(one.labels) for one in chosen)]).astype(np.int64)
-        starts = [one.starts + shift[i] for i, one in enumerate(chosen)]
-        labels = [one.labels for one in chosen]
+        first = np.cumsum([0, *(len(covering.starts) for covering in chosen)]).astype(np.int64)
+        shift = np.cumsum([0, *(len(covering.labels) for covering in chosen)]).astype(np.int64)
+        starts = [covering.starts + shift[i] for i, covering in enumerate(chosen)]
+        labels = [covering.labels for covering in chosen]
         return first, np.concatenate(starts), np.concatenate(labels).astype(np.int64)
 
     def add_up(self, first: NDArray[Any], second: NDArray[Any]) -> Fits:
         """Walk everybody down: sum a figure of the groups that fit, find the largest of another."""
         order, values = self._walkers
         begin, begin_at, label, label_at, rank = self._tree
-        cover_at, cover_starts, cover_labels = self._covered
         sums = np.ascontiguousarray(first, dtype=np.float64)[rank]
         scores = np.ascontiguousarray(second, dtype=np.float64)[rank]
         found = walk(
             values, self.public.counts[order],
-            begin, begin_at, label, label_at,
-            cover_at, cover_starts, cover_labels, sums, scores,
+            ClassTree(begin, begin_at, label, label_at), Covers(*self._covered), sums, scores,
         )  # fmt: skip
         fits, total, best, where, people = found
         back = np.empty_like(order)
@@ -174,7 +207,8 @@ class Fitting:
 def fit(view: TableView, public: Any, *, on: Sequence[str] | None = None) -> Fitting:
     """Bring a public table and a release together; `on` limits the attributes compared."""
     evidence = view.evidence
-    table = read(public)
+    people = public if isinstance(public, People) else People(read(public))
+    table = people.table
     wanted = evidence.quasi if on is None else tuple(on)
     names = tuple(name for name in wanted if name in table.columns and name in evidence.quasi)
     if on is not None and len(names) < len(wanted):
@@ -191,11 +225,11 @@ def fit(view: TableView, public: Any, *, on: Sequence[str] | None = None) -> Fit
     places = [evidence.quasi.index(name) for name in names]
     labels = tuple(evidence.labels[a] for a in places)
     codes = evidence.codes[:, places]
-    group, groups = numbered(list(codes.T), [len(one) for one in labels], evidence.classes)
+    group, groups = numbered(list(codes.T), [len(texts) for texts in labels], evidence.classes)
     first = np.zeros(groups, dtype=np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     sizes = np.bincount(group, weights=evidence.sizes, minlength=groups).astype(np.int64)
-    counted = table.count(names)
+    counted = people.count(names)
     covers = tuple(
         cover(labels[a], counted.values[a], name, view.schema, blind=view.blind)
         for a, name in enumerate(names)

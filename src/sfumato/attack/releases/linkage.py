@@ -240,7 +240,7 @@ def _named(fitting: Fitting, kinds: NDArray[np.int64], names: str | None) -> lis
     for row in table.run(query):
         known.setdefault(tuple(row[:-1]), []).append(str(row[-1]))
     found = [sorted(known.get(tuple(person.values()), ["(no name)"])) for person in people]
-    return [" or ".join(one[:2]) + (" or others" if len(one) > 2 else "") for one in found]
+    return [" or ".join(called[:2]) + (" or others" if len(called) > 2 else "") for called in found]
 
 
 def _said(view: TableView, classes: NDArray[np.int64]) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ def _replay(fitting: Fitting, kind: int) -> str:
     tests = []
     for a, name in enumerate(fitting.names):
         labels = fitting.covers[a].of(int(fitting.public.codes[a][kind]))
-        texts = ", ".join(quoted_text(fitting.labels[a][int(one)]) for one in labels)
+        texts = ", ".join(quoted_text(fitting.labels[a][int(label)]) for label in labels)
         tests.append(f"coalesce({quoted(name)}::VARCHAR, '') IN ({texts})")
     return f"SELECT * FROM release WHERE {' AND '.join(tests)}"  # noqa: S608 - quoted above
 

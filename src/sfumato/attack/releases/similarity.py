@@ -34,6 +34,7 @@ from sfumato.errors import HierarchyError, ParameterError
 from sfumato.released.view import see
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -47,11 +48,14 @@ Meaning = Literal["tree", "order"]
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Per class the most telling group: its share of the class and of the table, and a name."""
+    """Per class the most telling group: its share of the class and of the table, and a name.
+
+    Names are made when they are asked for: few of many classes are shown.
+    """
 
     inside: NDArray[np.float64]
     overall: NDArray[np.float64]
-    names: list[str]
+    name: Callable[[int], str]
 
 
 def similarity(
@@ -124,21 +128,32 @@ def _nodes(spread: Spread, limit: float, narrow: float) -> _Groups:
     tree = spread.hierarchy
     assert tree is not None
     classes = len(spread.sizes)
-    best = _Groups(np.zeros(classes), np.zeros(classes), [""] * classes)
+    inside, overall = np.zeros(classes), np.zeros(classes)
+    found = np.zeros((classes, 2), dtype=np.int64)
     leaves = np.array([tree.codes[value] for value in spread.values], dtype=np.int64)
     for level in range(tree.height - 1):
         node = tree.levels[leaves, level].astype(np.int64)
         width = len(tree.labels[level])
         whole = np.bincount(node, weights=spread.total, minlength=width) / spread.total.sum()
-        key, index = np.unique(spread.class_ * width + node[spread.value], return_inverse=True)
-        share = np.bincount(index.reshape(-1), weights=spread.inside)
+        key, share = _add_up(spread.class_ * width + node[spread.value], spread.inside)
         tells = (share >= limit - NEARLY) & (whole[key % width] <= narrow + NEARLY)
-        for at in np.flatnonzero(tells):
-            c, group = int(key[at] // width), int(key[at] % width)
-            if best.inside[c] == 0:
-                best.inside[c], best.overall[c] = min(share[at], 1.0), whole[group]
-                best.names[c] = tree.labels[level][group]
-    return best
+        chosen, first = np.unique(key[tells] // width, return_index=True)
+        fresh = inside[chosen] == 0
+        chosen, at = chosen[fresh], np.flatnonzero(tells)[first[fresh]]
+        inside[chosen] = np.minimum(share[at], 1.0)
+        overall[chosen] = whole[key[at] % width]
+        found[chosen] = np.stack([np.full(len(at), level), key[at] % width], axis=1)
+    return _Groups(inside, overall, lambda c: tree.labels[found[c, 0]][found[c, 1]])
+
+
+def _add_up(
+    keys: NDArray[np.int64], shares: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the distinct keys, which rise, and the sum of the shares of each."""
+    if (keys[1:] > keys[:-1]).all():
+        return keys, shares
+    distinct, index = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(index.reshape(-1), weights=shares).astype(np.float64)
 
 
 def _runs(spread: Spread, limit: float, narrow: float) -> _Groups:
@@ -148,11 +163,11 @@ def _runs(spread: Spread, limit: float, narrow: float) -> _Groups:
     low, high, share = _narrowest(starts, spread.value, spread.inside, climb, limit - NEARLY)
     overall = climb[high + 1] - climb[low]
     tells = overall <= narrow + NEARLY
-    names = [
-        f"{spread.values[a]} to {spread.values[b]}" if tell else ""
-        for a, b, tell in zip(low, high, tells, strict=True)
-    ]
-    return _Groups(np.where(tells, np.minimum(share, 1.0), 0.0), overall, names)
+
+    def name(c: int) -> str:
+        return f"{spread.values[low[c]]} to {spread.values[high[c]]}"
+
+    return _Groups(np.where(tells, np.minimum(share, 1.0), 0.0), overall, name)
 
 
 @njit(cache=True)
@@ -196,5 +211,5 @@ def _finding(
             "replay": class_query(cells, name),
         },
         name,
-        secret=(groups.names[c],),
+        secret=(groups.name(c),),
     )

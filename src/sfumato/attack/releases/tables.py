@@ -11,6 +11,7 @@ from sfumato.attack.releases.attribute_inference import attribute_inference
 from sfumato.attack.releases.background_knowledge import background_knowledge
 from sfumato.attack.releases.composition import composition
 from sfumato.attack.releases.de_finetti import de_finetti
+from sfumato.attack.releases.fit import People
 from sfumato.attack.releases.homogeneity import homogeneity
 from sfumato.attack.releases.linkage import linkage
 from sfumato.attack.releases.membership import membership
@@ -20,14 +21,13 @@ from sfumato.attack.releases.similarity import similarity
 from sfumato.attack.releases.skewness import skewness
 from sfumato.data.numbers import number
 from sfumato.data.tables.sources import read
+from sfumato.released.tables import TableView
 from sfumato.released.view import see
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sfumato.attack.finding import Outcome
-    from sfumato.data.tables.table import Table
-    from sfumato.released.tables import TableView
 
 LARGEST_MODEL = 10_000_000
 """Beliefs (people times values) up to which a model over all classes is learnt."""
@@ -51,12 +51,17 @@ class _Adversary:
     knowledge: Knowledge
 
     @cached_property
-    def came(self) -> Table | None:
-        return _table(self.knowledge.original)
+    def came(self) -> People | None:
+        before = self.knowledge.before
+        return (
+            People.seen(before)
+            if isinstance(before, TableView)
+            else _people(self.knowledge.original)
+        )
 
     @cached_property
-    def public(self) -> Table | None:
-        return _table(self.knowledge.public)
+    def public(self) -> People | None:
+        return _people(self.knowledge.public)
 
     def linkages(self) -> Iterator[NamedAttack]:
         """Find people again, known to be in the release or not."""
@@ -73,7 +78,7 @@ class _Adversary:
         yield _attack("linkage by a journalist", journalist, public, unless=why)
         yield _attack("membership", partial(membership, **sure), public, unless=why)
 
-    def _shares(self, people: Table | None) -> bool:
+    def _shares(self, people: People | None) -> bool:
         quasi = self.view.evidence.quasi
         return people is not None and any(name in people.columns for name in quasi)
 
@@ -112,7 +117,7 @@ class _Adversary:
             why = "there are too many people and values for a precheck" if large else ""
             yield from self._models(people, attribute, why)
 
-    def _models(self, people: Table, attribute: str, why: str) -> Iterator[NamedAttack]:
+    def _models(self, people: People, attribute: str, why: str) -> Iterator[NamedAttack]:
         """Guess a sensitive value of each known person, from her class and from all of them."""
         knowledge, promise = self.knowledge, self.view.promise
         guess = partial(attribute_inference, public=people, confidence=knowledge.confidence)
@@ -139,12 +144,12 @@ class _Adversary:
                 yield _about("composition", name, both, "", twice=False)
 
 
-def _table(people: Any) -> Table | None:
-    return None if people is None else read(people)
+def _people(source: Any) -> People | None:
+    return None if source is None else People(read(source))
 
 
 def _attack(
-    name: str, attack: Callable[..., Outcome] | None, people: Table | None, *, unless: str
+    name: str, attack: Callable[..., Outcome] | None, people: People | None, *, unless: str
 ) -> NamedAttack:
     """Return an attack with a table of people; without one it says why it does not fit."""
     why = None if people is not None else unless

@@ -8,6 +8,8 @@ the order of their labels. The labels a value of depth d allows are a sorted str
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -16,21 +18,35 @@ Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
 
+class ClassTree(NamedTuple):
+    """The tree of classes: where children begin, and labels, per depth as the contract says."""
+
+    begin: Integers
+    begin_at: Integers
+    label: Integers
+    label_at: Integers
+
+
+class Covers(NamedTuple):
+    """The labels that allow a value of depth d: `labels` from `starts[at[d] + value]` on."""
+
+    at: Integers
+    starts: Integers
+    labels: Integers
+
+
 @njit(cache=True)
 def walk(
     values: npt.NDArray[np.int32],
     weights: Integers,
-    begin: Integers,
-    begin_at: Integers,
-    label: Integers,
-    label_at: Integers,
-    cover_at: Integers,
-    cover_starts: Integers,
-    cover_labels: Integers,
+    tree: ClassTree,
+    covers: Covers,
     sums: Numbers,
     scores: Numbers,
 ) -> tuple[Integers, Numbers, Numbers, Integers, Integers]:
     """Follow each person down the tree of classes; those who share a beginning share the way."""
+    begin, begin_at, label, label_at = tree
+    cover_at, cover_starts, cover_labels = covers
     people, depth = values.shape
     widest = 1
     for d in range(depth + 1):

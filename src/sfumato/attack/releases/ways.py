@@ -36,7 +36,9 @@ def after_violation(
     if steps(sizes, held) > MOST:
         return None
     choices = [_choices(n, held) for n in sizes]
-    kept = [[x for x, good in zip(one, keeps(one), strict=True) if good] for one in choices]
+    kept = [
+        [x for x, good in zip(choice, keeps(choice), strict=True) if good] for choice in choices
+    ]
     ways = _multinomial(held)
     quiet, sums = _quiet_ways(sizes, held, kept)
     if quiet == ways:

@@ -18,11 +18,8 @@ probabilities are; none rests on a normal approximation.
   hold, every valid (ε, δ) has p_low ≤ p ≤ e^ε·q + δ ≤ e^ε·q_high + δ. Hence one pair of bounds
   refutes a whole region: all (ε, δ) with δ < p_low − e^ε·q_high.
 
-The tail Pr[Bin(n, p) ≥ k] is summed from its largest term downwards. All terms are positive, so
-nothing cancels; what is cut off is replaced by the geometric series that dominates it. The largest
-term comes from Loader's saddle-point form ("Fast and accurate computation of binomial
-probabilities", 2000), good to about 15 digits; a bound then moves outwards by 10⁻¹¹ of itself,
-which is far more than all rounding together.
+Tails are those of :mod:`sfumato.binomial`, good to about 15 digits; a bound then moves outwards by
+10⁻¹¹ of itself, which is far more than all rounding together.
 """
 
 from __future__ import annotations
@@ -30,14 +27,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
+from sfumato.binomial import log_lower_tail, log_tail
 
 _OUTWARD = 1e-11
-_STIRLING = tuple(  # ln n! minus Stirling's formula, for n below 16
-    0.0 if n == 0 else math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(math.tau)
-    for n in range(16)
-)
-_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -117,71 +109,6 @@ def ratio_bound(first: int, second: int, alpha: float) -> float:
 def masses(first: int, runs_first: int, second: int, runs_second: int, alpha: float) -> Masses:
     """Bound the event's probability from below on the first and from above on the second."""
     return Masses(lower(first, runs_first, alpha / 2), upper(second, runs_second, alpha / 2))
-
-
-def log_tail(k: int, n: int, p: float) -> float:
-    """Give ln Pr[Bin(n, p) ≥ k], never too small by more than rounding; p is below k/n."""
-    return _log_sum(k, n, math.log(p), math.log1p(-p))
-
-
-def log_lower_tail(k: int, n: int, p: float) -> float:
-    """Give ln Pr[Bin(n, p) ≤ k], never too small by more than rounding; p is above k/n."""
-    return _log_sum(n - k, n, math.log1p(-p) if p < 1 else -math.inf, math.log(p))
-
-
-def _log_sum(k: int, n: int, log_p: float, log_q: float) -> float:
-    """Sum the terms of Bin(n, p) from k upwards, for k above the mean."""
-    if log_p == -math.inf:
-        return -math.inf
-    odds = math.exp(log_p - log_q)
-    total, last, start = 1.0, 1.0, k
-    while start < n:
-        i = np.arange(start, min(start + _BLOCK, n), dtype=np.float64)
-        terms = last * np.cumprod((n - i) / (i + 1) * odds)
-        total += float(terms.sum())
-        last, start = float(terms[-1]), start + i.size
-        ratio = (n - start) / (start + 1) * odds
-        if ratio < 1 and last * ratio / (1 - ratio) < 1e-16 * total:
-            total += last * ratio / (1 - ratio)
-            break
-    return _log_probability(k, n, log_p, log_q) + math.log(total)
-
-
-def _log_probability(k: int, n: int, log_p: float, log_q: float) -> float:
-    if k == n:
-        return n * log_p
-    p, q = math.exp(log_p), math.exp(log_q)
-    return (
-        _stirling(n)
-        - _stirling(k)
-        - _stirling(n - k)
-        - _deviance(k, n * p)
-        - _deviance(n - k, n * q)
-        + 0.5 * math.log(n / (math.tau * k * (n - k)))
-    )
-
-
-def _stirling(n: int) -> float:
-    """Give ln n! − (n + ½)·ln n + n − ½·ln 2π."""
-    if n < len(_STIRLING):
-        return _STIRLING[n]
-    s = 1 / (n * n)
-    return (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))) / n
-
-
-def _deviance(x: float, mean: float) -> float:
-    """Give x·ln(x/m) + m − x without cancellation near x = m."""
-    if abs(x - mean) >= 0.1 * (x + mean):
-        return x * math.log(x / mean) + mean - x
-    v = (x - mean) / (x + mean)
-    total, power = (x - mean) * v, 2 * x * v
-    for j in range(1, 1000):
-        power *= v * v
-        step = power / (2 * j + 1)
-        if total + step == total:
-            break
-        total += step
-    return total
 
 
 def _bracket(successes: int, trials: int, alpha: float) -> tuple[float, float]:

@@ -159,8 +159,8 @@ def _verdict(claim: Guarantee, search: Search, confidence: float) -> Verdict:
     own = bool(search.pairs.datasets)
     witness = None if best is None else _witness(best, search.sampler, own_data=own)
     leak, wider = (
-        None if one is None else _witness(one, search.sampler, own_data=own)
-        for one in (search.leak, search.wider)
+        None if found is None else _witness(found, search.sampler, own_data=own)
+        for found in (search.leak, search.wider)
     )
     if witness is not None and search.refuted and witness.family == "low bits":
         leak = witness
@@ -169,7 +169,7 @@ def _verdict(claim: Guarantee, search: Search, confidence: float) -> Verdict:
         refuted=search.refuted,
         proved=False,
         epsilon_lower_bound=max((found.epsilon for found in search.found), default=0.0),
-        delta_lower_bound=max((one.delta(promised.epsilon) for one in masses), default=0.0),
+        delta_lower_bound=max((region.delta(promised.epsilon) for region in masses), default=0.0),
         confidence=confidence,
         witness=witness,
         pairs=search.tried,
@@ -187,8 +187,8 @@ def _verdict(claim: Guarantee, search: Search, confidence: float) -> Verdict:
 def _witness(found: Measurement, sampler: Sampler, *, own_data: bool) -> Witness:
     """Put the data set on which the event is likelier first."""
     forward = found.event.on_first
-    one, two = found.pair.first, found.pair.second
-    first, second = (one, two) if forward else (two, one)
+    first_data, second_data = found.pair.first, found.pair.second
+    first, second = (first_data, second_data) if forward else (second_data, first_data)
     turn = (lambda x: x) if forward else (lambda x: (x[1], x[0]))
     event = str(found.event)
     if found.opposite is not None:

@@ -51,7 +51,7 @@ def read_code(func: Any, arguments: object = ()) -> CodeFacts:
     """Judge a function by its code; one with extra arguments or defaults is not judged."""
     if isinstance(func, BuiltinFunctionType) and not arguments:
         known = [getattr(builtins, name) for name in _CALLED]
-        return CodeFacts(deterministic=any(func is one for one in known))
+        return CodeFacts(deterministic=any(func is other for other in known))
     if not isinstance(func, FunctionType) or arguments or func.__closure__ or func.__defaults__:
         return CodeFacts()
     code = func.__code__

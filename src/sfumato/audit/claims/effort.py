@@ -63,7 +63,7 @@ class Effort:
 
 def more_runs(found: Sequence[Measurement], runs: int) -> int:
     """Tell how many runs on each data set would probably decide; 0 where no measurement is near."""
-    nearest = max(found, key=lambda one: one.excess)
+    nearest = max(found, key=lambda step: step.excess)
     near = _NEAR if nearest.masses is None else _NEAR_WITH_DELTA
     if nearest.refutes or nearest.excess < near:
         return 0

@@ -49,13 +49,13 @@ def epsilon_lower_bound(
     if arithmetic not in {"float", "real"}:
         raise ParameterError(f"arithmetic is 'float' or 'real', and {arithmetic!r} was given.")
     outputs = [_read(given) for given in (first, second)]
-    runs = min(len(one) // 2 for one in outputs)
-    choosing = [one.part(slice(0, len(one) - runs)) for one in outputs]
-    measuring = [one.part(slice(len(one) - runs, None)) for one in outputs]
+    runs = min(len(side) // 2 for side in outputs)
+    choosing = [side.part(slice(0, len(side) - runs)) for side in outputs]
+    measuring = [side.part(slice(len(side) - runs, None)) for side in outputs]
     if arithmetic == "real":
         unit = unit_of(choosing)
-        choosing = [one.rounded(unit) for one in choosing]
-        measuring = [one.rounded(unit) for one in measuring]
+        choosing = [side.rounded(unit) for side in choosing]
+        measuring = [side.rounded(unit) for side in measuring]
     chosen = choose(
         choosing[0],
         choosing[1],
@@ -64,19 +64,19 @@ def epsilon_lower_bound(
         floats=arithmetic == "float",
         both=True,
     )[0]
-    happened = [_guesses(chosen, one) for one in measuring]
+    happened = [_guesses(chosen, side) for side in measuring]
     if not chosen.event.on_first:
         happened.reverse()
     if delta > 0:
-        counts = [int(np.count_nonzero(one > 0)) for one in happened]
+        counts = [int(np.count_nonzero(guesses > 0)) for guesses in happened]
         return bounds.masses(counts[0], runs, counts[1], runs, 1 - confidence).epsilon(delta)
     total = 2 * runs - math.ceil(8 * math.sqrt(runs))
     used = int(np.random.default_rng(seed).binomial(total, 0.5))
     if max(used, total - used) > runs:
         return 0.0
-    one, other = happened[0][:used], happened[1][: total - used]
-    right = int(np.count_nonzero(one > 0) + np.count_nonzero(other < 0))
-    wrong = int(np.count_nonzero(one < 0) + np.count_nonzero(other > 0))
+    on_first, on_second = happened[0][:used], happened[1][: total - used]
+    right = int(np.count_nonzero(on_first > 0) + np.count_nonzero(on_second < 0))
+    wrong = int(np.count_nonzero(on_first < 0) + np.count_nonzero(on_second > 0))
     return bounds.ratio_bound(right, wrong, 1 - confidence)
 
 

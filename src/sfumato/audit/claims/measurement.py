@@ -124,9 +124,9 @@ class Measuring:
         others = len(candidates) - 1
         shares = [alpha / 2, *[alpha / 2 / others] * others] if others else [alpha]
         found = []
-        for one, counted, share in zip(candidates, happened.tolist(), shares, strict=True):
-            judge = self._judge if one.opposite is None else self._guess
-            found.append(judge(pair, one, counted, runs, share))
+        for candidate, counted, share in zip(candidates, happened.tolist(), shares, strict=True):
+            judge = self._judge if candidate.opposite is None else self._guess
+            found.append(judge(pair, candidate, counted, runs, share))
         return found
 
     def _guess(

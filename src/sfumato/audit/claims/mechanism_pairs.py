@@ -35,14 +35,14 @@ def pairs_of(mechanism: Any) -> tuple[tuple[Any, Any], ...]:
 
 def _values(step: float, size: int | None) -> tuple[tuple[Any, Any], ...]:
     whole = step.is_integer()
-    zero, one = (0, int(step)) if whole else (0.0, step)
+    zero, apart = (0, int(step)) if whole else (0.0, step)
     if size is None or size == 1:
-        pairs = [(zero, one), (5 * one, 6 * one)]
+        pairs = [(zero, apart), (5 * apart, 6 * apart)]
         if size is None:
             return tuple(pairs)
         return tuple((np.array([a]), np.array([b])) for a, b in pairs)
     alone = np.zeros(size, dtype=np.int64 if whole else np.float64)
-    alone[0] = one
+    alone[0] = apart
     pairs_of_vectors = [(np.zeros_like(alone), alone)]
     if whole and int(step) >= 2:
         # L1 distance `step` at most, spread over several places.

@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.shown import Shown
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -275,7 +277,8 @@ def _parts(item: Any) -> list[Any] | None:
         return [part for key in sorted(item, key=repr) for part in (key, item[key])]
     if dataclasses.is_dataclass(item):
         return [getattr(item, field.name) for field in dataclasses.fields(item)]
-    plain = getattr(type(item), "__repr__", None) is object.__repr__
+    shortened = isinstance(item, Shown)  # its text leaves most of it out
+    plain = shortened or getattr(type(item), "__repr__", None) is object.__repr__
     if plain and hasattr(item, "__dict__"):
         return [part for key in sorted(vars(item)) for part in (key, vars(item)[key])]
     return None

@@ -32,7 +32,7 @@ def datasets_of(datasets: Any) -> tuple[Any, ...]:
     if datasets is None:
         return ()
     given = tuple(datasets) if isinstance(datasets, Iterable) else ()
-    if not given or not all(isinstance(one, (Sequence, np.ndarray)) for one in given):
+    if not given or not all(isinstance(dataset, (Sequence, np.ndarray)) for dataset in given):
         raise ParameterError(
             "datasets= wants a list of data sets, each a list of records, as in "
             f"datasets=[[3, 1, 4]], and {_kind(datasets)} of something else was given."

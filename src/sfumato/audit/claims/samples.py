@@ -111,7 +111,7 @@ class Sampler:
         for side in order:
             self._check_time()
             outputs[side].append(self._one(data[side]))
-        return [read_objects(one) for one in outputs]
+        return [read_objects(runs) for runs in outputs]
 
     def _fresh(self, data: Any) -> Any:
         """Give the function an input it may spoil; how to copy is found out once per input."""

@@ -30,7 +30,13 @@ from typing import TYPE_CHECKING
 
 from sfumato.audit.claims.deadline import Deadline, TimeIsUp
 from sfumato.audit.claims.effort import Effort, more_runs
-from sfumato.audit.claims.evidence.events import Candidate, Event, choose, choose_for_region
+from sfumato.audit.claims.evidence.events import (
+    SMALL,
+    Candidate,
+    Event,
+    choose,
+    choose_for_region,
+)
 from sfumato.audit.claims.measurement import Measurement, Measuring
 from sfumato.audit.claims.outputs import unit_of
 from sfumato.audit.claims.promises import Bound
@@ -57,8 +63,7 @@ _SHARE_OF_A_BUDGET = 0.4
 _START = 400
 _GROWTH = 8
 _ACTIVE = (24, 12, 4, 2, 1)
-_ACTIVE_FOR_SMALL = (24, 24, 12, 4, 2)
-_SMALL = 0.5
+_ACTIVE_FOR_SMALL = (24, 24, 16, 10, 3)
 """Pairs that go on to the next round; more where the claim is so small that runs show little."""
 _LEAST_RUNS = 200
 _FEWEST = 25
@@ -158,7 +163,7 @@ class Search:
             ranked = self._explore(active, size, runs, last=last)
             if not self._answered:
                 raise ParameterError(ALWAYS_RAISES.format(", ".join(sorted(self._raised))))
-            pair, candidates = _pick(ranked)
+            pair, candidates = self._pick(ranked)
             if last:
                 self._look(pair, candidates, runs)
                 self._go_on(pair, candidates, runs)
@@ -203,12 +208,36 @@ class Search:
         self._effort.learn_cost(time.monotonic() - begin, 2 * size * len(ranked))
         return ranked
 
+    @property
+    def _small(self) -> bool:
+        """Whether the claim is so small that many runs must show it, and can."""
+        return self.promised[0].epsilon < SMALL and self.sampler.vectorised
+
+    def _hope(self, candidates: list[Candidate]) -> float:
+        """Rank a pair by an event chosen with little doubt: much hides what is rare or close.
+
+        Not for a small claim, whose pairs differ by less than the luck of rare events.
+        """
+        return candidates[0 if self._small else min(1, len(candidates) - 1)].margin
+
+    def _pick(self, ranked: Ranked) -> tuple[Pair, list[Candidate]]:
+        """Take the best; among those that promise to refute, the simplest, which comes first.
+
+        Where the sharpest bound is wanted, simplicity does not count.
+        """
+        best = max(found[0].margin for _, found in ranked)
+        if best <= 0:
+            return max(ranked, key=lambda item: self._hope(item[1]))
+        if self.sharpen:
+            return max(ranked, key=lambda item: item[1][0].margin)
+        enough = min(best / 2, 1.0)
+        return next(item for item in ranked if item[1][0].margin >= enough)
+
     def _next(self, ranked: Ranked, number: int, size: int) -> list[Pair]:
         """Keep the best pairs, and early on try variations of the very best."""
-        margins = [_hope(found) - _PER_RECORD * _length(pair) for pair, found in ranked]
+        margins = [self._hope(found) - _PER_RECORD * _length(pair) for pair, found in ranked]
         order = sorted(range(len(ranked)), key=lambda i: -margins[i])
-        small = self.promised[0].epsilon < _SMALL and self.sampler.vectorised
-        most = (_ACTIVE_FOR_SMALL if small else _ACTIVE)[min(number, len(_ACTIVE) - 1)]
+        most = (_ACTIVE_FOR_SMALL if self._small else _ACTIVE)[min(number, len(_ACTIVE) - 1)]
         runs = min(size, self._effort.most)
         most = min(most, self._affordable(most * runs, share=0.3) // runs or 1)
         kept = [ranked[i][0] for i in sorted(order[:most])]  # the simplest stays first
@@ -260,7 +289,7 @@ class Search:
 
     def _look_apart(self, ranked: Ranked, runs: int) -> tuple[Measurement | None, bool]:
         """Measure what is told beside the verdict, if it promises to refute; tell whether."""
-        pair, candidates = _pick(ranked)
+        pair, candidates = self._pick(ranked)
         if candidates[0].margin <= 0:
             return None, False
         alpha = self._next_alpha()
@@ -316,17 +345,3 @@ class Search:
 
 def _length(pair: Pair) -> int:
     return len(pair.first) if isinstance(pair.first, list) else 0
-
-
-def _hope(candidates: list[Candidate]) -> float:
-    """Rank a pair by an event chosen with little doubt: much hides what is rare or close."""
-    return candidates[min(1, len(candidates) - 1)].margin
-
-
-def _pick(ranked: Ranked) -> tuple[Pair, list[Candidate]]:
-    """Take the best; among those that promise to refute, the simplest, which comes first."""
-    best = max(found[0].margin for _, found in ranked)
-    if best <= 0:
-        return max(ranked, key=lambda item: _hope(item[1]))
-    enough = min(best / 2, 1.0)
-    return next(item for item in ranked if item[1][0].margin >= enough)

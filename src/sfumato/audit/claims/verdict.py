@@ -26,6 +26,7 @@ import numpy as np
 from sfumato.audit.claims.outputs import Raised, read_objects
 from sfumato.audit.claims.picture import picture
 from sfumato.errors import ParameterError, PromiseBroken
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from sfumato.audit.claims.bounds import Masses
@@ -38,7 +39,7 @@ _MOST_RECORDS = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Witness:
+class Witness(Shown):
     """Two neighbouring data sets and an event that is too likely on the first."""
 
     first: Any
@@ -90,9 +91,9 @@ class Witness:
 
     def __str__(self) -> str:
         first, second = (self.show(data) for data in (self.first, self.second))
-        one, other = (self.show(output) for output in self.outputs)
+        here, there = (self.show(output) for output in self.outputs)
         if self.certain:
-            return f"D = {first} gives {one} and its neighbour D′ = {second} gives {other}, always"
+            return f"D = {first} gives {here} and its neighbour D′ = {second} gives {there}, always"
         (a, b), (n, m) = self.counts, self.runs
         if self.guesses is not None:
             right, wrong = self.guesses
@@ -102,7 +103,7 @@ class Witness:
             )
         return (
             f"D = {first}, D′ = {second}, event: {self.show_event()}; it happened in {a:,} of "
-            f"{n:,} runs on D and in {b:,} of {m:,} on D′ (outputs such as {one} and {other})"
+            f"{n:,} runs on D and in {b:,} of {m:,} on D′ (outputs such as {here} and {there})"
         )
 
     def __repr__(self) -> str:
@@ -120,7 +121,7 @@ class Witness:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Verdict(Shown):
     """The result of a check."""
 
     claim: Guarantee

@@ -144,4 +144,4 @@ def _serve(pipe: Connection, run: Callable[[Any], Any], seed: int | None) -> Non
             outputs: list[list[Any]] = [[] for _ in data]
             for side in order:
                 outputs[side].append(run(data[side]))
-            pipe.send([read_objects(one) for one in outputs])
+            pipe.send([read_objects(runs) for runs in outputs])

@@ -19,6 +19,7 @@ from sfumato.anonymize.definitions.diversity import (
 )
 from sfumato.anonymize.definitions.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.anonymize.definitions.presence import DeltaPresence, KMap
+from sfumato.anonymize.definitions.risk import AverageRisk, UniqueShare
 from sfumato.audit.verification import measures
 from sfumato.audit.verification.measures import SLACK
 from sfumato.data.wording import some
@@ -79,6 +80,8 @@ class _Found:
     values: NDArray[Any]
     worst_is_low: bool
     holds: NDArray[np.bool_]
+    whole: float | None = None
+    """The figure of the whole release, where the promise is about that."""
 
 
 def check_part(part: Definition, evidence: Evidence, population: PopulationCounts | None) -> Row:
@@ -104,7 +107,7 @@ def _row(found: _Found, evidence: Evidence, attribute: str, promised: str) -> Ro
     return Row(
         found.measure,
         attribute,
-        float(found.values[worst]),
+        float(found.values[worst]) if found.whole is None else found.whole,
         bottleneck(evidence, worst),
         promised,
         holds=not len(broken),
@@ -204,6 +207,18 @@ def _presence(part: Any, evidence: Evidence, population: PopulationCounts | None
     return _Found("presence", share, low_side, holds)
 
 
+def _average(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    mean = measures.mean_risk(evidence.sizes)
+    holds = np.full(evidence.classes, mean <= measures.as_shown(part.threshold))
+    return _Found("average risk", evidence.sizes, True, holds, float(mean))
+
+
+def _unique(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+    share = measures.share_alone(evidence.sizes)
+    holds = np.full(evidence.classes, share <= measures.as_shown(part.share))
+    return _Found("share of unique records", evidence.sizes, True, holds, float(share))
+
+
 CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | None], _Found]] = {
     KAnonymity: _k,
     DistinctLDiversity: _distinct,
@@ -214,6 +229,8 @@ CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | No
     DeltaDisclosure: _disclosure,
     KMap: _k_map,
     DeltaPresence: _presence,
+    AverageRisk: _average,
+    UniqueShare: _unique,
 }
 """The built-in definitions, each with a formula of its own; a new one gets a line here."""
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
 from sfumato.audit.verification.checks import Bottleneck, Row
-from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.itemset_counts import find_rarest
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
@@ -82,46 +82,46 @@ def _supports(view: ChunksView, part: KmAnonymity) -> Row:
     return Row(name, "", float(support), worst, str(part), holds=support >= part.k)
 
 
-def _misplaced(view: ChunksView) -> Iterator[Finding]:
+def _misplaced(view: ChunksView) -> Iterator[FileFinding]:
     """Find clusters in which an item has two places, and rows that hold one twice or nothing."""
     starts, items, chunk = view.flat
     if (np.diff(starts) == 0).any():
-        yield Finding("rows", "", "a chunk has an empty row", serious=True)
+        yield FileFinding("rows", "", "a chunk has an empty row", serious=True)
     rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     width = max(len(view.labels), 1)
     if len(np.unique(rows * width + items)) < len(items):
-        yield Finding("rows", "", "a row holds an item twice", serious=True)
+        yield FileFinding("rows", "", "a row holds an item twice", serious=True)
     held = np.unique(chunk[rows] * width + items)
     bounds = np.searchsorted(held, np.arange(len(view.chunked.chunks) + 1) * width)
     own: list[set[int]] = [{view.codes[term] for term in c.terms} for c in view.chunked.clusters]
     twice = sum(len(cluster.terms) for cluster in view.chunked.clusters) != sum(map(len, own))
-    for number, one in enumerate(view.chunked.chunks):
+    for number, part in enumerate(view.chunked.chunks):
         mine = set((held[bounds[number] : bounds[number + 1]] % width).tolist())
-        for place in set(one.clusters):
+        for place in set(part.clusters):
             twice = twice or not own[place].isdisjoint(mine)
             own[place] |= mine
-        twice = twice or len(set(one.clusters)) < len(one.clusters) or not one.clusters
+        twice = twice or len(set(part.clusters)) < len(part.clusters) or not part.clusters
     if twice:
         text = "an item has two places in a cluster, so chunks may be joined by it"
-        yield Finding("places", "", text, serious=True)
+        yield FileFinding("places", "", text, serious=True)
 
 
-def _no_room(view: ChunksView, part: KmAnonymity) -> Iterator[Finding]:
+def _no_room(view: ChunksView, part: KmAnonymity) -> Iterator[FileFinding]:
     clusters = view.chunked.clusters
     small = sum(cluster.size < part.k for cluster in clusters)
     if small:
         text = f"{small} cluster(s) have fewer than {part.k} sets"
-        yield Finding("clusters", "", text, serious=True)
+        yield FileFinding("clusters", "", text, serious=True)
     crowded = sum(
         len(chunk.rows) > sum(clusters[place].size for place in chunk.clusters)
         for chunk in view.chunked.chunks
     )
     if crowded:
         text = f"{crowded} chunk(s) have more rows than their clusters have sets"
-        yield Finding("chunks", "", text, serious=True)
+        yield FileFinding("chunks", "", text, serious=True)
 
 
-def _empty_sets(view: ChunksView, part: KmAnonymity) -> Iterator[Finding]:
+def _empty_sets(view: ChunksView, part: KmAnonymity) -> Iterator[FileFinding]:
     """Find clusters without terms whose own rows do not reach every set."""
     clusters = view.chunked.clusters
     rows, own = np.zeros(len(clusters), np.int64), np.zeros(len(clusters), np.int64)
@@ -138,4 +138,4 @@ def _empty_sets(view: ChunksView, part: KmAnonymity) -> Iterator[Finding]:
             f"{short} cluster(s) have neither a term nor enough rows, so known items of two chunks "
             "would leave a set empty"
         )
-        yield Finding("clusters", "", text, serious=True)
+        yield FileFinding("clusters", "", text, serious=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, PromiseBroken
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class CloaksVerification:
+class CloaksVerification(Shown):
     """What was found: users outside their box, groups too small, boxes that changed with the asker.
 
     `smallest` is the least number of different users with one box; `late` counts requests that

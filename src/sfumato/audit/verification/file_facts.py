@@ -9,23 +9,24 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.data.engines.duckdb import quoted_text
-from sfumato.data.tables.formulas import PATTERN
+from sfumato.data.formulas import PATTERN
 from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
     from sfumato.data.tables.table import Table
 
-KNOWN_KEYS = frozenset({"ARROW:schema", "pandas"})
-"""Keys that libraries write to find types again; what pandas writes is looked into."""
+SPARK_KEY = "org.apache.spark.sql.parquet.row.metadata"
+KNOWN_KEYS = frozenset({"ARROW:schema", "pandas", SPARK_KEY, "org.apache.spark.version"})
+"""Keys that libraries write to find types again; what pandas and Spark write is looked into."""
 
 PANDAS_KEYS = frozenset(
     {"index_columns", "column_indexes", "columns", "attributes", "creator", "pandas_version"}
 )
 
 
-def look_at_file(table: Table, *, kept_order: bool) -> list[Finding]:
+def look_at_file(table: Table, *, kept_order: bool) -> list[FileFinding]:
     """Return what the file tells beside its cells."""
     found = []
     if kept_order:
@@ -33,15 +34,15 @@ def look_at_file(table: Table, *, kept_order: bool) -> list[Finding]:
             "The rows stand in the order of the original data (order='keep'): whoever knows that "
             "order knows whose each row is."
         )
-        found.append(Finding("order", "", text, serious=False))
+        found.append(FileFinding("order", "", text, serious=False))
     if table.kind == "csv":
         found += _formulas(table)
-    if table.kind == "parquet" and Path(table.source).is_file():
+    if table.kind == "parquet" and Path(table.source).exists():
         found += _metadata(table)
     return found
 
 
-def _formulas(table: Table) -> list[Finding]:
+def _formulas(table: Table) -> list[FileFinding]:
     """Tell of cells that a spreadsheet would run."""
     cells = [f"count(*) FILTER ({_runs(table.text(name))})" for name in table.columns]
     [counts] = table.run(f"SELECT {', '.join(cells)} FROM {table.scan}")
@@ -52,7 +53,7 @@ def _formulas(table: Table) -> list[Finding]:
         f"{some(sum(counts), 'cell')} of {listed(columns)} begin(s) like a formula, which a "
         "spreadsheet would run; save the release with formulas='guard' (--guard-formulas)."
     )
-    return [Finding("formula", columns[0], text, serious=False)]
+    return [FileFinding("formula", columns[0], text, serious=False)]
 
 
 def _runs(text: str) -> str:
@@ -60,13 +61,16 @@ def _runs(text: str) -> str:
     return f"NOT starts_with({text}, chr(39)) AND regexp_matches({text}, {quoted_text(PATTERN)})"
 
 
-def _metadata(table: Table) -> list[Finding]:
+def _metadata(table: Table) -> list[FileFinding]:
     """Find metadata of a Parquet file that nobody has checked."""
-    rows = table.run(f"SELECT key, value FROM parquet_kv_metadata({quoted_text(table.source)})")
+    place = Path(table.source)
+    files = str(place / "*.parquet" if place.is_dir() else place)
+    rows = table.run(f"SELECT key, value FROM parquet_kv_metadata({quoted_text(files)})")
     strange = []
     for key, value in rows:
         name = _text(key)
-        if name not in KNOWN_KEYS or (name == "pandas" and not _is_plain(_text(value), table)):
+        looked_into = {"pandas": _is_plain, SPARK_KEY: _is_plain_in_spark}.get(name)
+        if name not in KNOWN_KEYS or (looked_into and not looked_into(_text(value), table)):
             strange.append(name)
     if not strange:
         return []
@@ -74,7 +78,7 @@ def _metadata(table: Table) -> list[Finding]:
         f"The file carries metadata that are no cells and that nothing here protects, under the "
         f"key(s) {listed(sorted(set(strange)))}; write the file without them."
     )
-    return [Finding("metadata", "", text)]
+    return [FileFinding("metadata", "", text)]
 
 
 def _text(value: Any) -> str:
@@ -91,3 +95,19 @@ def _is_plain(value: str, table: Table) -> bool:
         return False
     named = [column.get("name") for column in facts.get("columns", [])]
     return all(name is None or name in table.columns for name in named)
+
+
+def _is_plain_in_spark(value: str, table: Table) -> bool:
+    """Tell whether what Spark wrote names columns and types and carries nothing else."""
+    try:
+        facts = json.loads(value)
+    except ValueError:
+        return False
+    if not isinstance(facts, dict) or set(facts) - {"type", "fields"}:
+        return False
+    fields = facts.get("fields", [])
+    known = {"name", "type", "nullable", "metadata"}
+    return all(
+        not set(field) - known and not field.get("metadata") and field.get("name") in table.columns
+        for field in fields
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.data.engines.duckdb import quoted, translated
+from sfumato.data.engines.duckdb import quoted
 from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy
 from sfumato.released.labels import Labels
 
@@ -39,7 +39,7 @@ FIRST_RECORDS = 10_000
 
 
 @dataclass(frozen=True)
-class Finding:
+class FileFinding:
     """One thing found: what, in which column, and whether it breaks the release."""
 
     kind: str
@@ -57,7 +57,7 @@ def look(
     schema: Schema,
     pseudonyms: Collection[str] = (),
     numbers: str | None = None,
-) -> tuple[Finding, ...]:
+) -> tuple[FileFinding, ...]:
     """Return everything found about the columns and labels of a release.
 
     `numbers` is the column that tells the people of a class apart; `people.py` looks at it.
@@ -73,15 +73,15 @@ def look(
     return tuple(found)
 
 
-def _identifiers(table: Table, schema: Schema, pseudonyms: Collection[str]) -> list[Finding]:
+def _identifiers(table: Table, schema: Schema, pseudonyms: Collection[str]) -> list[FileFinding]:
     found = []
     for name in schema.identifier_names:
         if name in table.columns and name in pseudonyms and _look_like_pseudonyms(table, name):
             text = f"Column '{name}' holds keyed pseudonyms: whoever has the key can undo them."
-            found.append(Finding("pseudonyms", name, text, serious=False))
+            found.append(FileFinding("pseudonyms", name, text, serious=False))
         elif name in table.columns:
             text = f"Column '{name}' is an identifier and is in the release; it must be left out."
-            found.append(Finding("identifier", name, text))
+            found.append(FileFinding("identifier", name, text))
     return found
 
 
@@ -92,9 +92,9 @@ def _look_like_pseudonyms(table: Table, name: str) -> bool:
     return bool(table.run(query)[0][0] == 0)
 
 
-def _columns_without_role(table: Table, schema: Schema, numbers: str | None) -> list[Finding]:
+def _columns_without_role(table: Table, schema: Schema, numbers: str | None) -> list[FileFinding]:
     return [
-        Finding(
+        FileFinding(
             "no role",
             name,
             f"Column '{name}' is in the release, but the schema gives it no role, so nothing "
@@ -107,7 +107,7 @@ def _columns_without_role(table: Table, schema: Schema, numbers: str | None) -> 
 
 def _row_numbers(
     evidence: Evidence, table: Table, schema: Schema, pseudonyms: Collection[str]
-) -> list[Finding]:
+) -> list[FileFinding]:
     """Find columns of whole numbers, all different: where the record stood, or whose it is."""
     records = evidence.records
     suspects = [c for c in table.columns if c not in evidence.quasi and c not in pseudonyms]
@@ -128,11 +128,11 @@ def _row_numbers(
             f"Column '{name}' holds {records} different whole numbers, one per record: it looks "
             "like the row number of the original file, which tells who is who; leave it out."
         )
-        found.append(Finding("row number", name, text))
+        found.append(FileFinding("row number", name, text))
     return found
 
 
-def _codes(name: str, low: int, high: int, records: int, schema: Schema) -> list[Finding]:
+def _codes(name: str, low: int, high: int, records: int, schema: Schema) -> list[FileFinding]:
     """Find whole numbers that single out every record of a column that is said to tell nothing.
 
     As many digits each, and many of them, are how numbers look that are given to people: of social
@@ -149,11 +149,11 @@ def _codes(name: str, low: int, high: int, records: int, schema: Schema) -> list
         text = (
             f"{words}. All have {len(str(low))} digits, as numbers given to people; leave it out."
         )
-        return [Finding("code", name, text)]
-    return [Finding("all different", name, f"{words}.", serious=False)]
+        return [FileFinding("code", name, text)]
+    return [FileFinding("all different", name, f"{words}.", serious=False)]
 
 
-def _all_different(table: Table, name: str, records: int, schema: Schema) -> list[Finding]:
+def _all_different(table: Table, name: str, records: int, schema: Schema) -> list[FileFinding]:
     """Warn of a text that differs in every record: it may name people whatever its role."""
     if records < FEW_RECORDS or name in schema.identifier_names:
         return []
@@ -166,12 +166,12 @@ def _all_different(table: Table, name: str, records: int, schema: Schema) -> lis
         words = (
             f"Column '{name}' holds an e-mail address per record, which names people; leave it out."
         )
-        return [Finding("address", name, words)]
+        return [FileFinding("address", name, words)]
     words = (
         f"Column '{name}' has a different text in every record; if it names people it must be "
         "left out."
     )
-    return [Finding("all different", name, words, serious=False)]
+    return [FileFinding("all different", name, words, serious=False)]
 
 
 def _are_addresses(table: Table, name: str) -> bool:
@@ -190,8 +190,7 @@ def _unique_at_first(table: Table, names: Sequence[str]) -> list[str]:
     chosen = ", ".join(quoted(name) for name in names)
     counts = ", ".join(f"count(DISTINCT {quoted(name)})" for name in names)
     first = f"(SELECT {chosen} FROM {table.scan} LIMIT {FIRST_RECORDS})"  # noqa: S608 - quoted above
-    with translated(table.source):
-        answer = table.engine.run(f"SELECT count(*), {counts} FROM {first}")[0]  # noqa: S608 - same
+    answer = table.run(f"SELECT count(*), {counts} FROM {first}")[0]  # noqa: S608 - same
     return [name for name, count in zip(names, answer[1:], strict=True) if count == answer[0]]
 
 
@@ -206,15 +205,14 @@ def _extremes(table: Table, name: str, records: int) -> tuple[int | None, int | 
     whole = f"regexp_full_match({text}, '[+-]?[0-9]+([.]0+)?')"
     number = f"CASE WHEN {whole} THEN TRY_CAST({text} AS HUGEINT) END"
     chosen = f"min({number}), max({number}), count(DISTINCT {number})"
-    with translated(table.source):
-        answer = table.engine.run(f"SELECT {chosen} FROM {table.scan}")  # noqa: S608 - quoted above
+    answer = table.run(f"SELECT {chosen} FROM {table.scan}")  # noqa: S608 - quoted above
     low, high, distinct = answer[0]
     if distinct != records or records < 2:
         return None, None
     return int(low), int(high)
 
 
-def _strange_labels(evidence: Evidence, schema: Schema) -> list[Finding]:
+def _strange_labels(evidence: Evidence, schema: Schema) -> list[FileFinding]:
     """Find labels that no level of a declared hierarchy has.
 
     A rule (intervals, masks, …) makes its labels from the original values, which a release
@@ -238,11 +236,11 @@ def _strange_labels(evidence: Evidence, schema: Schema) -> list[Finding]:
                 "no node of its hierarchy: values that were released without being generalised, "
                 "or a schema that does not belong to this release."
             )
-            found.append(Finding("strange label", name, text))
+            found.append(FileFinding("strange label", name, text))
     return found
 
 
-def _nothing_left(evidence: Evidence, schema: Schema) -> list[Finding]:
+def _nothing_left(evidence: Evidence, schema: Schema) -> list[FileFinding]:
     """Find the class in which every quasi-identifier is suppressed."""
     if not evidence.quasi:
         return []
@@ -259,13 +257,13 @@ def _nothing_left(evidence: Evidence, schema: Schema) -> list[Finding]:
         f"{records} record(s) show nothing on any quasi-identifier; they form a class of their "
         "own and are held to the same promise."
     )
-    return [Finding("nothing left", "", text, serious=False)]
+    return [FileFinding("nothing left", "", text, serious=False)]
 
 
-def _missing_columns(table: Table, schema: Schema) -> list[Finding]:
+def _missing_columns(table: Table, schema: Schema) -> list[FileFinding]:
     wanted = (*schema.quasi_names, *schema.sensitive_names)
     return [
-        Finding("left out", name, f"Column '{name}' is not in the release.", serious=False)
+        FileFinding("left out", name, f"Column '{name}' is not in the release.", serious=False)
         for name in wanted
         if name not in table.columns
     ]
@@ -273,7 +271,7 @@ def _missing_columns(table: Table, schema: Schema) -> list[Finding]:
 
 def incomplete_population(
     evidence: Evidence, counts: PopulationCounts | None
-) -> tuple[Finding, ...]:
+) -> tuple[FileFinding, ...]:
     """Report classes that more records than people fit: the population is not one."""
     lacking = 0 if counts is None else int((counts.people < evidence.sizes).sum())
     if not lacking:
@@ -282,4 +280,4 @@ def incomplete_population(
         f"{lacking} class(es) have more records than people of the population who fit them, so "
         "the population does not contain everybody in the release."
     )
-    return (Finding("population", "", text, serious=False),)
+    return (FileFinding("population", "", text, serious=False),)

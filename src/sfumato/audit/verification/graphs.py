@@ -1,4 +1,8 @@
-"""Verify a released graph: nodes with the same structural answer, counted from the file alone."""
+"""Verify a released graph: nodes with the same structural answer, counted from the file alone.
+
+In a directed graph the degree of a node is a pair, arcs in and arcs out; its neighbours' degrees
+are those of whom arcs come from, and of whom they lead to.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymize.definitions.structure import StructuralDefinition
 from sfumato.audit.verification.checks import Bottleneck, Row
-from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.value_formulas import FORMULAS, NAMES, worst_of
 from sfumato.audit.verification.verify import Verification
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.data.hierarchies.hierarchy import ROOT
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +61,7 @@ def _check_values(part: Any, view: GraphView) -> Row:
     values = None if view.graph is None else view.graph.attributes.get(part.attribute)
     if values is None:
         return Row(name, part.attribute, None, None, str(part), holds=True)
-    counted: dict[int, Counter[str]] = {}
+    counted: dict[Any, Counter[str]] = {}
     for degree, value in zip(_answers(view, "degree"), values, strict=True):
         if value != ROOT:
             counted.setdefault(degree, Counter())[value] += 1
@@ -83,21 +89,41 @@ def _answers(view: GraphView, query: str | Callable[..., Any]) -> list[Any]:
         return [n for n, size in enumerate(view.sizes_of_groups.tolist()) for _ in range(size)]
     graph = view.graph
     if not isinstance(query, str):
-        return [query(graph, node) for node in range(len(graph))]
-    around: list[list[int]] = [[] for _ in range(len(graph))]
+        return _ask(query, graph)
+    coming: list[list[int]] = [[] for _ in range(len(graph))]
+    going = [[] for _ in range(len(graph))] if isinstance(graph, DirectedGraph) else coming
     for u, v in graph.edges.tolist():
-        around[u].append(v)
-        around[v].append(u)
+        going[u].append(v)
+        coming[v].append(u)
+    sides = [coming, going] if isinstance(graph, DirectedGraph) else [coming]
+    pairs = [tuple(len(side[node]) for side in sides) for node in range(len(graph))]
     if query == "degree":
-        return [len(friends) for friends in around]
-    return [tuple(sorted(len(around[v]) for v in friends)) for friends in around]
+        return pairs if isinstance(graph, DirectedGraph) else [pair[0] for pair in pairs]
+    return [
+        tuple(tuple(sorted(pairs[v] for v in side[node])) for side in sides)
+        for node in range(len(graph))
+    ]
+
+
+def _ask(query: Callable[..., Any], graph: Any) -> list[Any]:
+    """Return a user's own answers; what goes wrong in their code is said to be theirs."""
+    try:
+        answers = [query(graph, node) for node in range(len(graph))]
+        Counter(answers)
+    except Exception as error:
+        raise ParameterError(
+            f"The query of NodeKAnonymity raised {type(error).__name__}; it is called as "
+            "query(graph, node) for every node, and its answers are compared, so they must be "
+            "hashable."
+        ) from error
+    return answers
 
 
 def _short(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _attributes(view: GraphView) -> tuple[Finding, ...]:
+def _attributes(view: GraphView) -> tuple[FileFinding, ...]:
     """Warn of attributes of nodes: they may be known, and then tell nodes of one class apart."""
     names = () if view.graph is None else tuple(view.graph.attributes)
     if not names:
@@ -106,4 +132,4 @@ def _attributes(view: GraphView) -> tuple[Finding, ...]:
         f"Nodes carry {', '.join(names)}; the promise is about structure alone, so whoever knows "
         "one of these as well may be left with fewer nodes."
     )
-    return (Finding("attributes", "", text, serious=False),)
+    return (FileFinding("attributes", "", text, serious=False),)

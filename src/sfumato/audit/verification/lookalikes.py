@@ -9,7 +9,6 @@
 """
 
 # SQL here is built from names that `quoted` quotes.
-# ruff: noqa: S608
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.audit.verification.checks import check_part
-from sfumato.audit.verification.findings import Finding
-from sfumato.data.engines.duckdb import FLOATS, quoted
+from sfumato.audit.verification.findings import FileFinding
+from sfumato.data.engines.duckdb import FLOATS
 from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def fold(text: str) -> str:
 
 def look_at_values(
     evidence: Evidence, parts: Sequence[Definition], population: PopulationCounts | None
-) -> list[Finding]:
+) -> list[FileFinding]:
     """Find sensitive values that are one to a reader; serious where a promise then breaks."""
     found = []
     for name, spread in evidence.sensitive.items():
@@ -64,7 +63,7 @@ def look_at_values(
         )
         if broken:
             text += f"; taken as one, {listed([str(part) for part in broken])} does not hold"
-        found.append(Finding("alike", name, f"{text}.", serious=bool(broken)))
+        found.append(FileFinding("alike", name, f"{text}.", serious=bool(broken)))
     return found
 
 
@@ -91,37 +90,31 @@ def _folded(spread: Spread, evidence: Evidence) -> Spread | None:
 # -- cells that a stranger can tell apart ----------------------------------------------
 
 
-def look_at_cells(evidence: Evidence, table: Table) -> list[Finding]:
+def look_at_cells(evidence: Evidence, table: Table) -> list[FileFinding]:
     """Find cells that were counted as equal and are not for whoever opens the file."""
     if table.kind == "csv":
         return _csv_cells(Path(table.source), table) if Path(table.source).is_file() else []
     return _missing_cells(evidence, table)
 
 
-def _missing_cells(evidence: Evidence, table: Table) -> list[Finding]:
+def _missing_cells(evidence: Evidence, table: Table) -> list[FileFinding]:
     """Find columns in which missing cells are written in two ways."""
     found = []
     for name in (*evidence.quasi, *evidence.sensitive):
-        kind, cell = table.types[name], quoted(name)
-        if kind == "VARCHAR":
-            second, words = f"{cell} = ''", "NULL and the empty text"
-        elif kind in FLOATS:
-            second, words = f"isnan({cell})", "NULL and NaN"
-        else:
+        kind = table.types[name]
+        if kind != "VARCHAR" and kind not in FLOATS:
             continue
-        query = (
-            f"SELECT bool_or({cell} IS NULL), bool_or(coalesce({second}, false)) FROM {table.scan}"
-        )
-        if all(table.run(query)[0]):
+        words = "NULL and NaN" if kind in FLOATS else "NULL and the empty text"
+        if all(table.ways_missing(name)):
             text = (
                 f"Column '{name}' has missing cells of two kinds, {words}, which count as one "
                 "value here and can be told apart in the file; write them in one way."
             )
-            found.append(Finding("two kinds of missing", name, text))
+            found.append(FileFinding("two kinds of missing", name, text))
     return found
 
 
-def _csv_cells(path: Path, table: Table) -> list[Finding]:
+def _csv_cells(path: Path, table: Table) -> list[FileFinding]:
     """Find cells written in two ways, and lines that end in two ways."""
     content = path.read_bytes()
     ends = content.count(b"\n"), content.count(b"\r\n")
@@ -130,7 +123,7 @@ def _csv_cells(path: Path, table: Table) -> list[Finding]:
         return []
     columns, mixed = _ways(content.decode("utf-8", errors="replace"), table)
     found = [
-        Finding(
+        FileFinding(
             "quoted in two ways",
             name,
             f"Column '{name}' shows the same text with and without quotation marks, which count "
@@ -143,7 +136,7 @@ def _csv_cells(path: Path, table: Table) -> list[Finding]:
             "Lines of the file end in two ways (CRLF and LF), which tells some records from "
             "others; end all lines alike."
         )
-        found.append(Finding("line ends", "", text))
+        found.append(FileFinding("line ends", "", text))
     return found
 
 

@@ -22,6 +22,23 @@ SLACK = 1e-9
 """What rounding may add to a sum of fractions before a comparison calls it a breach."""
 
 
+def mean_risk(sizes: NDArray[np.int64]) -> Fraction:
+    """Return the mean of 1 / size of the class over all records: each record adds its own."""
+    found, times = np.unique(sizes, return_counts=True)
+    risks = (Fraction(int(n), int(s)) * int(s) for s, n in zip(found, times, strict=True))
+    return sum(risks, Fraction(0)) / int(sizes.sum())
+
+
+def share_alone(sizes: NDArray[np.int64]) -> Fraction:
+    """Return the share of records in classes of their own."""
+    return 1 - Fraction(int(sizes[sizes > 1].sum()), int(sizes.sum()))
+
+
+def as_shown(value: float) -> Fraction:
+    """Return the decimal that a number is shown as."""
+    return Fraction(repr(float(value)))
+
+
 def distinct_values(spread: Spread) -> NDArray[np.int64]:
     """Count the different values of each class."""
     return np.bincount(spread.class_, minlength=len(spread.sizes)).astype(np.int64)
@@ -67,7 +84,7 @@ def recursive_ratio(spread: Spread, rank: int) -> NDArray[np.float64]:
 def is_recursive(spread: Spread, c: float, rank: int) -> NDArray[np.bool_]:
     """Compare r₁ < c·(r_l + … + r_m) in whole numbers, c read as the decimal it is shown as."""
     top, tail = recursive_parts(spread, rank)
-    exact = Fraction(repr(float(c)))
+    exact = as_shown(c)
     pairs, index = np.unique(np.stack([top, tail], axis=1), axis=0, return_inverse=True)
     verdicts = [int(a) * exact.denominator < int(b) * exact.numerator for a, b in pairs]
     return np.array(verdicts, dtype=np.bool_)[index.reshape(-1)]

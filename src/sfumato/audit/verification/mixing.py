@@ -1,8 +1,10 @@
 """Verify what left mix zones: by passages, batches and points alone, in plain loops.
 
 * a batch has at least k different people, who entered one zone through one side;
-* its moment is not before any of them has left;
-* no point is shown inside a zone's silence, and no pseudonym is on both sides of one.
+* its moment is not before any of them has left (without delay: not before each has), at the moments
+  at which all of that is seen;
+* every point shown is one of a trace, at its true time or later by what was waited at a zone;
+  none is shown inside a zone's silence, and no pseudonym is on both sides of one.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ def verify_mixing(mixed: Any, traces: Any, *, k: int) -> MixingVerification:
         for n, left in members.items()
     }
     early = sum(
-        float(mixed.moment[p]) < max(float(passages.left[q]) for q in left) - 1e-6
+        float(mixed.moment[p])
+        < max(float(mixed.seen.left[q]) for q in (left if mixed.zones.waits else [p])) - 1e-6
         for left in members.values()
         for p in left
     )
@@ -58,22 +61,33 @@ def verify_mixing(mixed: Any, traces: Any, *, k: int) -> MixingVerification:
 
 def _linked(mixed: Any, traces: Any) -> int:
     """Count shown points that should be silent, or whose pseudonym is also before a passage."""
-    owner: dict[tuple[float, float, float], set[int]] = defaultdict(set)
-    for trace in range(len(traces)):
-        for x, y, t in traces.trace(trace).tolist():
-            owner[x, y, t].add(trace)
-    spans: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for p, trace in enumerate(mixed.passages.trace.tolist()):
-        back = float(mixed.moment[p]) if mixed.batch[p] >= 0 else float("inf")
-        spans[trace].append((float(mixed.passages.entered[p]), back))
-    seen: dict[int, set[tuple[int, ...]]] = defaultdict(set)
+    pieces = _pieces(mixed, traces)
+    seen: dict[int, set[tuple[int, int]]] = defaultdict(set)
     bad = 0
     for (x, y, t), name in zip(mixed.points.tolist(), mixed.pseudonym.tolist(), strict=True):
-        whose = owner.get((x, y, t), set())
-        if len(whose) != 1:
-            continue  # two people at one place and moment: nobody can tell whose it is
-        [trace] = whose
-        begun = [s for s in spans[trace] if s[0] <= t]
-        bad += bool(begun) and t < max(begun)[1]
-        seen[int(name)].add((trace, len(begun)))
-    return bad + sum(len(pieces) > 1 for pieces in seen.values())
+        whose = pieces.get((x, y, t), set())
+        bad += not whose
+        if len(whose) == 1:  # else two people at one place and moment: nobody can tell whose it is
+            seen[int(name)] |= whose
+    return bad + sum(len(both) > 1 for both in seen.values())
+
+
+def _pieces(mixed: Any, traces: Any) -> dict[tuple[float, float, float], set[tuple[int, int]]]:
+    """Return what may be shown: places with moments, with the trace and its passages so far."""
+    gone: dict[int, list[int]] = defaultdict(list)
+    for p in sorted(range(len(mixed.batch)), key=lambda p: float(mixed.passages.entered[p])):
+        gone[int(mixed.passages.trace[p])].append(p)
+    found: dict[tuple[float, float, float], set[tuple[int, int]]] = defaultdict(set)
+    for trace in range(len(traces)):
+        for x, y, t in traces.trace(trace).tolist():
+            behind = [p for p in gone[trace] if mixed.passages.entered[p] <= t]
+            shown = t
+            if behind:
+                p = behind[-1]
+                left, moment = float(mixed.passages.left[p]), float(mixed.moment[p])
+                if mixed.zones.late:
+                    shown = t + (moment - left)
+                if mixed.batch[p] < 0 or t < left or shown < moment - 1e-6:
+                    continue
+            found[x, y, shown].add((trace, len(behind)))
+    return found

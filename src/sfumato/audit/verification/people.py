@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.audit.verification import measures
-from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.data.wording import some
 
 if TYPE_CHECKING:
@@ -29,19 +29,19 @@ ONE_EACH = (
 )
 
 
-def look_at_people(evidence: Evidence, table: Table, persons: Persons) -> list[Finding]:
+def look_at_people(evidence: Evidence, table: Table, persons: Persons) -> list[FileFinding]:
     """Return what is wrong with the way people are told apart."""
     if persons.trouble:
-        return [Finding("people", "", persons.trouble)]
+        return [FileFinding("people", "", persons.trouble)]
     if persons.column is None:
-        return [Finding("people", "", ONE_EACH, serious=False)] if persons.stated else []
+        return [FileFinding("people", "", ONE_EACH, serious=False)] if persons.stated else []
     found = _stray_numbers(evidence, table, persons.column) if persons.numbers else []
     if not persons.numbers:
         found += _links(evidence, table, persons.column)
     return [*found, *_shared_values(evidence)]
 
 
-def _stray_numbers(evidence: Evidence, table: Table, column: str) -> list[Finding]:
+def _stray_numbers(evidence: Evidence, table: Table, column: str) -> list[FileFinding]:
     """Find classes whose people are not numbered 1, 2, … up to their number."""
     number = f"TRY_CAST({table.text(column)} AS BIGINT)"
     plain = f"{number}::VARCHAR = {table.text(column)}"
@@ -62,10 +62,10 @@ def _stray_numbers(evidence: Evidence, table: Table, column: str) -> list[Findin
         f"{some(int(wrong), 'class', 'classes')} it does not, so it may tell more than that, and "
         "people cannot be counted by it."
     )
-    return [Finding("people", column, text)]
+    return [FileFinding("people", column, text)]
 
 
-def _links(evidence: Evidence, table: Table, column: str) -> list[Finding]:
+def _links(evidence: Evidence, table: Table, column: str) -> list[FileFinding]:
     """Find people whose rows in several classes are linked."""
     keys = ", ".join(table.text(name) for name in evidence.quasi) or "1"
     inner = (
@@ -79,10 +79,10 @@ def _links(evidence: Evidence, table: Table, column: str) -> list[Finding]:
         f"Column '{column}' links the rows of {some(int(linked), 'person', 'people')} across "
         "classes; who is in all of those classes may be one person alone."
     )
-    return [Finding("people", column, text)]
+    return [FileFinding("people", column, text)]
 
 
-def _shared_values(evidence: Evidence) -> list[Finding]:
+def _shared_values(evidence: Evidence) -> list[FileFinding]:
     """Tell of values that everybody in a class has, beside others."""
     found = []
     for name, spread in evidence.sensitive.items():
@@ -94,5 +94,5 @@ def _shared_values(evidence: Evidence) -> list[Finding]:
                 f"In {some(classes, 'class', 'classes')} everybody has the same value of '{name}' "
                 "among others, so it is told of everybody there."
             )
-            found.append(Finding("shared value", name, text, serious=False))
+            found.append(FileFinding("shared value", name, text, serious=False))
     return found

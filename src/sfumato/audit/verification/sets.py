@@ -19,7 +19,7 @@ from sfumato.anonymize.definitions.itemsets import (
     secret_items,
 )
 from sfumato.audit.verification.checks import Bottleneck, Row
-from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.item_rules import Rule, surest_rule
 from sfumato.audit.verification.itemset_counts import count_matches, find_rarest
 from sfumato.audit.verification.verify import Verification
@@ -233,7 +233,7 @@ def _told(view: SetsView, rule: Rule | None) -> tuple[float, Bottleneck | None]:
     return rule.share, Bottleneck(shown, rule.support)
 
 
-def _unknown_secrets(view: SetsView, hidden: tuple[str, ...]) -> tuple[Finding, ...]:
+def _unknown_secrets(view: SetsView, hidden: tuple[str, ...]) -> tuple[FileFinding, ...]:
     """Warn where a released group covers a sensitive item, so that its rules are not seen."""
     covered = [
         label
@@ -246,4 +246,4 @@ def _unknown_secrets(view: SetsView, hidden: tuple[str, ...]) -> tuple[Finding, 
         f"{len(covered)} released label(s) may stand for a sensitive item; what follows from known "
         "items was counted for the items themselves only"
     )
-    return (Finding("labels", "", text, serious=True),)
+    return (FileFinding("labels", "", text, serious=True),)

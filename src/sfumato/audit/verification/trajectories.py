@@ -14,9 +14,11 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
+from sfumato.anonymize.definitions.nearness import CoLocalization
 from sfumato.audit.verification.checks import Bottleneck, Row
-from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.itemset_counts import find_rarest
+from sfumato.audit.verification.trace_groups import look_at_windows, run_together
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
 
@@ -39,7 +41,7 @@ def verify_traces(view: TracesView, stated: StatedPromise) -> Verification:
         classes=len(people),
         promises=tuple(_check(part, view, people) for part in parts),
         measured=(_smallest(people),),
-        findings=_look(view),
+        findings=(*_look(view), *_look_at_groups(view, parts)),
         unchecked=stated.own,
         unit="trace",
     )
@@ -65,6 +67,10 @@ def _check(part: Definition, view: TracesView, people: dict[str, set[int]]) -> R
         found, shown = rarest_observations(view, part.m)
         kept = found is None or found >= part.k
         return Row(f"people seen {part.m} times", "", found, shown, str(part), holds=kept)
+    if isinstance(part, CoLocalization):
+        found, shown = run_together(view, part.delta)
+        kept = found is None or found >= part.k
+        return Row(f"people within {part.delta:g} m", "", found, shown, str(part), holds=kept)
     raise ParameterError(f"{part} says nothing about traces.")
 
 
@@ -109,10 +115,23 @@ def _list_all(sets: list[list[int]], m: int) -> int:
     return min(counted.values(), default=0)
 
 
-def _look(view: TracesView) -> tuple[Finding, ...]:
+def _look_at_groups(view: TracesView, parts: tuple[Definition, ...]) -> tuple[FileFinding, ...]:
+    """Report what the column of groups shows, which means something else for each promise."""
+    if (view.group < 0).any():
+        return ()
+    if any(isinstance(part, CoLocalization) for part in parts):
+        text = (
+            "Traces of a group run near each other and differ: this is no k-anonymity, and whoever "
+            "knows places of a person more closely can tell her trace."
+        )
+        return (FileFinding("no k-anonymity", "", text, serious=False),)
+    return look_at_windows(view)
+
+
+def _look(view: TracesView) -> tuple[FileFinding, ...]:
     """Report what is wrong with the file beside its groups."""
     found = [
-        Finding(
+        FileFinding(
             "further column", name,
             f"Column '{name}' is not part of such a release; nothing protects it; leave it out.",
         )
@@ -122,8 +141,8 @@ def _look(view: TracesView) -> tuple[Finding, ...]:
         ends = (view.boxes[:, 1] < view.boxes[:, 0]) | (view.boxes[:, 3] < view.boxes[:, 2])
         if (ends | (view.spans[:, 1] < view.spans[:, 0])).any():
             text = "A box or a span of time ends before it begins; the file is damaged."
-            found.append(Finding("reversed box", "", text))
+            found.append(FileFinding("reversed box", "", text))
     if view.records and (view.person < 0).any():
         text = "No column tells the people of a group apart, so traces were counted as people."
-        found.append(Finding("people", "", text, serious=False))
+        found.append(FileFinding("people", "", text, serious=False))
     return tuple(found)

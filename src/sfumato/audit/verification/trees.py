@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.branches import KmnAnonymity
 from sfumato.audit.verification.checks import Bottleneck, Row
-from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.tree_facts import rarest_fact
 from sfumato.audit.verification.value_formulas import FORMULAS, NAMES, worst_of
 from sfumato.audit.verification.verify import Verification
@@ -88,41 +88,41 @@ def _check_vertices(part: Any, view: TreesView) -> Row:
 # -- beside the promise ---------------------------------------------------------------------
 
 
-def _strangers(view: TreesView) -> tuple[Finding, ...]:
+def _strangers(view: TreesView) -> tuple[FileFinding, ...]:
     """Report labels that have no business in a release."""
     allowed = {n for n, a in view.schema.attributes.items() if a.role != "identifier"}
     wrong = [label for label in view.trees.labels if label not in allowed]
     if not wrong:
         return ()
     text = f"the file shows {listed(wrong)}, which the schema does not let out"
-    return (Finding("label", "", text, serious=True),)
+    return (FileFinding("label", "", text, serious=True),)
 
 
-def _withheld(view: TreesView) -> tuple[Finding, ...]:
+def _withheld(view: TreesView) -> tuple[FileFinding, ...]:
     found = []
     for label in view.secret:
         stars = int(np.sum(view.trees.values[label] == ROOT))
         if stars:
             text = f"{some(stars, 'value')} of {label} withheld"
-            found.append(Finding("withheld", label, text, serious=False))
+            found.append(FileFinding("withheld", label, text, serious=False))
     return tuple(found)
 
 
-def _cut_off(view: TreesView) -> tuple[Finding, ...]:
+def _cut_off(view: TreesView) -> tuple[FileFinding, ...]:
     loose = int(view.trees.detached.sum())
     if not loose:
         return ()
     count = some(loose, "vertex", "vertices")
     text = f"{count} cut off: the file does not say which parent is theirs"
-    return (Finding("cut off", "", text, serious=False),)
+    return (FileFinding("cut off", "", text, serious=False),)
 
 
-def _sampled(parts: tuple[Definition, ...], view: TreesView) -> tuple[Finding, ...]:
+def _sampled(parts: tuple[Definition, ...], view: TreesView) -> tuple[FileFinding, ...]:
     """Say where only some fact sets were looked at."""
     for part in parts:
         if isinstance(part, KmnAnonymity) and part.m > 2:
             found = rarest_fact(view, part.m, part.relations, part.k)
             if found is not None and not found.exact:
                 text = f"{part}: up to two labels were counted exactly, more on a sample"
-                return (Finding("sample", "", text, serious=False),)
+                return (FileFinding("sample", "", text, serious=False),)
     return ()

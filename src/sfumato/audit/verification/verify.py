@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.audit.verification.checks import Bottleneck, Row
-from sfumato.audit.verification.findings import Finding
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.errors import PromiseBroken
 from sfumato.promise import StatedPromise, is_guarantee
 from sfumato.released.manifest import read_manifest
 from sfumato.released.view import locate
 from sfumato.shape import find_shape
+from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verification:
+class Verification(Shown):
     """What a release was found to be.
 
     `promises` has one row per promise that was checked, `measured` one per figure that can
@@ -50,7 +51,7 @@ class Verification:
     classes: int
     promises: tuple[Row, ...]
     measured: tuple[Row, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FileFinding, ...] = ()
     unchecked: tuple[str, ...] = ()
     unit: str = "record"
 
@@ -126,21 +127,23 @@ def verify(
     *,
     shape: str | None = None,
     called: str | None = None,
+    manifest: Manifest | None = None,
     **options: Any,
 ) -> Verification:
     """Check a released file, folder or frame against a promise, from what it shows alone.
 
     `schema` says what the columns or labels mean; without one the roles that `release.json` states
     serve. `shape` is that of the data, where `release.json` does not say. `called` is what messages
-    call the release. For tables, `population` is a table of everybody who could be in the data (for
-    k-map, δ-presence and the journalist's risk), `delimiter` and `encoding` are as for `sf.read`.
+    call the release, `manifest` what it says of itself where that is not beside it. For tables,
+    `population` is a table of everybody who could be in the data (for k-map, δ-presence and the
+    journalist's risk), `delimiter` and `encoding` are as for `sf.read`.
 
     >>> import sfumato as sf
     >>> rows = {"age": ["30", "30", "41", "41"]}
     >>> sf.verify(rows, sf.Schema(quasi=["age"]), sf.KAnonymity(2)).holds
     True
     """
-    manifest = read_manifest(source)
+    manifest = manifest or read_manifest(source)
     form = find_shape(shape or manifest.shape or "table")
     stated = manifest.promise if definition is None else _state(definition)
     place = locate(source, form)
@@ -212,17 +215,20 @@ def _compare(promise: Any, place: Any, manifest: Manifest) -> Row:
     return Row("file as released", "", float(same), None, str(promise), holds=same)
 
 
-def _beyond_the_file(stated: StatedPromise) -> tuple[Finding, ...]:
+def _beyond_the_file(stated: StatedPromise) -> tuple[FileFinding, ...]:
     if not stated.guarantees:
         return ()
     text = (
         "a guarantee of differential privacy is about how the numbers were made, which no file can "
         "show; its evidence is the entry in the ledger"
     )
-    return (Finding("process", "", text, serious=False),)
+    return (FileFinding("process", "", text, serious=False),)
 
 
 def digest(file: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file, or of the files of a folder in the order of their names."""
+    if file.is_dir():
+        parts = [f"{part.name} {digest(part)}" for part in sorted(file.iterdir())]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()

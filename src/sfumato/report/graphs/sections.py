@@ -14,13 +14,15 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.anonymize.graphs.plan import EditPlan
-from sfumato.data.graphs.graph import Graph
+from sfumato.data.graphs.directed import DirectedGraph
 from sfumato.released.structure import class_sizes, structural_classes
 from sfumato.report.section import Fact, Page, TemplateSection
 from sfumato.report.svg import Series, histogram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from sfumato.data.graphs.directed import AnyGraph
 
 DEPTHS = (1, 2, 3)
 DRAWN = 40
@@ -31,10 +33,11 @@ def _gather(page: Page) -> dict[str, Any]:
     plan = getattr(page.release.decision, "content", None)
     if not isinstance(plan, EditPlan):
         return {"edited": False, "groups": getattr(page.release.artefact, "groups", None)}
-    before, after = plan.graph, Graph(len(plan.graph), plan.edges)
+    before, after = plan.graph, type(plan.graph)(len(plan.graph), plan.edges)
     alone = [[_alone(graph, depth) for depth in DEPTHS] for graph in (before, after)]
     return {
         "edited": True,
+        "directed": isinstance(before, DirectedGraph),
         "added": plan.added,
         "removed": plan.removed,
         "came": len(before.edges),
@@ -49,7 +52,7 @@ def _gather(page: Page) -> dict[str, Any]:
     }
 
 
-def _alone(graph: Graph, depth: int) -> int:
+def _alone(graph: AnyGraph, depth: int) -> int:
     """Count the nodes that nothing else looks like."""
     return int((class_sizes(structural_classes(graph, depth)) == 1).sum())
 
@@ -68,7 +71,7 @@ def _chart(nodes: int, alone: list[list[int]]) -> Markup:
     return histogram([f"H{depth}" for depth in DEPTHS], series, label=told)
 
 
-def _picture(graph: Graph, ranked: Graph, when: str) -> Markup:
+def _picture(graph: AnyGraph, ranked: AnyGraph, when: str) -> Markup:
     """Draw the nodes of the highest degree on a circle; those whose degree is unique stand out."""
     chosen = np.argsort(-ranked.degrees, kind="stable")[:DRAWN]
     place = np.full(len(graph), -1)
@@ -76,14 +79,15 @@ def _picture(graph: Graph, ranked: Graph, when: str) -> Markup:
     edges = place[graph.edges]
     edges = edges[(edges >= 0).all(axis=1)]
     where = _circle_places(len(chosen))
-    unique = np.bincount(graph.degrees)[graph.degrees[chosen]] == 1
+    classes = structural_classes(graph, 1)
+    unique = class_sizes(classes)[classes[chosen]] == 1
     lines = Markup().join(
         Markup('<line class="edge" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
             *where[u], *where[v]
         )
         for u, v in edges.tolist()
     )
-    dots = Markup().join(_dot(where[i], int(graph.degrees[u]), bool(unique[i]))
+    dots = Markup().join(_dot(where[i], _degree(graph, u), bool(unique[i]))
                          for i, u in enumerate(chosen.tolist()))  # fmt: skip
     told = f"The {len(chosen)} nodes of the highest degree {when}; {int(unique.sum())} stand out"
     return Markup(
@@ -97,9 +101,15 @@ def _circle_places(n: int) -> NDArray[np.float64]:
     return np.column_stack([100 + 90 * np.sin(angles), 100 - 90 * np.cos(angles)])
 
 
-def _dot(place: NDArray[np.float64], degree: int, unique: bool) -> Markup:
+def _degree(graph: AnyGraph, node: int) -> str:
+    if isinstance(graph, DirectedGraph):
+        return "{} arcs in, {} out".format(*graph.degree_pairs[node].tolist())
+    return f"{int(graph.degrees[node])} neighbours"
+
+
+def _dot(place: NDArray[np.float64], degree: str, unique: bool) -> Markup:
     return Markup(
-        '<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{} neighbours{}</title></circle>'
+        '<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}{}</title></circle>'
     ).format(
         "chosen" if unique else "after", place[0], place[1], 4.5 if unique else 3, degree,
         ": nobody else has as many" if unique else "",

@@ -68,9 +68,9 @@ def lattice_view(problem: Problem, recoding: FullDomain) -> LatticeView:
     nodes = list(product(*map(range, shape))) if whole else _neighbours(recoding.levels, shape)
     evaluator = Evaluator(problem)
     judged = [_judge(problem, evaluator, node) for node in nodes]
-    dots = tuple(_dot(one, recoding.levels, problem, whole=whole) for one in judged)
+    dots = tuple(_dot(dot, recoding.levels, problem, whole=whole) for dot in judged)
     names = ", ".join(problem.table.quasi_names)
-    holds = sum(one.holds for one in judged)
+    holds = sum(dot.holds for dot in judged)
     told = (
         f"Lattice of {some(len(nodes), 'node')}, levels in the order {names}: {count(holds)} keep "
         f"the promise; chosen is {', '.join(map(str, recoding.levels))}."
@@ -94,14 +94,14 @@ def _judge(problem: Problem, evaluator: Evaluator, node: tuple[int, ...]) -> _Ju
     return _Judged(node, holds, found.suppressed, loss)
 
 
-def _dot(one: _Judged, chosen: tuple[int, ...], problem: Problem, *, whole: bool) -> Dot:
-    if one.holds:
-        price = f"{problem.objective} {decimal(one.loss)}"
-        title = f"{price}, {some(one.suppressed, 'record')} suppressed"
+def _dot(dot: _Judged, chosen: tuple[int, ...], problem: Problem, *, whole: bool) -> Dot:
+    if dot.holds:
+        price = f"{problem.objective} {decimal(dot.loss)}"
+        title = f"{price}, {some(dot.suppressed, 'record')} suppressed"
     else:
-        title = f"{some(one.suppressed, 'record')} in classes that break the promise"
-    tone = "chosen" if one.node == chosen else "holds" if one.holds else "fails"
-    return Dot(one.node, tone, title, "" if whole else _step(one.node, chosen, problem))
+        title = f"{some(dot.suppressed, 'record')} in classes that break the promise"
+    tone = "chosen" if dot.node == chosen else "holds" if dot.holds else "fails"
+    return Dot(dot.node, tone, title, "" if whole else _step(dot.node, chosen, problem))
 
 
 def _step(node: tuple[int, ...], chosen: tuple[int, ...], problem: Problem) -> str:
@@ -114,9 +114,9 @@ def _step(node: tuple[int, ...], chosen: tuple[int, ...], problem: Problem) -> s
 
 def _layers(judged: list[_Judged]) -> tuple[Layer, ...]:
     layers = []
-    for height in sorted({sum(one.node) for one in judged}, reverse=True):
-        nodes = [one for one in judged if sum(one.node) == height]
-        best = min(nodes, key=lambda one: one.loss)
+    for height in sorted({sum(dot.node) for dot in judged}, reverse=True):
+        nodes = [dot for dot in judged if sum(dot.node) == height]
+        best = min(nodes, key=lambda dot: dot.loss)
         cheapest = f"{', '.join(map(str, best.node))} ({decimal(best.loss)})" if best.holds else "–"
-        layers.append(Layer(height, len(nodes), sum(one.holds for one in nodes), cheapest))
+        layers.append(Layer(height, len(nodes), sum(dot.holds for dot in nodes), cheapest))
     return tuple(layers)

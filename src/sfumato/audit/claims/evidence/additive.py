@@ -12,6 +12,10 @@ of that matrix never overshoot, and the matrix is needed once. It comes from som
 runs; the slope, which decides, from all of them. Where a claim is small the ratio of each part is
 smaller still, and few ranges learned from many runs beat many ranges.
 
+Alike. Where all columns have one law on each data set, as answers repeated side by side, their
+ranges share one weight, the log-ratio of the range over all columns: what each column alone shows
+too weakly is learned from all of them (naive Bayes, exact for independent columns).
+
 Innovations. Of numbers that depend on each other, such as running totals, the score may read what
 each adds to those before it: x_c less its best linear prediction, from a Cholesky factor.
 """
@@ -23,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.audit.claims.evidence.lookup import log_ratio
 from sfumato.compiled import kernel
 
 if TYPE_CHECKING:
@@ -38,6 +43,9 @@ _FREQUENT = 0.01
 _MOST_VALUES = 24
 _DEPENDENT = 0.25
 _TRIED = 2_000
+_FEW_COLUMNS = 4
+_ALIKE = 0.25
+"""Columns whose medians are so close, in standard deviations, may share their weights."""
 _GRID = 2.0**20
 """Weights are whole multiples of 1/this, so that sums of them are exact in any order."""
 
@@ -86,6 +94,30 @@ def learn_additive(
     codes = [_cut(side, edges) for side in sides]
     weights = _fit(codes[0], codes[1], edges.shape[1] + 2)
     return replace(empty, edges=edges, weights=np.rint(weights * _GRID) / _GRID)
+
+
+def learn_alike(first: Outputs, second: Outputs, *, ranges: int) -> Additive | None:
+    """Give all columns the weights of their ranges taken together, if they look alike."""
+    width = min(first.numbers.shape[1], second.numbers.shape[1])
+    sides = [outputs.numbers[:, :width] for outputs in (first, second)]
+    seen = np.concatenate([side[:_SEEN] for side in sides])
+    if width < _FEW_COLUMNS or not np.isfinite(seen).all():
+        return None
+    middles, spread = np.median(seen, axis=0), seen.std()
+    if np.ptp(middles) > _ALIKE * spread:
+        return None
+    edges = _edges_of(seen.reshape(-1), ranges)
+    if not edges.size:
+        return None
+    counts = [
+        np.bincount(
+            np.searchsorted(edges, side.reshape(-1), side="right"), minlength=edges.size + 1
+        )
+        for side in sides
+    ]
+    weights = np.append(log_ratio(counts[0], counts[1]), 0.0)
+    weights = np.rint(weights * _GRID) / _GRID
+    return Additive(np.tile(edges, (width, 1)), np.tile(weights, (width, 1)), family="alike")
 
 
 def _of_width(numbers: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
@@ -139,10 +171,10 @@ def _innovations(
 def _edges(numbers: npt.NDArray[np.float64], ranges: int) -> npt.NDArray[np.float64]:
     """Cut each column: every value if there are few, else frequent ones and even shares between."""
     found = [_edges_of(column[~np.isnan(column)], ranges) for column in numbers.T]
-    width = max((one.size for one in found), default=0)
+    width = max((edges.size for edges in found), default=0)
     table = np.full((len(found), width), np.inf)
-    for row, one in zip(table, found, strict=True):
-        row[: one.size] = one
+    for row, edges in zip(table, found, strict=True):
+        row[: edges.size] = edges
     return table
 
 
@@ -163,7 +195,8 @@ def _fit(
     """Find the weights by which the two are told apart best."""
     runs, width = len(first) + len(second), first.shape[1]
     seen = [codes[:_CURVATURE_RUNS] for codes in (first, second)]
-    curvature = _curvature(np.concatenate(seen), ranges) * (runs / sum(map(len, seen)) / 4)
+    together = _together(np.concatenate(seen), ranges)
+    curvature = together * (runs / sum(map(len, seen)) / 4)
     curvature[np.diag_indices(len(curvature))] += 2.0 + 1e-4 * runs / ranges
     inverse = np.linalg.inv(curvature)
     weights = np.zeros((width, ranges))
@@ -177,19 +210,6 @@ def _fit(
         if np.abs(step).max() < 0.02 * max(np.abs(weights).max(), 1e-6):
             break
     return weights
-
-
-def _curvature(codes: npt.NDArray[np.uint8], ranges: int) -> npt.NDArray[np.float64]:
-    """Count how often two ranges come together: XᵀX for columns that mark the ranges."""
-    width = codes.shape[1]
-    total = np.zeros((width * ranges, width * ranges))
-    places = np.arange(width) * ranges
-    for done in range(0, len(codes), 4096):
-        part = codes[done : done + 4096] + places
-        marks = np.zeros((len(part), width * ranges), dtype=np.float32)
-        marks[np.arange(len(part))[:, None], part] = 1.0
-        total += marks.T @ marks
-    return total
 
 
 # -- kernels: numbers is (n, w), edges (w, e) ascending, codes (n, w), weights (w, e + 2) ---------
@@ -223,6 +243,30 @@ def _cut(numbers, edges):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN20
                 k += edges[c, e] <= x
             codes[i, c] = k
     return codes
+
+
+def _plain_together(codes: npt.NDArray[np.uint8], ranges: int) -> npt.NDArray[np.float64]:
+    width = codes.shape[1]
+    total = np.zeros((width * ranges, width * ranges))
+    marks = codes + np.arange(width) * ranges
+    for row in range(width):
+        for column in range(row, width):
+            both = marks[:, row] * (width * ranges) + marks[:, column]
+            total += np.bincount(both, minlength=total.size).reshape(total.shape)
+    return np.triu(total) + np.triu(total, 1).T
+
+
+@kernel(_plain_together, loss=lambda codes, _ranges: 2e-9 * codes.size * codes.shape[1])
+def _together(codes, ranges):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Count how often two ranges come together: XᵀX for columns that mark the ranges."""
+    n, width = codes.shape
+    total = np.zeros((width * ranges, width * ranges))
+    for i in range(n):
+        for a in range(width):
+            row = a * ranges + codes[i, a]
+            for b in range(width):
+                total[row, b * ranges + codes[i, b]] += 1.0
+    return total
 
 
 def _plain_look_up(

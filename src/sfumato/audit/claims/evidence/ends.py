@@ -8,6 +8,7 @@ Forecasts decide where to look and nothing else: they carry no guarantee, and ne
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,8 +44,12 @@ class Ends:
 
     @property
     def doubt(self) -> float:
-        """How many standard errors its forecasts are flattered by."""
-        return _DOUBT.get(self.score.family, 4.5)
+        """How many standard errors its forecasts are flattered by; less where ends are few.
+
+        The largest of m normal errors is about √(2·ln m).
+        """
+        few = 1 + math.sqrt(2 * math.log(max(1, self.thresholds.size)))
+        return min(few, _DOUBT.get(self.score.family, 4.5))
 
     def sides(
         self, *, on_first: bool

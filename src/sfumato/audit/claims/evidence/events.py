@@ -43,6 +43,10 @@ _FEW = 100_000
 
 _CAUTION = (1.0, 0.3, 0.1)
 """Shares of the doubt that are taken off a forecast, each of which chooses an event."""
+_CAUTION_FOR_SMALL = (1.0, 0.6, 0.2)
+"""The same where the claim is small: there the best of many rare events is mostly chance."""
+SMALL = 0.5
+"""The ε below which a claim is small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +133,8 @@ def choose(
     every = _explore(first, second, bounds, runs=runs, floats=floats, rounding_only=rounding_only)
     sides = pool_ends(every, on_first=True), pool_ends(every, on_first=False)
     found: list[Candidate] = []
-    for caution in _CAUTION if both else _CAUTION[:2]:
+    cautions = _CAUTION_FOR_SMALL if bounds[0].epsilon < SMALL else _CAUTION
+    for caution in cautions if both else cautions[:2]:
         for_first, for_second = (_best_end(side, bounds, runs, caution) for side in sides)
         best = max(for_first, for_second, key=_margin)
         if both and best.margin <= 0 and not any(bound.delta for bound in bounds):
@@ -145,11 +150,11 @@ def _margin(candidate: Candidate) -> float:
     return candidate.margin
 
 
-def _alike(one: Candidate, other: Candidate) -> bool:
+def _alike(first: Candidate, second: Candidate) -> bool:
     """Tell whether two events came equally often, as the same one under two names does."""
-    same_side = one.event.on_first == other.event.on_first
-    same_kind = (one.opposite is None) == (other.opposite is None)
-    return same_side and same_kind and one.counts == other.counts
+    same_side = first.event.on_first == second.event.on_first
+    same_kind = (first.opposite is None) == (second.opposite is None)
+    return same_side and same_kind and first.counts == second.counts
 
 
 def _best_end(side: Pool, bounds: Sequence[Bound], runs: int, caution: float) -> Candidate:
@@ -165,10 +170,14 @@ def _best_end(side: Pool, bounds: Sequence[Bound], runs: int, caution: float) ->
 
 
 def _together(
-    one: Candidate, other: Candidate, n: int, bound: Bound, runs: int, caution: float
+    one_event: Candidate, other_event: Candidate, n: int, bound: Bound, runs: int, caution: float
 ) -> Candidate:
     """Join an event for each data set: a guess which one it was, right more often than allowed."""
-    first, second = (one, other) if one.margin >= other.margin else (other, one)
+    first, second = (
+        (one_event, other_event)
+        if one_event.margin >= other_event.margin
+        else (other_event, one_event)
+    )
     right = np.array([first.counts[0] + second.counts[0]])
     wrong = np.array([first.counts[1] + second.counts[1]])
     doubt = np.array([4.0 * caution])
@@ -217,12 +226,12 @@ def _explore(
     Of very many runs, all of that half count the ends of the best scores only.
     """
     halves = [
-        (one.part(slice(0, len(one) // 2)), one.part(slice(len(one) // 2, None)))
-        for one in (first, second)
+        (side.part(slice(0, len(side) // 2)), side.part(slice(len(side) // 2, None)))
+        for side in (first, second)
     ]
     learning, trying = [half[0] for half in halves], [half[1] for half in halves]
     few = slice(0, _FEW)
-    fewer = [one.part(few) for one in trying]
+    fewer = [half.part(few) for half in trying]
     found: list[Ends] = []
     for score in learn(learning[0], learning[1], floats=floats, rounding_only=rounding_only):
         known = np.concatenate([score.of(part.part(few)) for part in learning])

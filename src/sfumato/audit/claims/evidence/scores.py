@@ -15,6 +15,7 @@ the upper ends of the likelihood ratio; every score here estimates that ratio in
 * ``linear``: logistic regression over several numbers.
 * ``additive``: logistic regression over the ranges that several numbers, or what each adds to those
   before it, fall into (`additive`); it learns from all runs there are.
+* ``alike``: the same with one set of weights for all numbers, where they look alike.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sfumato.audit.claims.evidence.additive import learn_additive
+from sfumato.audit.claims.evidence.additive import learn_additive, learn_alike
 from sfumato.audit.claims.evidence.lookup import Lookup, edges_of, log_ratio
 from sfumato.audit.claims.evidence.regression import logistic
 
@@ -50,6 +51,8 @@ _FINE_FROM = 4_000
 """Runs from which columns are cut into more than two ranges."""
 _MOST_WEIGHTS = 600
 _REPEATED = 3
+_OFTEN = 100
+"""Where outputs come so often each, their own ratios say all that any other score could."""
 
 
 class Score(Protocol):
@@ -164,6 +167,12 @@ def learn(
         scores.append(Value("sum"))
     atoms = _atoms(*small)
     if atoms is not None:
+        if atoms.table.distinct * _OFTEN <= 2 * len(small[0]):
+            many = (
+                first.part(slice(0, _ADDITIVE_LEARNERS)),
+                second.part(slice(0, _ADDITIVE_LEARNERS)),
+            )
+            return [*scores, _atoms(*many) or atoms]
         scores.append(atoms)
     scores.append(_histogram(*small))
     if floats and (first.floats or second.floats):
@@ -184,6 +193,9 @@ def _additive(first: Outputs, second: Outputs) -> Iterator[Score]:
             found = learn_additive(*all_of, ranges=ranges, innovations=innovations)
             if found is not None:
                 yield found
+        alike = learn_alike(*all_of, ranges=ranges)
+        if alike is not None:
+            yield alike
 
 
 def _atoms(first: Outputs, second: Outputs) -> Atoms | None:
