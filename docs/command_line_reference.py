@@ -11,9 +11,28 @@ from sfumato.cli.commands import application
 
 HEAD = """# The command line
 
-Every command and option, as `--help` prints them. Exit codes: 0 all is well; 1 a promise does not hold or cannot be met;
-2 the input is at fault; 70 an error we did not foresee; 74 output could not be written; 130 stopped by Ctrl-C; 141 the
-reader of a pipe left. Results go to standard output, messages to standard error; what a code page lacks is spelled out.
+Every command and option, as `--help` prints them. Results go to standard output, messages to standard error; what a code page
+lacks is spelled out. A failure is one line on standard error that begins with `error:`, never a traceback, never a cell of the data.
+
+| exit code | means |
+|---|---|
+| 0 | all is well |
+| 1 | a promise does not hold or cannot be met; a budget or an owner's rule refuses |
+| 2 | the input is at fault: a file, a schema, an option; nothing was computed |
+| 70 | an error we did not foresee |
+| 74 | output could not be written |
+| 130 | stopped by Ctrl-C |
+| 141 | the reader of a pipe left |
+
+For every command, before its name or after it:
+
+- `--json` prints one object: `command`, `exit_code`, `ok`, `result` (plain values, null where a command has none), `tables` (a `title`
+  and `rows`), `lines`, `notes`, `error` (null when all is well). `sfumato local perturb --json` means the form of its
+  reports; there, write `sfumato --json local perturb`.
+- `-q` prints errors only.
+
+Tab completion of commands and options: `sfumato --install-completion` in bash, zsh, fish or PowerShell, then open a new shell;
+`sfumato --show-completion` prints the script, to be put where you want it.
 """
 
 

@@ -35,6 +35,7 @@ suppress_warnings = ["autodoc", "docutils", "ref.python"]
 DOCS = Path(__file__).parent
 PARTS = {
     "Tutorials": ("tutorial", "first-release"),
+    "Walk-throughs": ("walkthroughs", "arx-user"),
     "How-to": ("how-to", "recipes"),
     "Explanation": ("explanation", "definitions"),
     "Mechanisms": ("mechanisms", "index"),
