@@ -33,7 +33,16 @@ PORT ?= 8000
 serve: $(VENV)/server  ## Serve made-up patients at http://127.0.0.1:8000
 	$(BIN)/sfumato serve sfumato-site --example --port $(PORT)
 
-test: lint types unit  ## Everything: lint, types, tests
+# APT=no installs nothing: tests of what is missing say so and skip.
+APT ?= yes
+define fetch
+	@$(1) >/dev/null 2>&1 || { test "$(APT)" != no && command -v apt-get >/dev/null \
+	  && echo "make: $(2) is missing; running apt-get install $(3) (make test APT=no does without)" \
+	  && apt-get update -qq && apt-get install -y -qq $(3); } \
+	  || echo "$(2) is not installed; $(4)"
+endef
+
+test: lint types unit  ## Everything: lint, types, tests; APT=no installs no system packages
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -50,23 +59,17 @@ soak: $(VENV)/dev browser axe postgres java  ## The tests that run for minutes
 	$(BIN)/pytest -n 2 -q -m soak
 
 # Chromium opens the report in the tests; where it cannot be installed those tests say so and skip.
-browser:
-	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } \
-	  || echo "Chromium is not installed and cannot be installed here; the browser tests will skip."
+browser: ; $(call fetch,command -v chromium,Chromium,chromium chromium-driver,the browser tests will skip.)
 
 # axe-core looks at every page in the tests; where npm has none, those tests look without it.
 axe: ; @test -e .axe/package/axe.min.js || { mkdir -p .axe && cd .axe && npm pack --silent axe-core@4 >/dev/null \
 	  && tar xzf axe-core-*.tgz package/axe.min.js; } || echo "axe-core cannot be had here; pages are tried without it."
 
 # The tests start a server of their own from these programs; where there are none they say so and skip.
-postgres:
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq postgresql; } \
-	  || echo "Postgres is not installed and cannot be installed here; its tests will skip."
+postgres: ; $(call fetch,ls /usr/lib/postgresql/*/bin/initdb,Postgres,postgresql,its tests will skip.)
 
 # Spark comes from PyPI and runs on the machine's Java; where there is none its tests say so and skip.
-java:
-	@command -v java >/dev/null || { apt-get update -qq && apt-get install -y -qq default-jre-headless; } \
-	  || echo "Java is not installed and cannot be installed here; the tests of Spark will skip."
+java: ; $(call fetch,command -v java,Java,default-jre-headless,the tests of Spark will skip.)
 
 bench: $(VENV)/dev  ## Speed and quality beside the rivals
 	$(BIN)/python bench/run.py
@@ -75,14 +78,10 @@ docs: $(VENV)/dev  ## The documentation as a site, offline: site/index.html
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs site
 	@echo "site/index.html"
 
-package: $(VENV)/dev  ## Wheel and source archive in dist/, each installed and tried in an empty environment
+package: $(VENV)/dev  ## Wheel and source archive in dist/, each installed and tried with every Python there is
 	$(BIN)/pip install --quiet build
-	rm -rf dist && $(BIN)/python -m build --quiet --outdir dist .
-	for built in dist/*.whl dist/*.tar.gz; do \
-	  rm -rf .venv-package && $(PYTHON) -m venv .venv-package && .venv-package/bin/pip install --quiet "$$built" \
-	  && .venv-package/bin/sfumato --version && .venv-package/bin/python -m sfumato.demo .venv-package/demo || exit 1; \
-	done
-	rm -rf .venv-package
+	rm -rf dist && $(BIN)/python -m build --outdir dist . >/dev/null
+	$(BIN)/python tests/services/try_package.py dist --every
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) .venv-bench .venv-package demo sfumato-site site docs/names dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

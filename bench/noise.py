@@ -30,6 +30,8 @@ MILLION = 1_000_000
 SCALES = (1, 10, 1000, 10**6)
 GOALS = {"laplace": 150, "gaussian": 100}  # times OpenDP
 EXACT_RIVALS = {("PyDP", "laplace")}
+GOAL_FLOATS = 40e6  # values per second of whole mechanisms
+GOAL_WIDE = 1.0  # times numpy's float Gaussian, at scales of 1,000 and more
 GOAL_NUMPY = 3  # numpy's float Laplace at most this many times faster
 
 
@@ -66,7 +68,7 @@ def words_per_sample(kind, scale):
     if kind == "laplace":
         return 1 + len(laplace_module._plan(Fraction(scale)).digits)  # noqa: SLF001 - counted, not used
     plan = gaussian_module._plan(Fraction(scale) ** 2, discrete=kind == "discrete")  # noqa: SLF001 - counted
-    return 1 if plan.discrete and plan.power == 0 else 3
+    return 1 if plan.discrete and plan.power == 0 else 2
 
 
 def bits_share(words, samples_per_second):
@@ -106,6 +108,9 @@ def table(kind, samplers, numpy_call, rivals):
             row(f"sfumato {name}, scale {scale:g}", ours, base=base, plain=plain, bits=share)
             old = worst.get(name, (float("inf"), float("inf")))
             worst[name] = (min(old[0], ours / base), min(old[1], ours / plain))
+            if kind == "gaussian" and scale >= 1000:
+                word = "reached" if ours >= GOAL_WIDE * plain else "NOT REACHED"
+                print(f"goal: at numpy's speed: {ours / plain:.2f} ×, {word}")
     for name, answer in rivals.items():
         if isinstance(answer, dict):
             exact = "yes" if (name, kind) in EXACT_RIVALS else "no"
@@ -139,7 +144,10 @@ def mechanisms():
         ("sf.dp.laplace", sf.dp.Laplace(sensitivity=1, epsilon=1)),
         ("sf.dp.gaussian", sf.dp.Gaussian(sensitivity=1, epsilon=1, delta=1e-6)),
     ):
-        row(name, rate(partial(mechanism.release, zeros), repeats=3))
+        ours = rate(partial(mechanism.release, zeros))
+        row(name, ours)
+        word = "reached" if ours >= GOAL_FLOATS else "NOT REACHED"
+        print(f"goal: {GOAL_FLOATS / 1e6:.0f} M/s: {ours / 1e6:.0f} M/s, {word}")
     counts = np.zeros(MILLION, dtype=np.int64)
     row("sf.dp.geometric", rate(partial(sf.dp.Geometric(sensitivity=1, epsilon=1).release, counts)))
 

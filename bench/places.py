@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import sfumato as sf
-from sfumato.anonymize.places.mix_zones import keep_valid
 from sfumato.attack.places.cloaks import centre_of_box, sessions_of, who_asked
 from sfumato.attack.places.mixing import Habits, match_exits, naive_batches
 from sfumato.dp.places.optimal import _solve
@@ -79,8 +79,13 @@ def stream(day):
     limits = day.frame.plane_bounds
     weights = np.arange(1, 5) ** -0.6
     weights /= weights.sum()
-    for named, values in (("2 most often", [2, 3, 4, 5]), ("5 most often", [5, 4, 3, 2])):
-        k = np.random.default_rng(0).choice(values, len(order), p=weights)
+    even = np.full(4, 0.25)
+    for named, values, shares in (
+        ("2 most often", [2, 3, 4, 5], weights),
+        ("uniform", [2, 3, 4, 5], even),
+        ("5 most often", [5, 4, 3, 2], weights),
+    ):
+        k = np.random.default_rng(0).choice(values, len(order), p=shares)
         for mode in ("eager", "marginal", "deadline"):
             seconds, found = timed(
                 lambda mode=mode, k=k: sf.places.Cloaker(bounds=limits, mode=mode).process(
@@ -183,6 +188,30 @@ def traces():
         f"{seconds:.2f} s, {_sides(release)}, {release.suppressed} unprotected or left out",
     )  # fmt: skip
     print(f"    {sf.attack.precheck(release)}".replace("\n", "\n    "))
+    partial(people)
+
+
+def partial(people):
+    """Compare what is shown to whoever saw somebody twice: cells, cells of pieces, moved places."""
+    promise, cells = sf.KmAnonymity(5, m=2), {"levels": 6, "time_bin": 1800}
+    for algorithm in ("generalize", "split"):
+        begin = time.process_time()
+        release = sf.anonymize(people, promise, algorithm=algorithm, **cells)
+        facts = release.provenance.record.facts
+        told = f"{_sides(release)}, {facts['observations left out']:,} observations left out"
+        if algorithm == "split":
+            told += f", {facts['cuts common to all traces']} cuts; rejoined: {sf.attack.rejoin_pieces(release)}"
+        row(
+            f"5^2-anonymity by {algorithm}", "none to compare", "-",
+            f"{time.process_time() - begin:.1f} s, {told}, {release.verify().promises[0].holds}",
+        )  # fmt: skip
+    for delta in (200, 1000):
+        seconds, release = timed(sf.anonymize, people, sf.CoLocalization(5, delta), time_bin=600)
+        moved = release.provenance.record.facts["mean move of a place (m)"]
+        row(
+            f"(5, {delta} m), no k-anonymity", "none to compare", "-",
+            f"{seconds:.2f} s, places moved {moved:,.0f} m on average, {release.verify().promises[0].holds}",
+        )  # fmt: skip
 
 
 def _sides(release):
@@ -202,23 +231,36 @@ def unicity():
 
 
 def mixing(day):
+    """Learn zones on every third hour, decide which are valid on the next, measure on the last."""
     begin = time.process_time()
-    zones = sf.places.MixZones.learn(day, k=4, zones=12)
-    passages = zones.passages(day)
-    habits = Habits.learn(passages, len(zones))
-    batch, moment = zones.batch(passages)
-    found = match_exits(passages, batch, moment, habits)
-    good = keep_valid(zones, found.by_zone)
-    kept = good.passages(day)
-    batch, moment = good.batch(kept)
-    ours = match_exits(kept, batch, moment, Habits.learn(kept, len(good)), seed=1)
-    naive = match_exits(passages, naive_batches(passages, 4), passages.left, habits)
-    row(
-        "mix zones, k=4", "none to compare", "matching within 5 % of 1/k where valid",
-        f"{100 * ours.success:.1f} % at {len(good)} valid of {len(zones)} zones (all: "
-        f"{100 * found.success:.1f} %), 1/k is 25.0 %; naive {100 * naive.success:.1f} %; "
-        f"{time.process_time() - begin:.1f} s",
-    )  # fmt: skip
+    hour = np.floor(day.times[day.starts[:-1]] / 3600).astype(int)
+    for turn in range(3):
+        learnt, judged, held_out = (
+            day.select(np.flatnonzero((hour + turn) % 3 == part)) for part in range(3)
+        )
+        zones = sf.places.MixZones.learn(learnt, k=4, zones=12)
+        decided = sf.attack.try_zones(zones, learnt, judged)
+        good = sf.places.keep_valid(zones, decided.by_zone)
+        told = ", ".join(
+            f"{by} {100 * sf.attack.try_zones(good, learnt, held_out, by=by, seed=1).success:.1f} %"
+            for by in ("within", "last", "both")
+        )
+        row(
+            f"mix zones, k=4, hours {turn}", "none to compare", "matching within 5 % of 1/k where valid",
+            f"{told} on hours held out, at {len(good)} valid of {len(zones)} zones",
+        )  # fmt: skip
+        mixed = sf.places.mix(good, held_out)
+        away = sf.attack.match_reappearances(mixed, held_out)
+        true_times = replace(good, late=False)
+        known = sf.attack.match_reappearances(sf.places.mix(true_times, held_out), held_out)
+        passages = zones.passages(held_out)
+        habits = Habits.learn(zones.passages(learnt), len(zones))
+        naive = match_exits(passages, naive_batches(passages, 4), passages.left, habits)
+        print(
+            f"    decided on {100 * decided.success:.1f} %; {mixed}\n    naive zones: {naive}\n"
+            f"    by distance when reports begin again: {away}\n    not late: {known}"
+        )
+    print(f"    {time.process_time() - begin:.1f} s")
 
 
 def main():

@@ -10,6 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ORDER = (
     "tables",
+    "where",
     "arx_cases",
     "local_recoding",
     "families",
@@ -17,6 +18,7 @@ ORDER = (
     "publish",
     "local",
     "attacks",
+    "million",
     "checking",
     "ledger",
     "asking",
