@@ -68,6 +68,9 @@ COMMANDS = {
     "ledger": (
         "Show, verify, export and amend the ledger: who asked what, for what purpose, at what cost."
     ),
+    "subject": (
+        "Answer a person: what is held about her and where it went, a correction, to be forgotten."
+    ),
     "local": "Ask people who trust nobody: their devices disguise the answers (local DP).",
 }
 """In the order of the help, with what it says of each: the first paragraph of its own help.

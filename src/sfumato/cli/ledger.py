@@ -10,6 +10,7 @@ import typer
 from sfumato.cli.display.ledger_entries import plain, show_entries, show_entry
 from sfumato.cli.display.terminal import note, out, show_table
 from sfumato.cli.options.bridge import takes_request
+from sfumato.cli.options.group import Group
 from sfumato.errors import ParameterError
 from sfumato.requests.ledger import (
     AmendCommand,
@@ -26,12 +27,9 @@ if TYPE_CHECKING:
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.ledger.remainder import Account
 
-app = typer.Typer(
-    name="ledger",
-    help="Show, verify, export and amend the ledger: who asked what, for what purpose, at what "
-    "cost.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = Group(
+    "ledger",
+    "Show, verify, export and amend the ledger: who asked what, for what purpose, at what cost.",
 )
 
 

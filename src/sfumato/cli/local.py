@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.display.terminal import note, out, show_table
+from sfumato.cli.options.group import Group
 
 if TYPE_CHECKING:
     from sfumato.local.estimate import Estimate
 
-app = typer.Typer(
-    name="local",
-    help="Ask people who trust nobody: their devices disguise the answers (local DP).",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+app = Group(
+    "local",
+    "Ask people who trust nobody: their devices disguise the answers (local DP).",
 )
 
 SurveyOption = Annotated[

@@ -13,13 +13,18 @@ from pathlib import Path
 from sfumato.errors import DataError
 
 
-def write_text_atomically(path: str | Path, text: str, *, replace: bool = True) -> None:
-    """Write `text` as UTF-8; with `replace=False` an existing file is an error."""
+def write_text_atomically(
+    path: str | Path, text: str, *, replace: bool = True, private: bool = False
+) -> None:
+    """Write `text` as UTF-8; with `replace=False` an existing file is an error.
+
+    A `private` file is never readable by other users, not for a moment.
+    """
     target = Path(path)
     if not replace:
         refuse_existing(target, "replace")
     try:
-        _write_and_rename(target, text)
+        _write_and_rename(target, text, private=private)
     except OSError as error:
         raise DataError(
             f"{target} cannot be written ({error.strerror}); choose a folder that exists and "
@@ -36,14 +41,15 @@ def refuse_existing(path: Path, option: str) -> None:
         )
 
 
-def _write_and_rename(target: Path, text: str) -> None:
+def _write_and_rename(target: Path, text: str, *, private: bool) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        _allow_as_usual(Path(name))
+        if not private:
+            _allow_as_usual(Path(name))
         Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)

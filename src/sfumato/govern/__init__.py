@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.govern.ledger.registrations import Registration as Registration
     from sfumato.govern.ledger.remainder import Remaining as Remaining
     from sfumato.govern.limits import Limits as Limits
+    from sfumato.govern.participation import SubjectAnswer as SubjectAnswer
+    from sfumato.govern.participation import correct_subject as correct_subject
+    from sfumato.govern.participation import find_subject as find_subject
+    from sfumato.govern.participation import forget_subject as forget_subject
     from sfumato.govern.places import default_place as default_place
     from sfumato.govern.policies import EqualShares as EqualShares
     from sfumato.govern.policies import Fixed as Fixed
@@ -48,8 +52,12 @@ _HOME = {
     "Remaining": "ledger.remainder",
     "Spending": "spending",
     "SpendingPolicy": "policies",
+    "SubjectAnswer": "participation",
     "Verification": "ledger.integrity",
+    "correct_subject": "participation",
     "default_place": "places",
+    "find_subject": "participation",
+    "forget_subject": "participation",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605 - names of strings, computed

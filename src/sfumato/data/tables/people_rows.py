@@ -92,7 +92,7 @@ def _known(names: list[str], wanted: list[str]) -> None:
 def _rewrite(path: Path, cells: str, condition: str) -> None:
     _, scan = _scan(path)
     beside = path.with_name(f".{path.name}.new")
-    form = "(FORMAT parquet)" if path.suffix.lower() == ".parquet" else "(HEADER, FORMAT csv)"
+    form = "(FORMAT parquet)" if path.suffix.lower() == ".parquet" else _csv_form(path)
     try:
         with translated(str(path)):
             target = quoted_text(str(beside))
@@ -102,3 +102,21 @@ def _rewrite(path: Path, cells: str, condition: str) -> None:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _csv_form(path: Path) -> str:
+    """Write a CSV file with the delimiter and quotes that it had."""
+    with translated(str(path)):
+        delimiter, quote = (
+            DuckDB()
+            .connection.execute(
+                "SELECT Delimiter, Quote FROM sniff_csv(?, all_varchar = true, header = true)",
+                [str(path)],
+            )
+            .fetchall()[0]
+        )
+    kept = quote if isinstance(quote, str) and len(quote) == 1 else '"'
+    return (
+        f"(HEADER, FORMAT csv, DELIMITER {quoted_text(delimiter)}, QUOTE {quoted_text(kept)}, "
+        f"ESCAPE {quoted_text(kept)})"
+    )

@@ -18,6 +18,7 @@ from sfumato.govern.office.catalogue import find_dataset, rows_changed
 from sfumato.govern.office.jobs import find_job, keep_body
 from sfumato.govern.office.releases import list_releases
 from sfumato.govern.openness import tell_held
+from sfumato.govern.participation import CANNOT
 from sfumato.service.settings import secret_at
 from sfumato.service.sources import locate
 from sfumato.staging import alone_in
@@ -25,11 +26,6 @@ from sfumato.staging import alone_in
 if TYPE_CHECKING:
     from sfumato.govern.office.catalogue import Listed
     from sfumato.service.job import Work
-
-CANNOT = (
-    "What was released has left the house and cannot be recalled; noisy answers cannot be undone, "
-    "and what they cost of the budget is not given back."
-)
 
 
 def answer_request(work: Work) -> dict[str, Any]:
