@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table as Grid
 
 from sfumato.cli.display.terminal import out, result
+from sfumato.cli.options.bridge import takes_request
+from sfumato.requests.inspect import InspectCommand
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,34 +27,8 @@ COLOURS = {
 }
 
 
-def inspect(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="The data: a CSV or Parquet file, or a table of a database "
-            "(postgresql://…/database?table=people, clinic.duckdb::people)."
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Where to write the schema; default: beside the data, as .yaml."
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a schema that exists already.")
-    ] = False,
-    shape: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Shape of the data, where they are no table: trees."),
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="What separates the cells; found out if not given.")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="The file's encoding, such as latin-1; default: UTF-8.")
-    ] = None,
-) -> None:
+@takes_request
+def inspect(request: InspectCommand) -> None:
     """Look at a data set and suggest its schema: what each column is, and why.
 
     Shows which columns identify people, which small sets of columns single people out and
@@ -64,11 +40,12 @@ def inspect(
     """
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
 
-    target = output or _beside(data)
-    if not force:
+    data, shape = request.data, request.shape
+    target = request.output or _beside(data)
+    if not request.force:
         refuse_existing(target, "--force")
-    found = _look(data, shape, delimiter, encoding)
-    found.write(target, force=force)
+    found = _look(data, shape, request.delimiter, request.encoding)
+    found.write(target, force=request.force)
     result({"schema": str(target), "columns": [_plain(column) for column in found.columns]})
     show(found, out)
     typer.echo(f"Schema written to {target}. Read it and change what is wrong. Then:")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from sfumato.cli.display.terminal import note, out, show_table
+from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.options.group import Group
+from sfumato.requests.local import (
+    CollectCommand,
+    EstimateCommand,
+    NewSurveyCommand,
+    PageCommand,
+    PerturbCommand,
+)
 
 if TYPE_CHECKING:
     from sfumato.local.estimate import Estimate
@@ -19,59 +24,10 @@ app = Group(
     "Ask people who trust nobody: their devices disguise the answers (local DP).",
 )
 
-SurveyOption = Annotated[
-    Path, typer.Option("--survey", "-s", help="The survey; `new-survey` writes one.")
-]
-StoreOption = Annotated[Path, typer.Option("--store", help="File that keeps the reports.")]
-
-
-class ProtocolName(StrEnum):
-    """The protocols that a browser can run."""
-
-    GRR = "GRR"
-    SUE = "SUE"
-    OUE = "OUE"
-    OLH = "OLH"
-    HADAMARD = "Hadamard"
-    SUBSET = "SubsetSelection"
-
-
-class Repair(StrEnum):
-    """What can be done to estimates so that they look like a distribution."""
-
-    NONE = "none"
-    NORM_SUB = "norm-sub"
-    SIMPLEX = "simplex"
-    BASE_CUT = "base-cut"
-
 
 @app.command("new-survey")
-def new_survey(
-    name: Annotated[str, typer.Argument(help="A short id: a-z, 0-9, '-', '_' and '.'.")],
-    question: Annotated[str, typer.Option("--question", "-q", help="What people are asked.")],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="ε of each person's report.")],
-    answer: Annotated[
-        list[str] | None, typer.Option("--answer", "-a", help="A possible answer; give all.")
-    ] = None,
-    answers: Annotated[
-        Path | None, typer.Option(help="Text file with one possible answer per line.")
-    ] = None,
-    protocol: Annotated[
-        ProtocolName | None, typer.Option(help="How answers are disguised; default: most accurate.")
-    ] = None,
-    asked_by: Annotated[str, typer.Option(help="Who asks; people want to know.")] = "",
-    about: Annotated[str, typer.Option(help="Why you ask, in a sentence.")] = "",
-    send_to: Annotated[
-        str, typer.Option(help="Address that takes reports; without one they are handed in.")
-    ] = "",
-    remember: Annotated[
-        bool, typer.Option("--remember", help="Asked again and again: devices keep a memory.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder; default: the id.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-) -> None:
+@takes_request
+def new_survey(request: NewSurveyCommand) -> None:
     """Write a survey and the page that asks its question.
 
     Example: sfumato local new-survey coffee -q "Coffee a day?" -a none -a "1 or 2" -a more -e 1
@@ -85,13 +41,15 @@ def new_survey(
     from sfumato.local.collect.survey_page import write_page  # noqa: PLC0415 - the same
 
     survey = Survey.of(
-        name, question, [*(answer or []), *_lines(answers)],
-        epsilon=epsilon, protocol=None if protocol is None else protocol.value,
-        asked_by=asked_by, about=about, send_to=send_to, remember=remember,
+        request.name, request.question, [*request.answer, *_lines(request.answers)],
+        epsilon=request.epsilon,
+        protocol=None if request.protocol is None else request.protocol.value,
+        asked_by=request.asked_by, about=request.about, send_to=request.send_to,
+        remember=request.remember,
     )  # fmt: skip
-    folder = output or Path(name)
+    folder = request.output or Path(request.name)
     _make(folder)
-    if not force:
+    if not request.force:
         refuse_existing(folder / "survey.yaml", "--force")
     file = write_survey(survey, folder / "survey.yaml")
     page = write_page(survey, folder / "survey.html")
@@ -100,10 +58,8 @@ def new_survey(
 
 
 @app.command()
-def page(
-    survey: SurveyOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
-) -> None:
+@takes_request
+def page(request: PageCommand) -> None:
     """Write the page of a survey anew, after the survey was changed.
 
     Example: sfumato local page -s coffee/survey.yaml -o coffee/survey.html
@@ -111,20 +67,12 @@ def page(
     from sfumato.local.collect.survey_files import read_survey  # noqa: PLC0415 - help stays quick
     from sfumato.local.collect.survey_page import write_page  # noqa: PLC0415 - the same
 
-    out.print(f"{write_page(read_survey(survey), output)} asks the question")
+    out.print(f"{write_page(read_survey(request.survey), request.output)} asks the question")
 
 
 @app.command()
-def perturb(
-    values: Annotated[Path, typer.Argument(help="CSV or Parquet file of true answers.")],
-    survey: SurveyOption,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File of reports to write.")],
-    column: Annotated[
-        str | None, typer.Option("--column", "-c", help="Column of answers; default: the only one.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Readable JSON, not binary.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of reports.")] = False,
-) -> None:
+@takes_request
+def perturb(request: PerturbCommand) -> None:
     """Do what people's devices do: disguise each answer in a file.
 
     Example: sfumato local perturb answers.csv -s coffee/survey.yaml -o reports.bin
@@ -136,26 +84,25 @@ def perturb(
     from sfumato.local.collect.survey_files import read_survey  # noqa: PLC0415 - the same
     from sfumato.local.wire.files import write_messages  # noqa: PLC0415 - the same
 
+    output = request.output
     if any(
-        output.exists() and kept.exists() and output.samefile(kept) for kept in (values, survey)
+        output.exists() and kept.exists() and output.samefile(kept)
+        for kept in (request.values, request.survey)
     ):
         raise ParameterError(f"{output} is read from; write the reports to another file.")
-    if not force:
+    if not request.force:
         refuse_existing(output, "--force")
-    agreed = read_survey(survey)
-    reports = agreed.protocol.perturb(_column(values, column))
-    write_messages(output, reports, agreed.address, as_json=json)
+    agreed = read_survey(request.survey)
+    reports = agreed.protocol.perturb(_column(request.values, request.column))
+    write_messages(output, reports, agreed.address, as_json=request.readable)
     out.print(f"{output}: {len(reports):,} reports of {agreed.protocol.report_bits} bits")
     if agreed.remember:
         note("each report here is a fresh one; devices would repeat theirs for the same answer.")
 
 
 @app.command()
-def collect(
-    reports: Annotated[list[Path], typer.Argument(help="Files of reports, binary or JSON.")],
-    survey: SurveyOption,
-    store: StoreOption,
-) -> None:
+@takes_request
+def collect(request: CollectCommand) -> None:
     """Check reports and add the good ones to a store; running it again adds nothing twice.
 
     Example: sfumato local collect reports.bin -s coffee/survey.yaml --store coffee.db
@@ -164,26 +111,18 @@ def collect(
     from sfumato.local.collect.survey_files import read_survey  # noqa: PLC0415 - the same
     from sfumato.local.wire.files import refuse_unreadable  # noqa: PLC0415 - the same
 
-    agreed = read_survey(survey)
-    for file in reports:
+    agreed, store = read_survey(request.survey), request.store
+    for file in request.reports:
         refuse_unreadable(file)  # before a store is made that would stay empty
     with Collector(agreed, store) as collector:
-        for file in reports:
+        for file in request.reports:
             out.print(f"{file}: {collector.receive_file(file)}", markup=False)
         out.print(f"{store} holds {len(collector):,} reports")
 
 
 @app.command()
-def estimate(
-    survey: SurveyOption,
-    store: StoreOption,
-    consistency: Annotated[
-        Repair, typer.Option(help="Make the shares look like a distribution; this biases them.")
-    ] = Repair.NONE,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    plot: Annotated[Path | None, typer.Option(help="HTML page with a picture to write.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="CSV file of all estimates to write.")] = None,
-) -> None:
+@takes_request
+def estimate(request: EstimateCommand) -> None:
     """Estimate the share of every answer from the reports in a store.
 
     Example: sfumato local estimate -s coffee/survey.yaml --store coffee.db --plot estimates.html
@@ -193,20 +132,22 @@ def estimate(
     from sfumato.local.collect.estimate_page import write_estimate  # noqa: PLC0415 - the same
     from sfumato.local.collect.survey_files import read_survey  # noqa: PLC0415 - the same
 
-    agreed = read_survey(survey)
+    agreed, store, level = read_survey(request.survey), request.store, request.level
     if not store.is_file():
         raise DataError(f"{store} is not a file; `sfumato local collect` makes a store.")
     with Collector(agreed, store) as collector:
-        found, dropped = collector.estimate(consistency=consistency.value), collector.dropped
+        found, dropped = (
+            collector.estimate(consistency=request.consistency.value),
+            collector.dropped,
+        )
     _show(found, level)
     if agreed.remember:
         note("a person's later reports are copies; intervals hold where each counts once.")
-    if csv is not None:
-        _write_csv(csv, found, level)
-    if plot is not None:
-        out.print(
-            f"{write_estimate(plot, agreed, found, level=level, dropped=dropped)}: the picture"
-        )
+    if request.csv is not None:
+        _write_csv(request.csv, found, level)
+    if request.plot is not None:
+        page = write_estimate(request.plot, agreed, found, level=level, dropped=dropped)
+        out.print(f"{page}: the picture")
 
 
 def _show(found: Estimate, level: float) -> None:

@@ -98,7 +98,7 @@ def correct_subject(
         )
     with alone_in(_changeable(data).parent):
         if rows := find_rows(_file(data), column, person):
-            correct_rows(data, column, person, right)
+            correct_rows(_file(data), column, person, right)
     return _answer("correct", data, person, [{**row, **right} for row in rows], dataset, ledger)
 
 
@@ -113,7 +113,7 @@ def forget_subject(
     """Leave all rows of a person out, and tell what cannot be recalled."""
     with alone_in(_changeable(data).parent):
         if rows := find_rows(_file(data), column, person):
-            drop_rows(data, column, person)
+            drop_rows(_file(data), column, person)
     return _answer("forget", data, person, rows, dataset, ledger)
 
 

@@ -180,7 +180,7 @@ def test_the_claim_is_not_refuted(func, claim, records):
 
 def test_a_claim_of_too_little_is_refuted():
     verdict = sf.audit.check(
-        noisy(epsilon=2.0), sf.PureDP(0.5), records=[0, 1], samples=2_000, seconds=5, processes=1
+        noisy(epsilon=2.0), sf.PureDP(0.5), records=[0, 1], samples=2_000, seconds=60, processes=1
     )
     assert verdict.refuted
 

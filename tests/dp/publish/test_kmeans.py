@@ -189,7 +189,7 @@ def test_a_domain_of_one_side_for_many_columns_is_refuted(monkeypatch):
     monkeypatch.setattr(Purse, "measure", one_side)
     verdict = sf.audit.check(
         released(40, summed=True, algorithm="lecture", rounds=1), sf.PureDP(1.0),
-        pairs=[([(0.0,) * 40], [(0.0,) * 40, (1.0,) * 40])], samples=3_000, seconds=8, processes=1,
+        pairs=[([(0.0,) * 40], [(0.0,) * 40, (1.0,) * 40])], samples=3_000, seconds=60, processes=1,
     )  # fmt: skip
     assert verdict.refuted
 
@@ -203,7 +203,7 @@ def test_a_step_without_its_noise_is_refuted(monkeypatch):
 
     monkeypatch.setattr(Purse, "measure", bare)
     verdict = sf.audit.check(
-        released(2), sf.PureDP(1.0), records=[(0.0, 0.0)], samples=1_000, seconds=2, processes=1
+        released(2), sf.PureDP(1.0), records=[(0.0, 0.0)], samples=1_000, seconds=60, processes=1
     )
     assert verdict.refuted
 

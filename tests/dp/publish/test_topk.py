@@ -262,7 +262,7 @@ def test_peeling_with_the_whole_budget_for_each_pick_is_refuted():
 
     verdict = sf.audit.check(
         won, sf.PureDP(3.0, neighbours="transaction"), pairs=[([], [list("abcde")])],
-        samples=1_000, seconds=15, processes=1,
+        samples=1_000, seconds=60, processes=1,
     )  # fmt: skip
     assert verdict.refuted
 
@@ -369,5 +369,5 @@ def test_the_claim_of_set_union_is_not_refuted():
 def test_set_union_without_its_threshold_is_refuted(monkeypatch):
     monkeypatch.setattr(union, "cutoff", lambda *_: 0.3)  # whatever occurs is named
     monkeypatch.setattr(union, "gaussian_sigma_up", lambda *_: 0.2)
-    verdict = sf.audit.check(named, sf.ApproxDP(1, 0.1), pairs=RARE, samples=2000, seconds=15)
+    verdict = sf.audit.check(named, sf.ApproxDP(1, 0.1), pairs=RARE, samples=2000, seconds=60)
     assert verdict.refuted

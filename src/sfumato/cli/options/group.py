@@ -22,7 +22,7 @@ class Group(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         )
 
-    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:  # type: ignore[override]
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
         """Add a command, with its whole first paragraph in the list."""
 
         def add(function: Any) -> Any:

@@ -4,8 +4,10 @@ Contract: each function reads the data once, adds noise, and returns public know
 
 *Bounds*: every row falls into one of a few public bins (powers of two, or decades), so the noisy
 histogram of them is a table as any other (:mod:`.currencies`). Bins whose noisy count is above
-σ·√(2·ln(20·bins)), which noise alone passes in any bin with probability below 1/20, span the
-bounds; where there is none, the fullest bin by the noisy counts is taken, and a note says so.
+σ·√(2·ln(10⁶·bins)), which noise alone passes in any bin with probability below 10⁻⁶, span the
+bounds; where there is none, the fullest bin by the noisy counts is taken, and a note says so. A
+single empty bin that passed would stretch ages to millions, so it must not happen now and then;
+what a lower threshold would add are bins of a few rows, which are clamped into the next.
 
 *Texts* (needs δ): count the rows of every text that occurs, add discrete Gaussian noise of variance
 Δ₂²/(2ρ), and show those above τ = m + 1 + σ·z with Pr[N(0,1) > z] ≤ δ′/m. Proof: let D′ have one
@@ -46,6 +48,9 @@ _POWERS = tuple(2.0**k for k in range(-10, 41))
 _DECADES = tuple(float((np.datetime64(f"{year}-01-01") - np.datetime64("1970-01-01")).astype(int)) for year in range(1850, 2151, 10))  # fmt: skip  # noqa: E501
 
 
+_FALSE_BIN = 1e-6
+"""How likely noise alone may make bounds wider than the data."""
+
 NO_TEXTS = ("other texts",)
 """What stands for a list of texts of which none may be shown."""
 
@@ -64,7 +69,7 @@ def is_found(coder: Numbers, noisy: Noisy) -> bool:
 
 
 def _above(coder: Numbers, noisy: Noisy) -> float:
-    return math.sqrt(noisy.variance * 2 * math.log(20 * coder.bins))
+    return math.sqrt(noisy.variance * 2 * math.log(coder.bins / _FALSE_BIN))
 
 
 def bounds_from(coder: Numbers, noisy: Noisy, kind: Kind, column: Column | None) -> Numbers:
