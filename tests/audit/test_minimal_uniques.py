@@ -99,3 +99,13 @@ def test_slips_are_told():
         sf.audit.special_uniques({"a": [1]}, ["b"])
     with pytest.raises(ParameterError, match="size"):
         sf.audit.special_uniques({"a": [1]}, ["a"], size=0)
+
+
+def test_the_estimate_is_shared_out_by_scores():
+    people = {"age": [30, 30, 40, 50, 50], "zip": ["1", "2", "2", "3", "3"]}
+    found = sf.audit.special_uniques(people, ["age", "zip"], size=2)
+    shared = found.match_probabilities(0.1)
+    assert len(shared) == len(found.scores) == found.alone == 3
+    assert shared.mean() == pytest.approx(found.match_probability(0.1))
+    assert shared[0] / shared[-1] == pytest.approx(found.scores[0] / found.scores[-1])
+    assert (found.match_probabilities(1) <= 1).all()

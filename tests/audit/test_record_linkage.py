@@ -58,3 +58,15 @@ def test_more_noise_links_fewer():
 def test_slips_are_told(before, after):
     with pytest.raises(ParameterError, match="linkage_risk"):
         sf.audit.linkage_risk(before, after)
+
+
+def test_intervals_are_those_of_every_column_together():
+    before = [[0.0, 0.0], [2.0, 20.0]]  # standard deviations 1 and 10
+    after = [[0.1, 1.0], [2.1, 22.0]]
+    assert sf.audit.interval_risk(before, after, width=0.11) == 0.5
+    assert sf.audit.interval_risk(before, after, width=0.21) == 1
+    assert sf.audit.interval_risk(before, after, width=0.0) == 0
+    with pytest.raises(ParameterError, match="width"):
+        sf.audit.interval_risk(before, after, width=-1)
+    with pytest.raises(ParameterError, match="interval_risk"):
+        sf.audit.interval_risk(before, [[1.0]])

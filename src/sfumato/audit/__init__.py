@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.audit.one_run import training as training
     from sfumato.audit.overlap import Overlap as Overlap
     from sfumato.audit.record_linkage import Linkage as Linkage
+    from sfumato.audit.record_linkage import interval_risk as interval_risk
     from sfumato.audit.record_linkage import linkage_risk as linkage_risk
     from sfumato.audit.risk import Risk as Risk
     from sfumato.audit.risk import reidentification_risk as reidentification_risk
@@ -45,6 +46,7 @@ _HOME = {
     "check": "claims.check",
     "epsilon_lower_bound": "claims.from_outputs",
     "individual_risk": "weighted_records",
+    "interval_risk": "record_linkage",
     "linkage_risk": "record_linkage",
     "population_uniques": "uniqueness",
     "precheck": "sfumato.attack.prechecks",

@@ -16,7 +16,9 @@ alone on all attributes can be alone at all, so verdicts are kept for those.
 
 *DIS* (Skinner, Elliot: A Measure of Disclosure Risk for Microdata, 2002) estimates how likely a
 unique match with the population is right: with U records alone on all attributes, P pairs and
-the sampling fraction δ it is U·δ / (U·δ + P·(1 − δ)). It is an estimate, not a bound.
+the sampling fraction δ it is U·δ / (U·δ + P·(1 − δ)). It is an estimate, not a bound. DIS–SUDA
+(Elliot 2005) shares it out: the lone record with score s gets DIS·s/s̄, with s̄ the mean score of
+all lone records, and at most 1.
 """
 
 from __future__ import annotations
@@ -74,6 +76,12 @@ class SpecialUniques(Shown):
         number_between("fraction", fraction, 0, 1, open_low=True)
         right = self.alone * fraction
         return right / (right + self.pairs * (1 - fraction)) if self.alone else 0.0
+
+    def match_probabilities(self, fraction: float) -> NDArray[np.float64]:
+        """Share the estimate out among the records with a score (DIS–SUDA), largest first."""
+        mean = self.scores.sum() / max(self.alone, 1)
+        shared = self.match_probability(fraction) * self.scores / max(mean, 1e-300)
+        return np.minimum(shared, 1.0)
 
     def rows(self) -> list[tuple[str, float]]:
         """Return name and figure, to be printed."""

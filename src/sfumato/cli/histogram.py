@@ -40,7 +40,7 @@ def histogram(request: HistogramCommand) -> None:
     --adaptive one release is made for ever, and saved in the folder of --output.
     """
     if request.asked.wanted.ordered is not None or request.asked.wanted.adaptive:
-        from sfumato.cli.published_histogram import publish_histogram  # noqa: PLC0415 - rarely needed
+        from sfumato.cli.display.histogram_release import publish_histogram  # noqa: PLC0415 - rarely needed
 
         publish_histogram(request)
         return
