@@ -31,13 +31,18 @@ def every_python():
         named = shutil.which(f"python{version}")
         kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
         for python in [*([named] if named else []), *map(str, kept)]:
-            code = "import sys; print('%d.%d' % sys.version_info[:2])"
-            told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
-            if told.stdout.strip() == version:
+            if version_of(python) == f"Python {version}":
                 yield python
                 break
         else:
             print(f"there is no Python {version} here", flush=True)
+
+
+def version_of(python):
+    """Ask a Python for its version, as "Python 3.11"."""
+    code = "import sys; print('Python %d.%d' % sys.version_info[:2])"
+    told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return told.stdout.strip()
 
 
 def try_archive(archive, python, place):
@@ -63,7 +68,7 @@ def main():
     for python in pythons:
         for archive in archives:
             try_archive(archive, python, folder / ".venv-try")
-            print(f"{archive.name} with {Path(python).name}: installed and tried", flush=True)
+            print(f"{archive.name} with {version_of(python)}: installed and tried", flush=True)
 
 
 if __name__ == "__main__":
