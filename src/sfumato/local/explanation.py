@@ -3,7 +3,9 @@
 Contract: as :mod:`sfumato.dp.explanation`. The two worlds are two values of one person, the pair of
 values whose reports differ most in size or place; laws of reports are the exact ones that
 ``distribution`` lists. Full RAPPOR is explained by the number of the bits in which two strings
-differ that the permanent response keeps, and OLH under a seed that tells the two values apart.
+differ that the permanent response keeps, and OLH under a seed that tells the two values apart; so
+are heavy hitters, whose report is that of OLH for a prefix whose length does not depend on the
+value.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ PROTOCOLS = {
     "olh": "olh:OLH", "subset": "subset:SubsetSelection", "hadamard": "hadamard:Hadamard",
     "projective": "projective:ProjectiveGeometry", "rappor": "rappor:RAPPOR",
     "duchi": "duchi:Duchi", "piecewise": "piecewise:Piecewise", "hybrid": "hybrid:Hybrid",
-    "square-wave": "square_wave:SquareWave",
+    "square-wave": "square_wave:SquareWave", "heavy-hitters": "heavy_hitters:HeavyHitters",
 }  # fmt: skip
 _NUMBERS = {"duchi", "piecewise", "hybrid", "square-wave"}
 _PEOPLE = (1_000, 100_000)
@@ -63,7 +65,7 @@ def _protocol(name: str, made: Any, epsilon: Stated, size: int) -> Protocol:
         return made(epsilon=epsilon, report_epsilon=stated(epsilon) / 2)  # type: ignore[no-any-return]
     if name in {"piecewise", "hybrid"}:  # a coarser grid of reports, with the same promise
         return made(epsilon=epsilon, grid=_GRID)  # type: ignore[no-any-return]
-    if name in _NUMBERS:
+    if name in _NUMBERS or name == "heavy-hitters":
         return made(epsilon=epsilon)  # type: ignore[no-any-return]
     return made([f"value {number + 1}" for number in range(size)], epsilon=epsilon)  # type: ignore[no-any-return]
 
@@ -71,6 +73,8 @@ def _protocol(name: str, made: Any, epsilon: Stated, size: int) -> Protocol:
 def _pair(name: str, protocol: Any) -> Pair:
     if name == "rappor":
         return _rappor(protocol)
+    if name == "heavy-hitters":
+        return _olh(protocol.hashing, 0, 1)
     if name in _NUMBERS:
         low, high = protocol.bounds
         return Pair.of(protocol.distribution(low), protocol.distribution(high))
@@ -101,6 +105,8 @@ def _rappor(protocol: Any) -> Pair:
 
 
 def _error(name: str, protocol: Any) -> tuple[tuple[str, str], ...]:
+    if name == "heavy-hitters":
+        return (("error", "depends on how many share a prefix; what is found states it"),)
     if not hasattr(protocol, "variance"):
         return (("error", "depends on how the values are spread; estimates state it"),)
     what = "mean" if name in _NUMBERS else "share of a rare value"

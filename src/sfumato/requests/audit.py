@@ -84,7 +84,8 @@ class ExplainCommand(Request):
             help="Noise: laplace (real numbers), geometric (whole ones), gaussian or "
             "discrete-gaussian (with --delta). A choice: exponential, permute-and-flip, noisy-max, "
             "above-threshold, randomized-response. A local protocol: warner, grr, sue, oue, olh, "
-            "subset, hadamard, projective, rappor, duchi, piecewise, hybrid, square-wave."
+            "subset, hadamard, projective, rappor, duchi, piecewise, hybrid, square-wave, "
+            "heavy-hitters."
         ),
     ]
     epsilon: Annotated[Amount, option("--epsilon", "-e", help="ε, the privacy loss allowed.")]
