@@ -19,6 +19,7 @@ from sfumato.dp.rounding import stated
 from sfumato.dp.tradeoff import Pair
 from sfumato.errors import ParameterError
 from sfumato.lazy import find
+from sfumato.local.protocols.hashing import PRIME, limbs_of
 
 if TYPE_CHECKING:
     from sfumato.dp.explanation import Explanation
@@ -86,8 +87,9 @@ def _pair(name: str, protocol: Any) -> Pair:
 
 def _olh(protocol: Any, first: Any, second: Any) -> Pair:
     """Take the first seed under which the two values lie in different cells."""
+    parts = 1 + limbs_of(protocol.size)
     for number in range(1, 1000):
-        seed = (number * 0x9E3779B1 % 2**32, number * 0x85EBCA6B % 2**32)
+        seed = tuple(number * 0x9E3779B1 * (part + 1) % PRIME for part in range(parts))
         laws = [protocol.distribution(value, seed=seed) for value in (first, second)]
         if laws[0] != laws[1]:
             return Pair.of(*laws)
