@@ -68,7 +68,6 @@ def test_a_graph_has_no_rows(owner):
 
 
 def test_the_form_proposes_the_person_whom_the_rows_are_about(site):
-    sent = {"file": ("visits.csv", ROWS.encode())}
     page = site.client("owner").post(
         "/datasets/new/upload",
         files={"file": ("visits.csv", ROWS.encode())},
