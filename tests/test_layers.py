@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "artefact": set(),
     "decision": set(),
     "shape": set(),
-    "release": {"data", "promise", "release_folder", "release_table", "report"},
+    "release": {"data", "promise", "release_folder", "report", "shape"},
     "release_folder": {"audit", "data", "govern", "shape"},
     "release_table": {"audit", "data", "govern", "released", "shape"},
     # promises and what keeps them
@@ -63,7 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
                "attack", *NOUNS},
     # one value per shape, which gathers what the rooms hold for it
     "shapes": {"data", "definitions", "anonymize", "dp", "local", "ask", "released", "audit",
-               "attack", "report", *NOUNS},
+               "attack", "report", "release_table", *NOUNS},
     # a public room without code of its own: it names what the others hold for places
     "places": set(),
     # what may be asked for, and the doors
@@ -88,7 +88,7 @@ TYPES: dict[str, set[str]] = {
     "errors": {"dp"},
     "places": {"anonymize", "audit", "dp", "govern", "report"},  # names of what others hold
     "promise": {"definitions"},
-    "release": {"artefact", "audit", "data", "decision"},
+    "release": {"artefact", "audit", "decision", "shapes"},
     "release_folder": {"release"},
     "release_table": {"release"},
     "shape": {"artefact", "data", "decision"},
@@ -289,3 +289,49 @@ def test_no_import_closes_a_circle():
         and arrow.importer != "sfumato"
     }
     assert not closing, f"imports that close a circle: {sorted(closing)}"
+
+
+NEUTRAL = {
+    "release",
+    "release_folder",
+    "artefact",
+    "decision",
+    "released.view",
+    "audit.verification.verify",
+    "audit.verification.rows",
+    "attack.attack",
+    "attack.prechecks",
+    "report.release_page",
+    "report.section",
+    "report.settings",
+    "govern.releases",
+}
+"""What serves every shape: a release, saving, verifying, attacking, the page, the entry."""
+
+OF_ONE_SHAPE = {"tables", "sets", "hybrid", "trees", "graphs", "graph", "trajectories", "models"}
+
+
+def test_what_serves_every_shape_knows_none():
+    """Neither by an import nor by a word that only one shape has."""
+    imported = {
+        (arrow.importer, arrow.imported)
+        for arrow in arrows()
+        if arrow.importer in NEUTRAL
+        and arrow.when != "types"
+        and (OF_ONE_SHAPE & set(arrow.imported.split(".")) or "checks" in arrow.imported)
+    }
+    assert not imported, f"ask the shape instead: {sorted(imported)}"
+    for name in NEUTRAL:
+        tree = ast.parse((SOURCE / f"{name.replace('.', '/')}.py").read_text(encoding="utf-8"))
+        asked = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        strange = asked & {"quasi", "quasi_names", "levels", "rows_released"}
+        strange |= texts & {*OF_ONE_SHAPE, "quasi", "table", "model", "objective", "suppression"}
+        assert not strange, f"{name} knows what only one shape has: {strange}"
+
+
+@pytest.mark.parametrize("page", ["release.html", "evidence.html", "details.html"])
+def test_the_page_of_every_shape_names_none(page):
+    text = (SOURCE / "report" / "templates" / page).read_text(encoding="utf-8")
+    code = " ".join(re.findall(r"\{[{%].*?[%}]\}", text))
+    assert not re.search(r"release\.shape|quasi|\"(table|model)\"", code)

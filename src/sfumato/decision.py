@@ -27,14 +27,16 @@ class SearchRecord:
 class Decision:
     """A decision of any shape: how it was found, and what was decided.
 
-    ``records`` counts what came in (the length of the dataset where None) and ``suppressed`` what
-    is left out, in the unit of the shape; ``settings`` is what was asked for; ``untruthful`` names
-    what is done after which single units are no longer facts.
+    ``records`` counts what came in (the length of the dataset where None), ``suppressed`` what is
+    left out and ``allowed`` what might have been (None where nobody set a limit), in the unit of
+    the shape; ``settings`` is what was asked for; ``untruthful`` names what is done after which
+    single units are no longer facts.
     """
 
     record: SearchRecord
     content: Any = None
     records: int | None = None
     suppressed: int = 0
+    allowed: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     untruthful: tuple[str, ...] = ()

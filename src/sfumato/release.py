@@ -20,27 +20,38 @@ if TYPE_CHECKING:
 
     from sfumato.artefact import Artefact
     from sfumato.audit.verification.verify import Verification
-    from sfumato.data.tables.rows import Rows
     from sfumato.decision import SearchRecord
+    from sfumato.shapes.parts import ArtefactParts
+else:
+
+    class ArtefactParts:
+        """Gives whatever else is asked of a release from its artefact."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or name == "artefact":
+                raise AttributeError(name)
+            return getattr(self.artefact, name)
 
 
 @dataclass(frozen=True, eq=False)
 class Provenance(Shown):
     """Where a release comes from, as far as a receiver may know.
 
-    ``records`` counts the units that came in, ``suppressed`` those left out, ``untruthful`` names
-    the operations after which single units are no longer facts, ``settings`` is what was asked for.
+    ``records`` counts the units that came in, ``suppressed`` those left out, of which there might
+    have been ``allowed`` (None where nobody set a limit); ``untruthful`` names the operations after
+    which single units are no longer facts, ``settings`` is what was asked for.
     """
 
     record: SearchRecord
     records: int | None = None
     suppressed: int = 0
+    allowed: int | None = None
     untruthful: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Shown):
+class Release(ArtefactParts, Shown):
     """An artefact with its promise, what it cost and where it comes from.
 
     ``loss`` holds every measure normalised to [0, 1], the one that was minimised first.
@@ -71,26 +82,6 @@ class Release(Shown):
         return (
             f"<Release of {self.name}: {self.promise}, {len(self.artefact):,}{came} records{lost}>"
         )
-
-    if TYPE_CHECKING:  # what tables have, so that slips are found before a program runs
-
-        @property
-        def rows(self) -> Rows: ...  # noqa: D102 - see the artefact
-        @property
-        def table(self) -> Any: ...  # noqa: D102 - see the artefact
-        @property
-        def levels(self) -> Mapping[str, int] | None: ...  # noqa: D102 - see the artefact
-        @property
-        def left_out(self) -> tuple[str, ...]: ...  # noqa: D102 - see the artefact
-        @property
-        def pseudonyms(self) -> tuple[str, ...]: ...  # noqa: D102 - see the artefact
-
-    else:
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("_") or name == "artefact":
-                raise AttributeError(name)
-            return getattr(self.artefact, name)
 
     @cached_property
     def data(self) -> Any:
@@ -172,12 +163,11 @@ class Release(Shown):
         (one that the schema names; others are refused), `by` (who releases) and `dataset` (what the
         ledger calls the data, if not as the release is named). ``session.save`` fills these in.
         """
-        from sfumato.data.tables.databases import is_database  # noqa: PLC0415 - loaded when used
+        from sfumato.data.engines.addresses import is_database  # noqa: PLC0415 - loaded when used
+        from sfumato.shape import find_shape  # noqa: PLC0415 - loaded when used
 
         if isinstance(folder, str) and is_database(folder):
-            from sfumato.release_table import save_table  # noqa: PLC0415 - rarely needed
-
-            return save_table(self, folder, **options).path
+            return find_shape(self.shape).save_to_database(self, folder, **options)
         from sfumato.release_folder import save_release  # noqa: PLC0415 - loaded when used
 
         return save_release(self, Path(folder), **options).path

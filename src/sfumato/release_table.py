@@ -55,11 +55,6 @@ def save_table(
     `report` is the path of a page to write.
     """
     artefact: Any = release.artefact
-    if release.shape != "table" or not hasattr(artefact, "home"):
-        raise ParameterError(
-            f"A release of the shape '{release.shape}' is saved as a folder; only anonymised "
-            "tables are written to a database."
-        )
     for option in ("file_format", "formulas"):
         if report_options.pop(option, None) not in {None, "keep"}:
             raise ParameterError(f"A release in a database has no {option}.")

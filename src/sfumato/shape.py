@@ -16,7 +16,7 @@ from sfumato.lazy import find
 from sfumato.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from sfumato.artefact import Artefact
@@ -73,6 +73,10 @@ class Shape(Shown, ABC):
     """Names that the data file of a saved release may have."""
     extras: ClassVar[tuple[str, ...]] = ()
     """Names of further files that `write_extras` may write."""
+    report_title: ClassVar[str] = "report for the data steward"
+    """What the page about a release is called."""
+    look_options: ClassVar[tuple[str, ...]] = ("delimiter", "encoding")
+    """Options of `verify` that say how the released file is read: they go to `view`."""
     open_report: ClassVar[bool] = False
     """Whether reports show nothing but what was released, so that they may be given away."""
     options: ClassVar[Mapping[str, Any]] = {}
@@ -129,6 +133,10 @@ class Shape(Shown, ABC):
         """Return what verification of a release needs beside its file, such as a population."""
         return {}
 
+    def known(self, release: Any) -> Sequence[str]:  # noqa: ARG002 - the signature of the method
+        """Name what others may know of a person, for the sentences of a promise."""
+        return ()
+
     def attacks(self, view: Any, knowledge: Any) -> Iterable[Any]:  # noqa: ARG002 - the signature
         """Return the attacks to try; none to try finding people by their group."""
         return ()
@@ -136,6 +144,13 @@ class Shape(Shown, ABC):
     def sections(self) -> tuple[Any, ...]:
         """Return the sections that a report has for this shape alone."""
         return ()
+
+    def save_to_database(self, release: Any, address: str, **options: Any) -> str:  # noqa: ARG002 - the signature
+        """Let a database write a release; returns the address as it may be shown."""
+        raise ParameterError(
+            f"A release of the shape '{self.name}' is saved as a folder; only anonymised tables "
+            "are written to a database."
+        )
 
     def write_extras(self, release: Any, folder: Path) -> None:
         """Write further files of a release that stay in the house, such as a policy."""

@@ -96,6 +96,7 @@ def assemble(
             record=decision.record,
             records=len(dataset) if decision.records is None else decision.records,
             suppressed=decision.suppressed,
+            allowed=decision.allowed,
             untruthful=(*getattr(dataset, "untruthful", ()), *decision.untruthful),
             settings={"algorithm": algorithm, **decision.settings},
         ),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.audit.verification.checks import Bottleneck
+    from sfumato.audit.verification.rows import Bottleneck
     from sfumato.released.evidence import Evidence, Spread
 
 

@@ -57,7 +57,7 @@ def inspect(request: InspectCommand) -> None:
 
 def _beside(data: str) -> Path:
     """Return where the schema goes: beside a file, for a table of a database here."""
-    from sfumato.data.tables.databases import is_database  # noqa: PLC0415 - help stays quick
+    from sfumato.data.engines.addresses import is_database  # noqa: PLC0415 - help stays quick
 
     if not is_database(data):
         return Path(data).with_suffix(".yaml")

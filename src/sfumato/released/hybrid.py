@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +17,7 @@ from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import ROW
 from sfumato.errors import SchemaError
 from sfumato.released.manifest import Manifest
+from sfumato.released.people import stated_people, stated_unit
 from sfumato.released.sets import SetsView, see_sets
 from sfumato.released.tables import see_table
 from sfumato.released.view import View
@@ -47,6 +48,7 @@ class HybridView(View):
     sets: Mapping[str, list[list[str]]]
     roles: Schema
     count: int
+    people: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -61,10 +63,20 @@ class HybridView(View):
             quasi: tuple[str, ...] = (EVERYBODY,)
         else:
             columns, quasi = dict(self.columns), self.quasi
-        sensitive = [n for n in self.roles.sensitive_names if n in columns]
-        plain = [n for n in columns if n not in {*quasi, *sensitive}]
-        rules = Schema(quasi=quasi, sensitive=sensitive, insensitive=plain)
-        return see_table(columns, schema=rules, promise=None, called=self.source)
+        sensitive, unit = [n for n in self.roles.sensitive_names if n in columns], self.roles.unit
+        plain = [n for n in columns if n not in {*quasi, *sensitive, unit}]
+        named = [unit] if unit in columns else []
+        rules = Schema(
+            identifiers=named, quasi=quasi, sensitive=sensitive, insensitive=plain, unit=unit
+        )
+        stated = Manifest({"people": self.people})
+        return see_table(columns, schema=rules, manifest=stated, called=self.source)
+
+    @property
+    def shares_people(self) -> bool:
+        """Whether the file itself shows that somebody has several records."""
+        named = self.columns.get(self.roles.unit, ())
+        return len(set(named)) < len(named)
 
     @cached_property
     def group_of(self) -> NDArray[np.int64]:
@@ -113,14 +125,16 @@ def see_hybrid(
     rules = Schema.read(schema) if isinstance(schema, str | Path) else schema
     table = brought(read(source, delimiter=delimiter, encoding=encoding))
     marks = _marks(rules, facts, table)
-    quasi = _quasi(rules, facts, marks)
+    quasi, people = _quasi(rules, facts, marks), stated_people(manifest)
+    unit = stated_unit(manifest) if rules is None else rules.unit
     sensitive = _sensitive(rules, facts, marks)
     kept = table.materialize()
     columns = {name: _texts(kept, name) for name in table.columns if name not in marks}
     sets = {name: _lists(kept, name, mark) for name, mark in marks.items()}
     return HybridView(
         source=called or table.source, promise=promise, quasi=quasi, columns=columns, sets=sets,
-        roles=Schema(quasi=quasi, sensitive=sensitive), count=int(kept.rows),
+        roles=Schema(quasi=quasi, sensitive=sensitive, unit=unit),
+        count=int(kept.rows), people=people,
     )  # fmt: skip
 
 

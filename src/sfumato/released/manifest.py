@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.tables.databases import is_database
+from sfumato.data.engines.addresses import is_database
 from sfumato.data.tables.targets import stated_facts
 from sfumato.errors import DataError
 from sfumato.promise import StatedPromise, read_promise

@@ -9,11 +9,13 @@ then nothing can be said to hold.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato.data.schema import ROW_UNIT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.data.schema import Schema
     from sfumato.data.tables.table import Table
     from sfumato.released.manifest import Manifest
@@ -37,10 +39,21 @@ class Persons:
     stated: bool = False
 
 
+def stated_people(manifest: Manifest | None) -> Mapping[str, Any]:
+    """Return what a release says of whose its records are."""
+    stated = None if manifest is None else manifest.facts.get("people")
+    return stated if isinstance(stated, dict) else {}
+
+
+def stated_unit(manifest: Manifest | None) -> str:
+    """Return the privacy unit that a release states."""
+    unit = stated_people(manifest).get("unit")
+    return unit if isinstance(unit, str) else ROW_UNIT
+
+
 def find_persons(table: Table, schema: Schema, manifest: Manifest) -> Persons:
     """Find out how the people of a released table are told apart."""
-    stated = manifest.facts.get("people")
-    stated = stated if isinstance(stated, dict) else {}
+    stated = stated_people(manifest)
     column = stated.get("column")
     if isinstance(column, str):
         if column in table.columns:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.data.schema import ROW_UNIT, Schema
-from sfumato.data.tables.databases import is_database
+from sfumato.data.engines.addresses import is_database
+from sfumato.data.schema import Schema
 from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.released.evidence import gather
 from sfumato.released.manifest import Manifest
-from sfumato.released.people import Persons, find_persons
+from sfumato.released.people import Persons, find_persons, stated_unit
 from sfumato.released.view import View
 
 if TYPE_CHECKING:
@@ -122,12 +122,10 @@ def see_table(
 def _roles(manifest: Manifest, source: Any) -> Schema:
     roles = manifest.facts.get("roles")
     if isinstance(roles, dict):
-        people = manifest.facts.get("people")
-        unit = people.get("unit") if isinstance(people, dict) else None
         return Schema(
             quasi=roles.get("quasi", ()),
             sensitive=roles.get("sensitive", ()),
-            unit=unit if isinstance(unit, str) else ROW_UNIT,
+            unit=stated_unit(manifest),
         )
     if isinstance(source, str | Path) and not is_database(source):
         raise SchemaError(

@@ -9,7 +9,7 @@ is the orbit under automorphisms. A sensitive value shown as `*` is withheld and
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +21,7 @@ from sfumato.data.hierarchies.hierarchy import ROOT
 from sfumato.data.schema import Schema
 from sfumato.data.trees.sources import read_trees
 from sfumato.errors import ParameterError
+from sfumato.released.people import stated_people, stated_unit
 from sfumato.released.view import View
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class TreesView(View):
     schema: Schema
     quasi: tuple[str, ...]
     secret: tuple[str, ...]
+    people: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -153,6 +155,7 @@ def see_trees(
     return TreesView(
         source=called or (str(source) if isinstance(source, str | Path) else "the trees"),
         promise=promise, trees=trees, schema=rules, quasi=quasi, secret=secret,
+        people=stated_people(manifest),
     )  # fmt: skip
 
 
@@ -169,6 +172,7 @@ def _roles(schema: Any, manifest: Any, trees: Trees) -> Schema:
             quasi=tuple(map(str, stated.get("quasi", ()))),
             sensitive=tuple(map(str, stated.get("sensitive", ()))),
             insensitive=tuple(map(str, stated.get("insensitive", ()))),
+            unit=stated_unit(manifest),
         )
     raise ParameterError(
         "Nothing says which labels others may know; give the schema of the trees with schema=."

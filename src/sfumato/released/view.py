@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.errors import DataError
 from sfumato.released.manifest import Manifest, read_manifest
-from sfumato.shape import find_shape
+from sfumato.shape import TABLE, find_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def see(release: Any, schema: Any = None, *, shape: str | None = None, **options
     if hasattr(release, "artefact"):  # a release that is not saved
         return _see_release(release, schema, options)
     manifest = read_manifest(release)
-    form = find_shape(shape or manifest.shape or "table")
+    form = find_shape(shape or manifest.shape or TABLE)
     view = form.view(locate(release, form), schema=schema, manifest=manifest, **options)
     return replace(
         view,

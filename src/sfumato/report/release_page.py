@@ -76,7 +76,7 @@ def render(
 ) -> str:
     """Return the page as text."""
     checked = release.verify() if verification is None else verification
-    page = Page(release, checked, precheck, options)
+    page, form = Page(release, checked, precheck, options), find_shape(release.shape)
     sections = tuple(_sections(release))
     shown = [
         _Shown(section.anchor, section.title, markup)
@@ -87,7 +87,8 @@ def render(
         release=release,
         checked=checked,
         version=__version__,
-        open_report=find_shape(release.shape).open_report and precheck is None,
+        title=form.report_title,
+        open_report=form.open_report and precheck is None,
         sections=shown,
         facts=[*_facts(page), *(f for s in sections for f in getattr(s, "facts", _none)(page))],
         remarks=[
@@ -127,10 +128,10 @@ def _promise(page: Page) -> dict[str, Any]:
             "checked_by": "The file is the one that was released under this guarantee; how it was "
             "made is in the ledger.",
         }
-    quasi = getattr(page.release.artefact, "quasi", ())
+    known = find_shape(page.release.shape).known(page.release)
     return {
         "promise": [str(part) for part in promise.parts],
-        "sentences": in_words(promise, quasi),
+        "sentences": in_words(promise, known),
         "checked_by": "Checked from the released file and the schema alone, by code that shares "
         "nothing with the algorithm.",
     }
@@ -146,18 +147,13 @@ def _facts(page: Page) -> list[Fact]:
     share = figures.percent(checked.records / release.records) if release.records else ""
     facts.append(Fact("released", figures.count(checked.records), share))
     if not is_guarantee(release.promise):
-        limit = release.settings.get("suppression")
-        most = "" if limit is None or release.records is None else _allowed(limit, release.records)
+        limit = release.provenance.allowed
+        most = "" if limit is None else f"at most {figures.count(limit)} allowed"
         facts.append(Fact("suppressed", figures.count(release.suppressed), most))
-    name = str(release.settings.get("objective", next(iter(release.loss), "")))
-    if name in release.loss:
-        value = figures.decimal(release.loss[name])
-        facts.append(Fact(f"loss ({name})", value, "0 nothing lost, 1 everything"))
+    for name, value in list(release.loss.items())[:1]:  # the one that was minimised
+        remark = "0 nothing lost, 1 everything"
+        facts.append(Fact(f"loss ({name})", figures.decimal(value), remark))
     return facts
-
-
-def _allowed(share: float, records: int) -> str:
-    return f"at most {figures.count(int(share * records + 1e-9))} allowed"
 
 
 def _remarks(page: Page) -> list[Markup]:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sfumato.errors import ParameterError
 from sfumato.requests.files import CsvFormat
 from sfumato.requests.owner import OwnerRules
 from sfumato.requests.request import Amount, Request, argument, option, piece
+
+if TYPE_CHECKING:
+    from sfumato.dp.neighbours import PrivacyUnit
 
 DataPlace = Annotated[
     str,
@@ -83,6 +86,29 @@ class UnitWords(Request):
         int | None,
         option("--rows-per-group", help="Most rows of one person in each group.", ge=1),
     ] = None
+
+    @property
+    def limits(self) -> tuple[int | None, int | None, int | None]:
+        """How much of one person counts."""
+        return self.rows, self.groups, self.rows_per_group
+
+    def privacy_unit(self, column: str | None) -> PrivacyUnit | str | None:
+        """Read whose presence is hidden; `column` names the person where no unit is stated.
+
+        Without limits the stated text, or None, which leaves it to the schema.
+        """
+        if self.limits == (None, None, None):
+            return self.unit or None
+        person = self.unit or column
+        if person in {None, "", "row"}:
+            raise ParameterError(
+                "--rows, --groups and --rows-per-group limit what counts of one person; name the "
+                "column of the person with --unit COLUMN."
+            )
+        from sfumato.dp.neighbours import Unit  # noqa: PLC0415 - help stays quick
+
+        assert person is not None
+        return Unit(person, *self.limits)
 
 
 class Asker(Request):

@@ -12,10 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.open import open_dataset
-from sfumato.data.schema import Schema
+from sfumato.data.schema import ROW_UNIT, Schema
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.suggestions import inspect
-from sfumato.dp.neighbours import Unit
 from sfumato.errors import ParameterError
 from sfumato.govern.office import events
 from sfumato.govern.office.catalogue import (
@@ -32,7 +31,6 @@ from sfumato.shape import TABLE, read
 
 if TYPE_CHECKING:
     from sfumato.requests.service import AmendRequest, DatasetRequest
-    from sfumato.requests.session import UnitWords
     from sfumato.service.access import Caller
     from sfumato.service.house import House
 
@@ -83,7 +81,8 @@ def _register_rules(house: House, wanted: DatasetRequest, source: str, facts: Fa
     if wanted.shape != TABLE:
         read(where, schema=schema, shape=wanted.shape)  # says what its schema lacks
     opened = open_dataset(
-        where, unit=unit_of(wanted.unit), budget=None, name=wanted.name,
+        where, unit=wanted.unit.privacy_unit(None if schema is None else schema.unit),
+        budget=None, name=wanted.name,
         schema=rows_only(schema),
         bounds={}, keys={}, public={}, private={}, ledger=house.ledger, **rules,
     )  # fmt: skip
@@ -108,20 +107,25 @@ def _register_shaped(
             raise ParameterError(
                 f"There is no column {facts.subject!r} by which a person could be found."
             )
-    words = wanted.unit.unit
-    unit = None if words in {None, "", "row"} else words
+    if wanted.unit.unit == "row" or wanted.unit.limits != (None, None, None):
+        raise ParameterError(
+            f"Data of the shape '{wanted.shape}' have no rows by which a person could be hidden; "
+            f"leave the unit out, or name one of the shape, and no number of rows."
+        )
     open_shaped(
-        data, wanted.name, house.ledger, unit=unit, purposes=tuple(wanted.purposes), **rules
-    )
+        data, wanted.name, house.ledger, unit=wanted.unit.unit or None,
+        purposes=tuple(wanted.purposes), **rules,
+    )  # fmt: skip
     return wanted.schema_text
 
 
-def unit_of(words: UnitWords) -> Any:
-    """Read whose presence is hidden; None leaves it to the schema."""
-    if words.unit in {None, "", "row"}:
-        return words.unit or None
-    assert words.unit is not None
-    return Unit(words.unit, words.rows, words.groups, words.rows_per_group)
+def _check_unit(schema: Schema, unit: str, *, stated: bool) -> None:
+    """Refuse a unit beside a schema that names another person."""
+    if stated and schema.unit not in {ROW_UNIT, unit}:
+        raise ParameterError(
+            f"The schema names '{schema.unit}' as the privacy unit, and the unit is stated to be "
+            f"'{unit}'; state the same in both, or leave the unit out."
+        )
 
 
 def _schema(house: House, wanted: DatasetRequest, where: Any) -> Schema | None:
@@ -135,10 +139,12 @@ def _schema(house: House, wanted: DatasetRequest, where: Any) -> Schema | None:
     if text.strip():
         check_schema_text(text, folder)
         file.write_text(text, encoding="utf-8")
-    found = Schema.read(file) if file.exists() else inspect(where).schema
+    stated = file.exists()
+    found = Schema.read(file) if stated else inspect(where).schema
     if wanted.purposes:
         found = found.model_copy(update={"purposes": tuple(wanted.purposes)})
     if wanted.unit.unit:
+        _check_unit(found, wanted.unit.unit, stated=stated)
         found = found.model_copy(update={"unit": wanted.unit.unit})
     found.write(file)
     return Schema.read(file)

@@ -9,7 +9,7 @@ from sfumato.data.reading_options import HybridReading, check_reading
 from sfumato.shape import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sfumato.anonymize.hybrid.artefact import HybridArtefact
     from sfumato.attack.attack import Attack, Knowledge
@@ -80,6 +80,11 @@ class HybridShape(Shape):
         from sfumato.attack.releases.hybrid import hybrid_attacks  # noqa: PLC0415 - loaded when used
 
         return hybrid_attacks(view, knowledge)
+
+    def known(self, release: Release) -> Sequence[str]:
+        """Name the quasi-identifiers."""
+        artefact: Any = release.artefact
+        return tuple(artefact.quasi)
 
     def sections(self) -> tuple[Any, ...]:
         """Return the trade-off between rows and sets."""

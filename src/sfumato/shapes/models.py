@@ -55,6 +55,7 @@ class Models(Shape):
     unit: ClassVar[str] = "learnt number"
     files: ClassVar[tuple[str, ...]] = ("model.json", "model.npz")
     open_report: ClassVar[bool] = True
+    report_title: ClassVar[str] = "model card"
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Any:  # noqa: ARG002 - refused
         """Refuse: models are learnt."""

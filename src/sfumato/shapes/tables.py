@@ -10,7 +10,7 @@ from sfumato.data.reading_options import TableReading, check_reading
 from sfumato.shape import Shape, find_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sfumato.anonymize.tables.artefact import TableArtefact
     from sfumato.anonymize.tables.decision import TableDecision
@@ -99,6 +99,17 @@ class Tables(Shape):
         from sfumato.report.tables.sections import SECTIONS  # noqa: PLC0415 - loaded when used
 
         return SECTIONS
+
+    def known(self, release: Release) -> Sequence[str]:
+        """Name the quasi-identifiers."""
+        artefact: Any = release.artefact
+        return tuple(artefact.quasi)
+
+    def save_to_database(self, release: Release, address: str, **options: Any) -> str:
+        """Let the database that an address names write the rows."""
+        from sfumato.release_table import save_table  # noqa: PLC0415 - rarely needed
+
+        return save_table(release, address, **options).path
 
     def write_extras(self, release: Release, folder: Path) -> None:
         """Write the policy with which the next batch is treated alike."""

@@ -33,6 +33,7 @@ class HybridArtefact:
     stands_for: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     anything: Mapping[str, str] = field(default_factory=dict)
     kind: str = "csv"
+    unit: str = "row"
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
@@ -102,6 +103,7 @@ class HybridArtefact:
         return {
             "roles": {"quasi": list(self.quasi), "sensitive": list(self.sensitive)},
             "sets": dict(self.sets),
+            "people": {"unit": self.unit, "column": None},
             "stands_for": {
                 name: {label: list(items) for label, items in covers.items()}
                 for name, covers in self.stands_for.items()
@@ -142,6 +144,7 @@ def apply(data: Any, decision: Decision) -> HybridArtefact:  # noqa: ARG001 - th
         stands_for=covers,
         anything=anything,
         kind=records.kind,
+        unit=schema.unit,
     )
 
 

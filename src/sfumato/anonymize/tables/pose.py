@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymize.loss.measures import separable
-from sfumato.anonymize.tables.people.unit import repeats
 from sfumato.anonymize.tables.problem import Problem
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import bind_hierarchies, frequency_table
+from sfumato.data.tables.unit import repeats
 from sfumato.data.wording import listed
 from sfumato.errors import DataError, ParameterError
 

@@ -20,9 +20,9 @@ from sfumato.anonymize.tables.apply.recode import labelled_shares
 from sfumato.anonymize.tables.apply.rows import RowSettings, release_rows, released_columns
 from sfumato.anonymize.tables.artefact import TableArtefact
 from sfumato.anonymize.tables.decision import TableDecision
-from sfumato.anonymize.tables.people.unit import person_column, repeats
 from sfumato.anonymize.tables.pose import pose
 from sfumato.data.tables.permutation import RandomWords
+from sfumato.data.tables.unit import person_column, repeats
 from sfumato.data.wording import check_options, did_you_mean, listed
 from sfumato.errors import ParameterError, SchemaError
 
@@ -134,6 +134,7 @@ def settle_decision(
         content=recoding,
         records=problem.rows,
         suppressed=problem.rows - int(shares.count.sum()),
+        allowed=problem.suppression_limit,
         settings=asked,
         problem=problem,
         rows=prepared.rows,
@@ -165,9 +166,10 @@ def apply(table: Table, decision: TableDecision) -> TableArtefact:
 
 
 def measure(table: Table, decision: TableDecision) -> dict[str, float]:
-    """Return what a decision costs, in the ways of the field."""
+    """Return what a decision costs, in the ways of the field, the one that was minimised first."""
     problem = decision.problem
-    return losses(problem.table, problem.hierarchies, decision.recoding, table.schema.weights)
+    found = losses(problem.table, problem.hierarchies, decision.recoding, table.schema.weights)
+    return {problem.objective: found[problem.objective], **found}
 
 
 def _check_settings(pseudonym_key: object, seed: object) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.anonymize.trees.plan import ClassPlan, CutPlan
 from sfumato.data.hierarchies.hierarchy import ROOT
+from sfumato.data.schema import ROW_UNIT
 from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.data.trees.json_files import write_json, write_json_lines
 from sfumato.data.trees.nested import NumberText, to_nested
@@ -37,6 +38,7 @@ class TreesArtefact:
 
     trees: Trees
     left_out: tuple[str, ...] = ()
+    unit: str = ROW_UNIT
 
     def __len__(self) -> int:
         return len(self.trees)
@@ -72,6 +74,7 @@ class TreesArtefact:
                 role: list(trees.with_role(role)) for role in ("quasi", "sensitive", "insensitive")
             },
             "labels_left_out": list(self.left_out),
+            "people": {"unit": self.unit, "column": None},
         }
 
 
@@ -80,7 +83,8 @@ def apply(data: Trees, decision: Decision) -> TreesArtefact:
     plan: ClassPlan | CutPlan = decision.content
     made = _from_classes(plan) if isinstance(plan, ClassPlan) else _from_cut(plan)
     shown = set(made.labels)
-    return TreesArtefact(made, tuple(label for label in data.labels if label not in shown))
+    left_out = tuple(label for label in data.labels if label not in shown)
+    return TreesArtefact(made, left_out, ROW_UNIT if data.schema is None else data.schema.unit)
 
 
 def _from_classes(plan: ClassPlan) -> Trees:

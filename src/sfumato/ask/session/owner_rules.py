@@ -32,9 +32,15 @@ _PERSON = Argument("unit", Call("Unit", "user_id", {"rows": 5}))
 
 
 def unit_for(given: Any, first: Source, known: Registration | None) -> PrivacyUnit:
-    """Read the unit that is stated, or else the registered one, or else the schema's."""
+    """Read the unit that is stated, or else the registered one, or else the schema's.
+
+    A schema that names a person's column is never read as another unit: where what is stated or
+    registered hides less, or somebody else, that is refused.
+    """
     if known is not None and given is None:
-        return _unit_from(known.rules["unit"])
+        registered = _unit_from(known.rules["unit"])
+        _check_person(registered, first, "the dataset is registered for")
+        return registered
     wanted = given if given is not None else first.unit
     if wanted is None:
         raise ParameterError(
@@ -46,7 +52,7 @@ def unit_for(given: Any, first: Source, known: Registration | None) -> PrivacyUn
             )
         )
     if isinstance(wanted, str):  # "row" is the only keyword; all else names a column
-        return Row() if wanted == "row" else Unit(wanted)
+        wanted = Row() if wanted == "row" else Unit(wanted)
     if not isinstance(wanted, (Row, Unit)):
         raise ParameterError(
             Message(
@@ -56,7 +62,25 @@ def unit_for(given: Any, first: Source, known: Registration | None) -> PrivacyUn
                 type(wanted).__name__,
             )
         )
+    _check_person(wanted, first, "the session is to hide")
     return wanted
+
+
+def _check_person(unit: PrivacyUnit, first: Source, whose: str) -> None:
+    """Refuse another unit than the person whom the schema names."""
+    if first.unit in {None, "row"} or (isinstance(unit, Unit) and unit.name == first.unit):
+        return
+    raise GovernanceError(
+        Message(
+            "The schema names {!r} as the privacy unit, and {} {}, which does not hide all rows of "
+            "one {!r}. State the same unit in both, as in {}.",
+            first.unit,
+            whose,
+            str(unit),
+            first.unit,
+            Argument("unit", Call("Unit", first.unit, {"rows": 5})),
+        )
+    )
 
 
 def _unit_from(entry: Any) -> PrivacyUnit:

@@ -22,7 +22,12 @@ import numpy as np
 
 from sfumato.anonymize.definitions.diversity import DistinctLDiversity, RecursiveLDiversity
 from sfumato.attack.finding import NEARLY, SHOWN, Outcome, checked_count, checked_share, odds
-from sfumato.attack.releases.exposure import entry_findings, exposed_people, worst_entry
+from sfumato.attack.releases.exposure import (
+    attacked_people,
+    entry_findings,
+    exposed_people,
+    worst_entry,
+)
 from sfumato.errors import ParameterError
 from sfumato.released.view import see
 
@@ -63,7 +68,7 @@ def background_knowledge(
         "background knowledge",
         f"the class of the target and {_facts(facts, about)}",
         "confidence",
-        view.records,
+        attacked_people(view, name),
         exposed_people(view, name, dangerous),
         prior,
         worst,

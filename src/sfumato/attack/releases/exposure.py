@@ -26,6 +26,15 @@ def exposed_people(view: TableView, attribute: str, dangerous: NDArray[np.bool_]
     return int(view.spread(attribute).count[dangerous].sum())
 
 
+def attacked_people(view: TableView, attribute: str) -> int:
+    """Count whom an attack on a sensitive attribute can expose.
+
+    Where people have several records, somebody counts once for each of her values in a class, as
+    the exposed do.
+    """
+    return int(view.spread(attribute).count.sum())
+
+
 def entry_findings(
     view: TableView,
     attribute: str,

@@ -44,7 +44,7 @@ class People:
         evidence = view.evidence
         people = cls(view.table)
         codes = tuple(np.ascontiguousarray(column, np.int32) for column in evidence.codes.T)
-        known = Counted(evidence.quasi, codes, evidence.labels, evidence.rows)
+        known = Counted(evidence.quasi, codes, evidence.labels, evidence.sizes)
         people._counted[evidence.quasi] = known
         return people
 

@@ -12,7 +12,12 @@ import numpy as np
 
 from sfumato.anonymize.definitions.diversity import DistinctLDiversity
 from sfumato.attack.finding import SHOWN, Outcome
-from sfumato.attack.releases.exposure import entry_findings, exposed_people, worst_entry
+from sfumato.attack.releases.exposure import (
+    attacked_people,
+    entry_findings,
+    exposed_people,
+    worst_entry,
+)
 from sfumato.released.view import see
 
 if TYPE_CHECKING:
@@ -42,7 +47,7 @@ def homogeneity(
         "homogeneity",
         "in which class the target is",
         "confidence",
-        view.records,
+        attacked_people(view, name),
         exposed,
         prior,
         posterior,

@@ -106,7 +106,7 @@ def minimality(
         "minimality",
         f"who is in each class, and that the algorithm kept {stated} and no more",
         "gain",
-        view.records,
+        int(view.evidence.sizes.sum()),
         int(fitting.public.counts[sorted(exposed)].sum()) if exposed else 0,
         worst.prior if worst else 0.0,
         worst.posterior if worst else 0.0,

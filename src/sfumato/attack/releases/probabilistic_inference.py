@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymize.definitions.diversity import DistinctLDiversity, RecursiveLDiversity
 from sfumato.attack.finding import NEARLY, SHOWN, Outcome, checked_share, odds
-from sfumato.attack.releases.exposure import entry_findings, exposed_people, worst_entry
+from sfumato.attack.releases.exposure import (
+    attacked_people,
+    entry_findings,
+    exposed_people,
+    worst_entry,
+)
 from sfumato.released.view import see
 
 if TYPE_CHECKING:
@@ -45,7 +50,7 @@ def probabilistic_inference(
         "probabilistic inference",
         "in which class the target is",
         "confidence",
-        view.records,
+        attacked_people(view, name),
         exposed_people(view, name, dangerous),
         prior,
         worst,

@@ -88,7 +88,7 @@ def similarity(
         "similarity",
         f"the class of the target, and the {kind} of the values of {name}",
         "confidence",
-        view.records,
+        int(view.evidence.sizes.sum()),
         int(people[exposed].sum()),
         float(groups.overall[worst]),
         float(groups.inside[worst]),

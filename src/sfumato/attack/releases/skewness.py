@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.anonymize.definitions.closeness import TCloseness
 from sfumato.anonymize.definitions.likeness import BetaLikeness
 from sfumato.attack.finding import NEARLY, SHOWN, Outcome, checked_share
-from sfumato.attack.releases.exposure import entry_findings, exposed_people
+from sfumato.attack.releases.exposure import attacked_people, entry_findings, exposed_people
 from sfumato.errors import ParameterError
 from sfumato.released.view import see
 
@@ -56,7 +56,7 @@ def skewness(
         "skewness",
         "in which class the target is, and the whole release",
         "gain" if factor is None else "factor",
-        view.records,
+        attacked_people(view, name),
         exposed_people(view, name, dangerous),
         float(spread.overall[worst]),
         float(spread.inside[worst]),

@@ -22,7 +22,7 @@ from sfumato.anonymize.definitions.presence import DeltaPresence, KMap
 from sfumato.anonymize.definitions.risk import AverageRisk, UniqueShare
 from sfumato.audit.verification import measures
 from sfumato.audit.verification.measures import SLACK
-from sfumato.data.wording import some
+from sfumato.audit.verification.rows import Bottleneck, Row
 from sfumato.errors import HierarchyError, ParameterError
 
 if TYPE_CHECKING:
@@ -36,40 +36,6 @@ if TYPE_CHECKING:
 
 CELLS_AT_ONCE = 4_000_000
 """Largest dense histogram shown to a user's own definition in one batch."""
-
-
-@dataclass(frozen=True)
-class Bottleneck:
-    """The class that decides a measure: what it shows on the quasi-identifiers, and its size."""
-
-    cells: Mapping[str, str]
-    size: int
-    people: bool = False
-
-    def __str__(self) -> str:
-        shown = ", ".join(f"{name} = {label or '(missing)'}" for name, label in self.cells.items())
-        nouns = ("person", "people") if self.people else ("record", "records")
-        return f"{shown or 'the whole table'} ({some(self.size, *nouns)})"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One measured figure, and what was promised about it, if anything.
-
-    `holds` is None where nothing was promised, or where nothing could be checked.
-    """
-
-    measure: str
-    attribute: str
-    found: float | None
-    bottleneck: Bottleneck | None
-    promised: str = ""
-    holds: bool | None = None
-
-    @property
-    def name(self) -> str:
-        """The measure and its attribute in one text."""
-        return f"{self.measure} of {self.attribute}" if self.attribute else self.measure
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
-from sfumato.audit.verification.checks import Bottleneck, Row
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.itemset_counts import find_rarest
+from sfumato.audit.verification.rows import Bottleneck, Row
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
 

@@ -10,8 +10,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymize.definitions.structure import StructuralDefinition
-from sfumato.audit.verification.checks import Bottleneck, Row
 from sfumato.audit.verification.findings import FileFinding
+from sfumato.audit.verification.rows import Bottleneck, Row
 from sfumato.audit.verification.value_formulas import FORMULAS, NAMES, worst_of
 from sfumato.audit.verification.verify import Verification
 from sfumato.data.graphs.directed import DirectedGraph

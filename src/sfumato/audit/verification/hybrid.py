@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from sfumato.anonymize.definitions.definition import Conjunction
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
-from sfumato.audit.verification.checks import Bottleneck, Row
+from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.itemset_counts import find_rarest
+from sfumato.audit.verification.rows import Bottleneck, Row
 from sfumato.audit.verification.tables import verify_table
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
@@ -35,9 +36,20 @@ def verify_hybrid(view: HybridView, stated: StatedPromise) -> Verification:
         classes=found.classes,
         promises=(*found.promises, *about_sets),
         measured=found.measured,
-        findings=found.findings,
+        findings=(*found.findings, *_shared(view)),
         unchecked=stated.own,
     )
+
+
+def _shared(view: HybridView) -> list[FileFinding]:
+    """Find records of one person, by which sets would be counted twice."""
+    if not view.shares_people:
+        return []
+    text = (
+        f"Column '{view.roles.unit}' shows that somebody has several records; sets are counted by "
+        "records, so fewer people may share them than were counted."
+    )
+    return [FileFinding("people", view.roles.unit, text)]
 
 
 def _sets(view: HybridView, part: KmAnonymity) -> Row:

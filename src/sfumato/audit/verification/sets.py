@@ -18,10 +18,10 @@ from sfumato.anonymize.definitions.itemsets import (
     RhoUncertainty,
     secret_items,
 )
-from sfumato.audit.verification.checks import Bottleneck, Row
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.item_rules import Rule, surest_rule
 from sfumato.audit.verification.itemset_counts import count_matches, find_rarest
+from sfumato.audit.verification.rows import Bottleneck, Row
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
 

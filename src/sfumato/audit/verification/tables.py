@@ -13,11 +13,12 @@ import numpy as np
 
 from sfumato.audit.risk import Risk, reidentification_risk
 from sfumato.audit.verification import measures
-from sfumato.audit.verification.checks import Row, bottleneck, check_part, distances
+from sfumato.audit.verification.checks import bottleneck, check_part, distances
 from sfumato.audit.verification.file_facts import look_at_file
 from sfumato.audit.verification.findings import incomplete_population, look
 from sfumato.audit.verification.lookalikes import look_at_cells, look_at_values
 from sfumato.audit.verification.people import look_at_people
+from sfumato.audit.verification.rows import Row
 from sfumato.audit.verification.verify import Verification
 from sfumato.released.population import at_least_itself, population_counts
 

@@ -11,8 +11,8 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sfumato.audit.verification.checks import Bottleneck
 from sfumato.audit.verification.findings import FileFinding
+from sfumato.audit.verification.rows import Bottleneck
 
 if TYPE_CHECKING:
     from sfumato.released.trajectories import TracesView

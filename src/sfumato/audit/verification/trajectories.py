@@ -15,9 +15,9 @@ import numpy as np
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
 from sfumato.anonymize.definitions.nearness import CoLocalization
-from sfumato.audit.verification.checks import Bottleneck, Row
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.itemset_counts import find_rarest
+from sfumato.audit.verification.rows import Bottleneck, Row
 from sfumato.audit.verification.trace_groups import look_at_windows, run_together
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError

@@ -8,12 +8,13 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.branches import KmnAnonymity
-from sfumato.audit.verification.checks import Bottleneck, Row
 from sfumato.audit.verification.findings import FileFinding
+from sfumato.audit.verification.rows import Bottleneck, Row
 from sfumato.audit.verification.tree_facts import rarest_fact
 from sfumato.audit.verification.value_formulas import FORMULAS, NAMES, worst_of
 from sfumato.audit.verification.verify import Verification
 from sfumato.data.hierarchies.hierarchy import ROOT
+from sfumato.data.schema import ROW_UNIT
 from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
@@ -31,10 +32,39 @@ def verify_trees(view: TreesView, stated: StatedPromise) -> Verification:
         classes=len(view.classes),
         promises=tuple(_check(part, view) for part in parts),
         measured=(_smallest(view),) if view.records else (),
-        findings=(*_strangers(view), *_withheld(view), *_sampled(parts, view), *_cut_off(view)),
+        findings=(
+            *_people(view),
+            *_strangers(view),
+            *_withheld(view),
+            *_sampled(parts, view),
+            *_cut_off(view),
+        ),
         unchecked=stated.own,
         unit="tree",
     )
+
+
+def _people(view: TreesView) -> list[FileFinding]:
+    """Tell where several trees may be of one person, who would hide only behind herself."""
+    unit = view.schema.unit
+    if unit == ROW_UNIT:
+        return []
+    if unit in view.trees.root_labels:
+        if len(set(view.trees.values[unit].tolist())) == view.records:
+            return []
+        text = f"Label '{unit}' shows that several trees are of one person, and trees are counted."
+        return [FileFinding("people", unit, text)]
+    if view.people.get("unit") == unit:
+        text = (
+            "That every tree is another person is what release.json states; the file itself cannot "
+            "show it."
+        )
+        return [FileFinding("people", "", text, serious=False)]
+    text = (
+        f"The schema names '{unit}' as the privacy unit, and the release has no label that tells "
+        "people apart, so nobody can tell how many people a class holds."
+    )
+    return [FileFinding("people", "", text)]
 
 
 def _smallest(view: TreesView) -> Row:

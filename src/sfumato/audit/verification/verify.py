@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.audit.verification.checks import Bottleneck, Row
 from sfumato.audit.verification.findings import FileFinding
+from sfumato.audit.verification.rows import Bottleneck, Row
 from sfumato.errors import PromiseBroken
 from sfumato.promise import StatedPromise, is_guarantee
 from sfumato.released.manifest import read_manifest
 from sfumato.released.view import locate
-from sfumato.shape import find_shape
+from sfumato.shape import TABLE, find_shape
 from sfumato.shown import Shown
 
 if TYPE_CHECKING:
@@ -144,11 +144,11 @@ def verify(
     True
     """
     manifest = manifest or read_manifest(source)
-    form = find_shape(shape or manifest.shape or "table")
+    form = find_shape(shape or manifest.shape or TABLE)
     stated = manifest.promise if definition is None else _state(definition)
     place = locate(source, form)
     looks = {} if called is None else {"called": called}
-    looks |= {name: options.pop(name) for name in ("delimiter", "encoding") if name in options}
+    looks |= {name: options.pop(name) for name in form.look_options if name in options}
     looks = {name: value for name, value in looks.items() if value is not None}
     view = form.view(place, schema=schema, manifest=manifest, promise=stated.definition, **looks)
     given = {name: value for name, value in options.items() if value is not None}

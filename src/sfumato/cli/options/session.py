@@ -66,25 +66,15 @@ def open_session(data: str, opening: Opening) -> Iterator[Session]:
 
 
 def _unit(words: UnitWords, source: Source, known: Registration | None) -> PrivacyUnit | str | None:
-    from sfumato.dp.neighbours import Unit  # noqa: PLC0415 - heavy
-
-    limits = (words.rows, words.groups, words.rows_per_group)
-    if limits == (None, None, None):
-        if words.unit is None and source.unit is None and known is None:
-            raise ParameterError(
-                "Say whose presence is hidden: --unit row if every row is another person, or "
-                "--unit COLUMN --rows 5 with the column that names the person."
-            )
-        return words.unit
-    registered = None if known is None else known.rules["unit"]
-    column = words.unit or (registered["name"] if isinstance(registered, dict) else source.unit)
-    if column in {None, "row"}:
+    unlimited = words.limits == (None, None, None)
+    if unlimited and words.unit is None and source.unit is None and known is None:
         raise ParameterError(
-            "--rows, --groups and --rows-per-group limit what counts of one person; name the "
-            "column of the person with --unit COLUMN."
+            "Say whose presence is hidden: --unit row if every row is another person, or "
+            "--unit COLUMN --rows 5 with the column that names the person."
         )
-    assert column is not None
-    return Unit(column, *limits)
+    registered = None if known is None else known.rules["unit"]
+    column = registered["name"] if isinstance(registered, dict) else source.unit
+    return words.privacy_unit(column)
 
 
 def block_names(numbers: Sequence[int] | None) -> list[str] | None:

@@ -1,7 +1,9 @@
 """Hybrid records: a row of attributes, and in some columns a set of items or a place.
 
 Contract: what others may know of a person is a quasi-identifier with a tree over its values, or an
-attribute of sets; everything else is kept as text. Identifiers are gone.
+attribute of sets; everything else is kept as text. Identifiers are gone. Every record is another
+person: where the schema names the person's column, somebody with several rows is refused, since
+classes and sets are counted by records.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from sfumato.data.sets.sources import assemble, encode
 from sfumato.data.tables.brought import brought
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.tables.table import ROW
+from sfumato.data.tables.unit import person_column, repeats
 from sfumato.errors import DataError, SchemaError
 from sfumato.shown import Shown
 
@@ -88,6 +91,7 @@ def read_hybrid(
     kept = table.materialize()
     if not kept.rows:
         raise DataError(f"{table.source} has a header but no records; at least one is needed.")
+    _check_people(kept, table.source)
     quasi = [name for name in rules.quasi_names if name not in names]
     others = [n for n in (*rules.sensitive_names, *rules.insensitive_names) if n not in names]
     columns = {name: _cells(kept, name) for name in (*quasi, *others)}
@@ -101,6 +105,17 @@ def read_hybrid(
     )
     kept.drop()
     return records
+
+
+def _check_people(table: Table, source: str) -> None:
+    """Refuse records of which several are of one person: they would hide only behind themselves."""
+    person = person_column(table)
+    if person is not None and repeats(table, person):
+        raise DataError(
+            f"{source} has several rows of one '{person}', which the schema names as the privacy "
+            "unit; records with sets are one row per person. Put the items of a person together in "
+            "one row first."
+        )
 
 
 def _cells(table: Table, column: str) -> list[str | None]:

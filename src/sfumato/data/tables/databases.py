@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.data.engines.addresses import SPARK, is_spark
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text
 from sfumato.data.engines.postgres_server import is_postgres, shown, table_at
 from sfumato.data.tables.table import Table
@@ -18,31 +19,8 @@ from sfumato.errors import DataError, SchemaError
 if TYPE_CHECKING:
     from sfumato.data.tables.table import Kind
 
-SPARK = "spark:"
-"""What the name of a table of the running Spark session begins with."""
-
-DUCKDB_SUFFIXES = {".duckdb", ".ddb", ".db"}
 FOREIGN: tuple[Kind, ...] = ("duckdb", "postgres", "spark")
 """Kinds of tables that are held by a database."""
-
-
-def is_database(source: Any) -> bool:
-    """Tell whether something names a table of a database, or is a frame of Spark."""
-    return is_postgres(source) or is_spark(source) or is_duckdb_file(source)
-
-
-def is_spark(source: Any) -> bool:
-    """Tell whether something is a Spark data frame, or names a table of the running session."""
-    if isinstance(source, str):
-        return source.startswith(SPARK)
-    return type(source).__module__.startswith("pyspark.") and hasattr(source, "sparkSession")
-
-
-def is_duckdb_file(source: Any) -> bool:
-    """Tell whether a text names a DuckDB file, with or without one of its tables."""
-    if not isinstance(source, (str, Path)) or "://" in str(source):
-        return False
-    return Path(str(source).partition("::")[0]).suffix.lower() in DUCKDB_SUFFIXES
 
 
 def open_database(source: Any, name: str | None = None) -> Table:

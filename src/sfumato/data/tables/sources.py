@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
+from sfumato.data.engines.addresses import is_database
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
 from sfumato.data.engines.errors import nothing_quoted
 from sfumato.data.schema import Schema
 from sfumato.data.tables.cell_types import sql_types
-from sfumato.data.tables.databases import is_database, open_database
+from sfumato.data.tables.databases import open_database
 from sfumato.data.tables.packed_files import (
     PIPE,
     SHEETS,

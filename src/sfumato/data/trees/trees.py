@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.data.schema import ROW_UNIT
 from sfumato.data.wording import did_you_mean, listed
-from sfumato.errors import SchemaError
+from sfumato.errors import DataError, SchemaError
 from sfumato.shown import Shown
 
 if TYPE_CHECKING:
@@ -118,7 +119,39 @@ class Trees(Shown):
                     f"{self.name} does not have; its labels are {listed(self.labels)}."
                     f"{did_you_mean(name, self.labels)}"
                 )
+        _check_people(self, schema)
         return replace(self, schema=schema)
+
+    @property
+    def root_labels(self) -> tuple[str, ...]:
+        """Labels of whole trees."""
+        return tuple(label for kind in self.types if kind.parent < 0 for label in kind.labels)
+
+
+def _check_people(trees: Trees, schema: Schema) -> None:
+    """Refuse trees of which several are of one person: they would hide only behind themselves."""
+    unit = schema.unit
+    if unit == ROW_UNIT:
+        return
+    if unit not in trees.root_labels:
+        raise SchemaError(
+            f"{schema.source} names '{unit}' as the privacy unit, which is no label of whole trees "
+            f"in {trees.name}; name the label that tells whose a tree is, or 'row' if every tree "
+            f"is a person. Labels of whole trees are {listed(trees.root_labels)}."
+            f"{did_you_mean(unit, trees.root_labels)}"
+        )
+    if unit in schema.attributes and schema.attributes[unit].role != "identifier":
+        raise SchemaError(
+            f"{schema.source} names '{unit}' as the privacy unit and gives it the role "
+            f"'{schema.attributes[unit].role}': a label that tells whose a tree is names people. "
+            "Give it the role 'identifier'."
+        )
+    if len(set(trees.values[unit].tolist())) < trees.records:
+        raise DataError(
+            f"{trees.name} has several trees of one '{unit}', which the schema names as the "
+            "privacy unit; everything about a person is one tree. Put the trees of a person "
+            "together first."
+        )
 
 
 def type_of_label(label: str, types: tuple[VertexType, ...]) -> int:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _EMPTY = {
     "name": "", "source": "", "schema_text": "", "title": "", "why": "", "contact": "",
-    "retention": "", "subject": "", "purposes": "", "unit": "row", "rows": "", "budget": "1",
+    "retention": "", "subject": "", "purposes": "", "unit": "", "rows": "", "budget": "1",
     "budget_delta": "1e-6", "limit_analyst": "", "policy": "free", "tick": "0.25",
     "deadline": "60", "shape": "table", "reading": "",
 }  # fmt: skip
@@ -93,9 +93,10 @@ async def upload(call: Call) -> Response:
             return _page(call, 422, wrong=str(error))
     stem = "".join(c if c.isalnum() else "_" for c in file.filename.rpartition(".")[0])
     given = _EMPTY | {"source": f"upload:{id_}", "name": stem[:63], "shape": shape}
-    given["unit"] = "row" if is_table(shape) else ""
     if found is None:
         return _page(call, given=given)
+    if is_table(shape):  # the person whom the rows seem to be about, for the owner to confirm
+        given["unit"] = found.schema.unit
     return _page(call, given=given | {"schema_text": found.text()}, columns=found.columns)
 
 

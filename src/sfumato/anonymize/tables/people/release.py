@@ -96,6 +96,7 @@ def settle_people(
         content=whole,
         records=problem.rows,
         suppressed=problem.rows - int(shares.count.sum()),
+        allowed=problem.suppression_limit,
         settings=asked,
         problem=problem,
         rows=partial(_rows, source, settings, placement, column, words),
