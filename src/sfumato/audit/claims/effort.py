@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 _MOST_NUMBERS = 1 << 24
 """So many numbers of explored outputs are held at once, for each data set."""
 
+EXPLORING, DECIDING, MEASURING = 0.12, 0.22, 0.95
+"""Of a budget of time, the shares for exploring and for choosing among what it left, and of the
+rest what is planned for measuring."""
+
+TRYING = 0.02
+"""Of a budget of time, the share in which a measurement is timed before its runs are settled."""
+
 _DECIDES = 3.8
 """Standard errors over the claim at which a measurement usually refutes it."""
 
@@ -36,13 +43,30 @@ class Effort:
     sampler: Sampler
     deadline: Deadline
     samples: int
+    budget: bool = False
+    """Whether the time is there to be used: exploring then gets a fixed part of it."""
     overhead: float = 0.0
     """Seconds that exploring took for each run beside the run itself."""
 
     def affordable(self, runs: int, *, pairs: int = 1, share: float, exploring: bool) -> int:
         """Cut a number of runs on each data set to what a share of the time left allows."""
         each = self.sampler.seconds_per_output + (self.overhead / 2 if exploring else 0.0)
-        return min(runs, int(share * self.deadline.left / (2 * pairs * each + 1e-12)))
+        seconds = share * self.deadline.left
+        if exploring and self.budget:
+            seconds = min(seconds, EXPLORING * self.deadline.seconds - self.spent)
+        return min(runs, int(max(0.0, seconds) / (2 * pairs * each + 1e-12)))
+
+    @property
+    def spent(self) -> float:
+        """Seconds that are over."""
+        return self.deadline.seconds - self.deadline.left
+
+    def measurable(self, seconds_per_run: float) -> int:
+        """Tell how many runs on each data set what is left of a budget can measure."""
+        left = self.deadline.left - max(
+            0.0, (EXPLORING + DECIDING) * self.deadline.seconds - self.spent
+        )
+        return int(MEASURING * left / (2 * seconds_per_run + 1e-12))
 
     @property
     def most(self) -> int:
@@ -52,8 +76,8 @@ class Effort:
 
     @property
     def late(self) -> bool:
-        """Whether half of the time is over."""
-        return self.deadline.left < self.deadline.seconds / 2
+        """Whether half of the time is over, or of a budget twice what exploring should use."""
+        return self.spent > (2 * EXPLORING if self.budget else 0.5) * self.deadline.seconds
 
     def learn_cost(self, seconds: float, runs: int) -> None:
         """Remember how long exploring so many runs took."""

@@ -38,8 +38,11 @@ _SMALLEST = 2048
 """A side is cut into so many batches at least, but into none smaller than this."""
 
 
-_SET_ASIDE = 0.1
-"""The share of the permitted error for the case that time ends a measurement half-way."""
+_STAGES = ((1 / 8, 0.01), (1 / 2, 0.03), (1.0, 0.96))
+"""After which shares of the runs a bound can be had, should the time end a measurement there, and
+the share of the permitted error for each."""
+_FIRST_OF_MANY, _FIRST_OF_TWO = 0.5, 0.8
+"""The share of the error for the first of several events, and of two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,21 +93,26 @@ class Measuring:
         return first, 2 * runs - first
 
     def measure(
-        self, pair: Pair, candidates: list[Candidate], runs: tuple[int, int], alpha: float
+        self, pair: Pair, candidates: list[Candidate], runs: int, alpha: float
     ) -> list[Measurement]:
-        """Bound all on the same runs; should the time end it, on the first half of them.
+        """Bound all on twice so many runs; should the time end it, on the first part of them.
 
-        Both numbers of runs are settled before, so the bounds of each hold with the error that is
-        set aside for it, and together with all of it.
+        All numbers of runs are settled before, and every part is shared out by coins of its own, so
+        the bounds of each hold with the error that is set aside for it, and together with all.
         """
-        half = runs[0] // 2, runs[1] // 2
-        rest = runs[0] - half[0], runs[1] - half[1]
-        before = self._count(pair, candidates, *half)
-        try:
-            after = self._count(pair, candidates, *rest)
-        except TimeIsUp:
-            return self._bound(pair, candidates, before, half, alpha * _SET_ASIDE)
-        return self._bound(pair, candidates, before + after, runs, alpha * (1 - _SET_ASIDE))
+        totals = np.zeros((len(candidates), 2, 2), dtype=np.int64)
+        goal, done, share = 0, (0, 0), 0.0
+        for part, of_error in _STAGES:
+            begin, goal = goal, int(part * runs)
+            first, second = self.shared_out(goal - begin)
+            try:
+                totals += self._count(pair, candidates, first, second)
+            except TimeIsUp:
+                if not share:
+                    raise
+                break
+            done, share = (done[0] + first, done[1] + second), of_error
+        return self._bound(pair, candidates, totals, done, alpha * share)
 
     def time(self, pair: Pair, candidates: list[Candidate], runs: int) -> float:
         """Give the seconds that a run takes with all that is counted; nothing else is kept."""
@@ -120,9 +128,11 @@ class Measuring:
         runs: tuple[int, int],
         alpha: float,
     ) -> list[Measurement]:
-        """Give the first candidate half of the error, and the others the rest."""
+        """Give the first candidate most of the error, and the others the rest."""
         others = len(candidates) - 1
-        shares = [alpha / 2, *[alpha / 2 / others] * others] if others else [alpha]
+        most = _FIRST_OF_TWO if others == 1 else _FIRST_OF_MANY
+        rest = (1 - most) * alpha
+        shares = [most * alpha, *[rest / others] * others] if others else [alpha]
         found = []
         for candidate, counted, share in zip(candidates, happened.tolist(), shares, strict=True):
             judge = self._judge if candidate.opposite is None else self._guess

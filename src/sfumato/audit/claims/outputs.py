@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.compiled import kernel
 from sfumato.shown import Shown
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _RAISES = re.compile(r"raises (\w+)")
 _DEEPEST = 6
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+_SCRAMBLE = np.uint64(0xBF58476D1CE4E5B9)
 _PLACES = np.array([1 << i for i in range(WIDEST)], dtype=np.uint64)
 """A binary digit for every column, so that a number stands for a set of columns."""
 
@@ -94,11 +96,8 @@ class Outputs:
 
     def whole(self) -> npt.NDArray[np.int64]:
         """Give each output a code that differs when the outputs do."""
-        code = self.shapes.view(np.uint64) * _MIX
-        for column in range(self.numbers.shape[1]):
-            numbers = np.ascontiguousarray(self.numbers[:, column])
-            mixed = (code ^ _scrambled(numbers.view(np.uint64))) * _MIX
-            code = np.where(np.isnan(numbers), code, mixed)  # absent in a narrower batch
+        numbers = np.ascontiguousarray(self.numbers)
+        code = _mix_in(self.shapes.view(np.uint64) * _MIX, numbers, numbers.view(np.uint64))
         for column in range(self.words.shape[1]):
             words = np.ascontiguousarray(self.words[:, column]).view(np.uint64)
             code = np.where(words == 0, code, (code ^ words) * _MIX)
@@ -291,9 +290,30 @@ def code_of(text: str) -> int:
     return int.from_bytes(digest, "little", signed=True) or 1
 
 
-def _scrambled(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    mixed = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return mixed ^ (mixed >> np.uint64(32))
+def _plain_mix_in(
+    code: npt.NDArray[np.uint64], numbers: npt.NDArray[np.float64], bits: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    for column in range(numbers.shape[1]):
+        own = bits[:, column]
+        scrambled = (own ^ (own >> np.uint64(29))) * _SCRAMBLE
+        scrambled ^= scrambled >> np.uint64(32)
+        mixed = (code ^ scrambled) * _MIX
+        code = np.where(np.isnan(numbers[:, column]), code, mixed)
+    return code
+
+
+@kernel(_plain_mix_in, loss=lambda _code, numbers, _bits: 6e-9 * numbers.size)
+def _mix_in(code, numbers, bits):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Mix every row's numbers into its code, one after the other, but for those that are absent."""
+    mixed = np.empty_like(code)
+    for i in range(numbers.shape[0]):
+        mixing = code[i]
+        for c in range(numbers.shape[1]):
+            if not np.isnan(numbers[i, c]):
+                own = (bits[i, c] ^ (bits[i, c] >> np.uint64(29))) * _SCRAMBLE
+                mixing = (mixing ^ own ^ (own >> np.uint64(32))) * _MIX
+        mixed[i] = mixing
+    return mixed
 
 
 def joined(parts: Sequence[Outputs]) -> Outputs:

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 Single = Callable[[Any], Any]
 Batch = Callable[[Any, int], Any]
 
-CHUNK = 1 << 18
+CHUNK = 1 << 17
 """A batch has at most so many numbers, so that they stay in the processor's cache."""
 
-_SMALLEST = 1 << 14
+_SMALLEST = 1 << 13
 
 _POOL_AFTER = 0.0005
 """Seconds per call from which processes are worth their start."""

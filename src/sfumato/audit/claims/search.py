@@ -6,15 +6,16 @@ least the confidence *all* of them hold.
 Proof. Everything is decided in rounds. A round explores pairs of neighbours, with runs that choose
 the pair, the event, its direction and the number of measuring runs, and with which no bound is
 computed. It may then take a *look*: it measures the chosen event on fresh runs. The j-th look
-gets the share α_j = α·(1 − s)·s^(j−1) of the permitted error α, and splits it among the events it
-measures at once. Given everything before it, a look's event is fixed and its runs are new and
-independent, so each of its bounds is wrong with probability at most its share
-(:mod:`~sfumato.audit.claims.bounds`); by the union bound over events and looks, and because
-Σ α_j = α, all hold together with probability at least 1 − α. It does not matter how looks, pairs,
-families or stopping were chosen, for each choice was made before the runs that it is measured by.
-The numbers of runs of a look, all of them and the first half, are fixed beforehand too, each with a
-share of its own; a time limit shortens the next look. One that it ends in its second half is
-bounded by the first; one that it ends earlier is thrown away, and no other gets wrong by that.
+gets a share α_j of the permitted error α, a part s of what the looks before it left, fixed before
+it begins, so Σ α_j ≤ α; it splits that among the events it measures at once. Given everything
+before it, a look's event is fixed and its runs are new and independent, so each of its bounds is
+wrong with probability at most its share (:mod:`~sfumato.audit.claims.bounds`). By the union bound
+over events and looks all hold together with probability at least 1 − α. It does not matter how
+looks, pairs, families or stopping were chosen, for each choice was made before the runs that it is
+measured by. The numbers of runs of a look, all of them and the first eighth and half, are fixed
+beforehand too, each with a share of its own. A look that the time limit ends is bounded by the
+largest of these parts that is complete; one that has none is thrown away, and no other gets wrong
+by that.
 
 Mathematics and arithmetic. Read as real numbers (``exact`` is False), floating-point outputs are
 rounded before anything else, which is post-processing: what is refuted then is refuted. After a
@@ -29,7 +30,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sfumato.audit.claims.deadline import Deadline, TimeIsUp
-from sfumato.audit.claims.effort import Effort, more_runs
+from sfumato.audit.claims.effort import DECIDING, TRYING, Effort, more_runs
 from sfumato.audit.claims.evidence.events import (
     SMALL,
     Candidate,
@@ -40,7 +41,8 @@ from sfumato.audit.claims.evidence.events import (
 from sfumato.audit.claims.measurement import Measurement, Measuring
 from sfumato.audit.claims.outputs import unit_of
 from sfumato.audit.claims.promises import Bound
-from sfumato.audit.claims.wider import wider_pairs
+from sfumato.audit.claims.sharpening import Finalists
+from sfumato.audit.claims.wider import may_be_wider, wider_pairs
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -54,11 +56,12 @@ if TYPE_CHECKING:
 
     Progress = Callable[[float, str], None]
 
-_SHARE = 0.8
-"""s above: each look leaves this share of the permitted error to later ones. Most searches take
-one look, so that most of it is never used, and false alarms are rarer than allowed."""
-_SHARE_OF_A_BUDGET = 0.4
-"""The same where the time is a budget for the sharpest bound: there the looks are few and long."""
+_SHARE = 0.2
+"""s above: each look takes this share of the permitted error that is left. Most searches take one
+look, so that most of it is never used, and false alarms are rarer than allowed."""
+_SHARE_OF_THE_LAST = 0.9
+"""The same where the time is a budget for the sharpest bound: one long look, and all that is left
+where nothing is looked for after it."""
 
 _START = 400
 _GROWTH = 8
@@ -121,11 +124,15 @@ class Search:
     _region: tuple[Outputs, Outputs] | None = None
     _measuring: Measuring = field(init=False)
     _effort: Effort = field(init=False)
+    _left: float = field(init=False)
+    """What is left of the permitted error."""
 
     def __post_init__(self) -> None:
         """Make what measures."""
         self._measuring = Measuring(self.sampler, self.promised, self.rng)
-        self._effort = Effort(self.sampler, self.deadline, self.samples)
+        budget = self.sharpen and self.sampler.vectorised
+        self._effort = Effort(self.sampler, self.deadline, self.samples, budget)
+        self._left = self.alpha
 
     def run(self) -> None:
         """Explore and measure until the claim is refuted, or the runs or the time used up."""
@@ -134,7 +141,10 @@ class Search:
             if not pairs:
                 raise ParameterError(NO_PAIRS)
             self._probe(pairs[0])
-            self._seek(pairs)
+            if self._effort.budget:
+                self._seek_sharpest(pairs)
+            else:
+                self._seek(pairs)
             if self.seek_leak and self.floats and not self.exact and not self.refuted:
                 self._seek_leak(pairs)
             if not self.refuted:
@@ -161,8 +171,7 @@ class Search:
             last = size < wanted or size >= self._effort.most or self._effort.late
             runs = self._to_measure() if last else min(4 * size, self.samples)
             ranked = self._explore(active, size, runs, last=last)
-            if not self._answered:
-                raise ParameterError(ALWAYS_RAISES.format(", ".join(sorted(self._raised))))
+            self._require_answers()
             pair, candidates = self._pick(ranked)
             if last:
                 self._look(pair, candidates, runs)
@@ -175,6 +184,35 @@ class Search:
                     return
             size *= _GROWTH
             active = self._next(ranked, number + 1, size)
+
+    def _seek_sharpest(self, active: list[Pair]) -> None:
+        """Explore for a part of the time, choose one pair for another, and measure it for the rest.
+
+        One look, and it gets nearly all of the permitted error.
+        """
+        effort, size = self._effort, _START
+        for number in range(1, 100):
+            runs = self._to_measure()
+            ranked = self._explore(active, size, runs, last=True)
+            self._require_answers()
+            wanted = min(_GROWTH * size, effort.most)
+            reached = self._affordable(wanted, pairs=min(2, len(ranked)), share=1.0)
+            if reached < 2 * size or effort.late:
+                break
+            size = reached
+            active = self._next(ranked, number, size, share=1.0)
+        finalists = Finalists.of(ranked, self._measuring, self.sampler.chunk)
+        pair, candidates = finalists.decide(DECIDING * self.deadline.seconds, effort.measurable)
+        more = may_be_wider(self.pairs) or (self.seek_leak and not self.exact)
+        share = _SHARE_OF_THE_LAST if more else 1.0
+        trial = int(TRYING * self.deadline.seconds / (2 * finalists.seconds_per_run))
+        each = self._measuring.time(pair, candidates, max(self.sampler.chunk, trial))
+        runs = effort.measurable(each)
+        self._measure(pair, candidates, max(_FEWEST, runs), self._next_alpha(share))
+
+    def _require_answers(self) -> None:
+        if not self._answered:
+            raise ParameterError(ALWAYS_RAISES.format(", ".join(sorted(self._raised))))
 
     def _go_on(self, pair: Pair, candidates: list[Candidate], runs: int) -> None:
         """Measure the same again with more runs, while a refutation seems near."""
@@ -233,35 +271,39 @@ class Search:
         enough = min(best / 2, 1.0)
         return next(item for item in ranked if item[1][0].margin >= enough)
 
-    def _next(self, ranked: Ranked, number: int, size: int) -> list[Pair]:
+    def _next(self, ranked: Ranked, number: int, size: int, share: float = 0.3) -> list[Pair]:
         """Keep the best pairs, and early on try variations of the very best."""
         margins = [self._hope(found) - _PER_RECORD * _length(pair) for pair, found in ranked]
         order = sorted(range(len(ranked)), key=lambda i: -margins[i])
         most = (_ACTIVE_FOR_SMALL if self._small else _ACTIVE)[min(number, len(_ACTIVE) - 1)]
         runs = min(size, self._effort.most)
-        most = min(most, self._affordable(most * runs, share=0.3) // runs or 1)
+        most = min(most, self._affordable(most * runs, share=share) // runs or 1)
         kept = [ranked[i][0] for i in sorted(order[:most])]  # the simplest stays first
         return kept + self.pairs.near(ranked[order[0]][0], self.rng) if number == 1 else kept
 
     def _look(self, pair: Pair, candidates: list[Candidate], runs: int) -> None:
         """Measure the chosen events, and for approximate claims others that draw the region."""
-        alpha = self._next_alpha()
-        measuring = self._measuring
-        region = [] if measuring.pure else self._region_events(pair, runs)
-        every = candidates + [Candidate(event, 0.0) for event in region]
         runs = max(_FEWEST, self._affordable(runs, share=0.8, exploring=False))
         if 2 * runs * self.sampler.seconds_per_output > _LONG:
             trial = self.sampler.chunk if self.sampler.vectorised else _TRIAL
-            each = measuring.time(pair, every, min(runs, trial))
+            each = self._measuring.time(pair, candidates, min(runs, trial))
             runs = max(_FEWEST, min(runs, int(0.85 * self.deadline.left / (2 * each))))
-        found = measuring.measure(pair, every, measuring.shared_out(runs), alpha)
+        self._measure(pair, candidates, runs, self._next_alpha())
+
+    def _measure(self, pair: Pair, candidates: list[Candidate], runs: int, alpha: float) -> None:
+        measuring = self._measuring
+        region = [] if measuring.pure else self._region_events(pair, runs)
+        every = candidates + [Candidate(event, 0.0) for event in region]
+        found = measuring.measure(pair, every, runs, alpha)
         self.found += found[len(candidates) :] + found[: len(candidates)]
         self._report(f"{self.looks} measurements")
 
-    def _next_alpha(self) -> float:
+    def _next_alpha(self, share: float = _SHARE) -> float:
+        """Take a share of what is left of the permitted error."""
         self.looks += 1
-        left = _SHARE_OF_A_BUDGET if self.sharpen else _SHARE
-        return self.alpha * (1 - left) * left ** (self.looks - 1)
+        alpha = share * self._left
+        self._left -= alpha
+        return alpha
 
     def _seek_leak(self, pairs: list[Pair]) -> None:
         """Look once for an event made of rounding errors, with outputs taken bit by bit."""
@@ -294,8 +336,7 @@ class Search:
             return None, False
         alpha = self._next_alpha()
         runs = self._affordable(min(runs, self.samples), share=0.8, exploring=False)
-        shared = self._measuring.shared_out(max(_FEWEST, runs))
-        (found,) = self._measuring.measure(pair, candidates[:1], shared, alpha)
+        (found,) = self._measuring.measure(pair, candidates[:1], max(_FEWEST, runs), alpha)
         return (found if found.refutes else None), True
 
     def _explore_apart(

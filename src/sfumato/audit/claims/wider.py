@@ -28,10 +28,14 @@ WIDER: tuple[tuple[Any, ...], ...] = (
 _OF_A_KIND = 5
 
 
+def may_be_wider(pairs: Pairs) -> bool:
+    """Tell whether other records are to be tried: only where the user named no inputs."""
+    return records_tried(pairs) is POOL and not isinstance(pairs.relation.unit, Unit)
+
+
 def wider_pairs(pairs: Pairs, rng: np.random.Generator) -> list[list[Pair]]:
     """Give a few pairs for each kind of record; none where the user named the inputs."""
-    own = pairs.given is not None or pairs.answers is not None or pairs.datasets or pairs.values
-    if own or pairs.records is not POOL or isinstance(pairs.relation.unit, Unit):
+    if not may_be_wider(pairs):
         return []
     return [replace(pairs, records=pool).first(rng)[:_OF_A_KIND] for pool in WIDER]
 

@@ -67,11 +67,13 @@ class Pool:
     on_first: bool
     likely: npt.NDArray[np.float64]
     rare: npt.NDArray[np.float64]
+    runs: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
+    """The runs in which each was counted, on the data set where it should be likelier first."""
     doubt: npt.NDArray[np.float64]
 
     def forecast(self, delta: float, runs: int, caution: float) -> npt.NDArray[np.float64]:
         """Forecast the bound that each end would show, less a share of the doubt."""
-        _, _, n, m = self.ends[0].sides(on_first=self.on_first)
+        n, m = self.runs
         return forecast(self.likely, n, self.rare, m, delta, runs, caution * self.doubt)
 
     def end(self, at: int) -> tuple[Ends, float]:
@@ -84,14 +86,17 @@ class Pool:
 
 
 def pool_ends(every: list[Ends], *, on_first: bool) -> Pool:
-    """Put the ends of scores that were counted on the same runs side by side."""
+    """Put the ends of many scores side by side."""
     sides = [ends.sides(on_first=on_first) for ends in every]
-    doubt = np.repeat([e.doubt for e in every], [e.thresholds.size for e in every])
+    sizes = [e.thresholds.size for e in every]
+    doubt = np.repeat([e.doubt for e in every], sizes)
+    first, second = (np.repeat([float(side[i]) for side in sides], sizes) for i in (2, 3))
     return Pool(
         every,
         on_first,
         np.concatenate([side[0] for side in sides]),
         np.concatenate([side[1] for side in sides]),
+        (first, second),
         doubt,
     )
 
@@ -130,9 +135,9 @@ def count_ends(
 
 def forecast(
     a: npt.NDArray[np.float64],
-    n: int,
+    n: npt.NDArray[np.float64],
     b: npt.NDArray[np.float64],
-    m: int,
+    m: npt.NDArray[np.float64],
     delta: float,
     runs: int,
     doubt: npt.NDArray[np.float64],
@@ -152,9 +157,9 @@ def forecast(
 
 def _masses_forecast(
     p: npt.NDArray[np.float64],
-    n: int,
+    n: npt.NDArray[np.float64],
     q: npt.NDArray[np.float64],
-    m: int,
+    m: npt.NDArray[np.float64],
     delta: float,
     runs: int,
     doubt: npt.NDArray[np.float64],
@@ -166,9 +171,9 @@ def _masses_forecast(
 
 def _excess_forecast(
     p: npt.NDArray[np.float64],
-    n: int,
+    n: npt.NDArray[np.float64],
     q: npt.NDArray[np.float64],
-    m: int,
+    m: npt.NDArray[np.float64],
     delta: float,
     runs: int,
     doubt: npt.NDArray[np.float64],
@@ -177,7 +182,7 @@ def _excess_forecast(
     p, q = p + 0.5 / n, q + 0.5 / m
     over = np.maximum(p - delta, 1e-12)
     spread = np.sqrt(p / over**2 + 1 / q)
-    errors = spread * (doubt / np.sqrt(min(n, m)) + _SURE_OF_EXCESS / np.sqrt(runs))
+    errors = spread * (doubt / np.sqrt(np.minimum(n, m)) + _SURE_OF_EXCESS / np.sqrt(runs))
     return np.asarray(np.log(over / q) - np.minimum(errors, 1e3))
 
 
@@ -193,6 +198,8 @@ def _less(
 
 
 def _more(
-    q: npt.NDArray[np.float64], runs: int, z: npt.NDArray[np.float64] | float
+    q: npt.NDArray[np.float64],
+    runs: npt.NDArray[np.float64] | int,
+    z: npt.NDArray[np.float64] | float,
 ) -> npt.NDArray[np.float64]:
     return 1 - _less(1 - q, runs, z)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -108,6 +108,15 @@ class Candidate:
     """How often it happened while exploring, on the data set where it is likelier first."""
     opposite: Event | None = None
     """An event for the other data set, to be measured together with the first."""
+    ends: tuple[Ends, ...] = ()
+    """The ends that it, and its opposite, were chosen from."""
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """How often the event alone happened in each exploring run, likelier first."""
+        first, second = self.ends[0].runs
+        n, m = (first, second) if self.event.on_first else (second, first)
+        return self.counts[0] / n, self.counts[1] / m
 
     @property
     def events(self) -> list[Event]:
@@ -131,15 +140,29 @@ def choose(
     alone makes the simpler witness.
     """
     every = _explore(first, second, bounds, runs=runs, floats=floats, rounding_only=rounding_only)
-    sides = pool_ends(every, on_first=True), pool_ends(every, on_first=False)
-    found: list[Candidate] = []
     cautions = _CAUTION_FOR_SMALL if bounds[0].epsilon < SMALL else _CAUTION
-    for caution in cautions if both else cautions[:2]:
+    if not both:
+        return choose_among(every, bounds, runs=runs, cautions=cautions[:2], join="never")
+    return choose_among(every, bounds, runs=runs, cautions=cautions, join="if needed")
+
+
+def choose_among(
+    every: list[Ends],
+    bounds: Sequence[Bound],
+    *,
+    runs: int,
+    cautions: Sequence[float],
+    join: Literal["never", "if needed", "always"],
+) -> list[Candidate]:
+    """Give the best end for each measure of caution, or an end for each data set, joined."""
+    sides = pool_ends(every, on_first=True), pool_ends(every, on_first=False)
+    pure = not any(bound.delta for bound in bounds)
+    found: list[Candidate] = []
+    for caution in cautions:
         for_first, for_second = (_best_end(side, bounds, runs, caution) for side in sides)
         best = max(for_first, for_second, key=_margin)
-        if both and best.margin <= 0 and not any(bound.delta for bound in bounds):
-            size = every[0].runs[0]
-            joint = _together(for_first, for_second, size, bounds[0], runs, caution)
+        if pure and (join == "always" or (join == "if needed" and best.margin <= 0)):
+            joint = _together(for_first, for_second, bounds[0], runs, caution)
             best = max(best, joint, key=_margin)
         if not any(_alike(best, other) for other in found):
             found.append(best)
@@ -165,12 +188,12 @@ def _best_end(side: Pool, bounds: Sequence[Bound], runs: int, caution: float) ->
         ends, threshold = side.end(at)
         event = Event(ends.score, threshold, ends.above, side.on_first)
         counts = float(side.likely[at]), float(side.rare[at])
-        found.append(Candidate(event, float(margins[at]), counts))
+        found.append(Candidate(event, float(margins[at]), counts, ends=(ends,)))
     return max(found, key=_margin)
 
 
 def _together(
-    one_event: Candidate, other_event: Candidate, n: int, bound: Bound, runs: int, caution: float
+    one_event: Candidate, other_event: Candidate, bound: Bound, runs: int, caution: float
 ) -> Candidate:
     """Join an event for each data set: a guess which one it was, right more often than allowed."""
     first, second = (
@@ -178,11 +201,12 @@ def _together(
         if one_event.margin >= other_event.margin
         else (other_event, one_event)
     )
-    right = np.array([first.counts[0] + second.counts[0]])
-    wrong = np.array([first.counts[1] + second.counts[1]])
+    n = np.array([float(min(*first.ends[0].runs, *second.ends[0].runs))])
+    right, wrong = (n * (first.shares[i] + second.shares[i]) for i in (0, 1))
     doubt = np.array([4.0 * caution])
     margin = float(forecast(right, n, wrong, n, 0.0, runs, doubt)[0]) - bound.epsilon
-    return Candidate(first.event, margin, first.counts, second.event)
+    ends = first.ends + second.ends
+    return Candidate(first.event, margin, first.counts, second.event, ends)
 
 
 def choose_for_region(

@@ -43,6 +43,12 @@ class Lookup:
             keys, a, b = keys[kept], a[kept], b[kept]
         return cls(keys, log_ratio(a, b), distinct)
 
+    def tally(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Count how often each key is among the codes."""
+        at = np.minimum(np.searchsorted(self.keys, codes), max(0, self.keys.size - 1))
+        known = self.keys[at] == codes
+        return np.bincount(at[known], minlength=self.keys.size)
+
     def of(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Look codes up."""
         if self.keys.size == 0:

@@ -1,0 +1,159 @@
+"""The end of a search whose time is a budget: the best pairs and events, counted on more runs.
+
+Contract: ``Finalists.decide`` gets the pairs that exploring left, each with the scores that tell
+its data sets apart, and gives the one pair and the events whose long measurement promises the
+sharpest bound. No bound is computed here, and no run that is counted here is ever measured.
+
+Why another stage. Exploring learns scores, holds every output in memory, and spreads its runs over
+many pairs; an event that happens once in a hundred runs it has seen a few hundred times, and its
+ratio is known to a tenth. Once scores are learned only counts are needed: runs stream by, and of
+each score all thresholds are counted at once. So a quarter of the time tells which threshold of
+which score on which pair is best, and the rest measures that one. Few candidates leave most of the
+permitted error to the first.
+
+Single outputs are ordered by a ratio that exploring has learned from few runs, and an event is an
+end of that order: were a poorer output placed before the best, the best could not be had alone. So
+between rounds the ratios of outputs are learned anew from all that was counted, and the next round
+counts the ends of the new order from nothing, so that no count had a part in the order it judges.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.audit.claims.evidence.ends import Ends, count_ends, thresholds_of
+from sfumato.audit.claims.evidence.events import Candidate, choose_among
+from sfumato.audit.claims.evidence.lookup import log_ratio
+from sfumato.audit.claims.evidence.scores import Atoms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from sfumato.audit.claims.evidence.scores import Score
+    from sfumato.audit.claims.measurement import Measuring
+    from sfumato.audit.claims.outputs import Outputs
+    from sfumato.audit.claims.pairs import Pair
+    from sfumato.audit.claims.promises import Bound
+
+_CAUTION = (0.3, 0.1)
+"""Shares of the doubt that choose an event: of what was counted so often little is luck."""
+_ROUNDS = ((6, 0.3), (3, 0.3), (2, 0.4))
+"""How many pairs are counted on in each round, and for which share of the time."""
+
+
+@dataclass(eq=False)
+class Counted:
+    """One score with how often each of its ends came so far, on both data sets."""
+
+    score: Score
+    thresholds: npt.NDArray[np.float64]
+    ends: list[Ends] = field(default_factory=list)
+    outputs: npt.NDArray[np.int64] | None = None
+    """Of single outputs, how often each came on each data set."""
+
+    def count(self, first: Outputs, second: Outputs) -> None:
+        """Count all ends in more runs."""
+        found = count_ends(self.score, self.thresholds, first, second)
+        self.ends = list(map(_added, self.ends, found)) if self.ends else found
+        if isinstance(self.score, Atoms):
+            tallied = np.array([self.score.table.tally(side.whole()) for side in (first, second)])
+            self.outputs = tallied if self.outputs is None else self.outputs + tallied
+
+    def relearn(self) -> None:
+        """Order single outputs by all that was counted, and begin to count the new ends."""
+        if not isinstance(self.score, Atoms) or self.outputs is None:
+            return
+        ratios = log_ratio(*self.outputs)
+        self.score = replace(self.score, table=replace(self.score.table, ratios=ratios))
+        self.thresholds = thresholds_of(np.append(ratios, 0.0))
+        self.ends = []
+
+
+@dataclass(eq=False)
+class Finalist:
+    """A pair, and its scores."""
+
+    pair: Pair
+    scores: list[Counted]
+
+    def count(self, first: Outputs, second: Outputs) -> None:
+        """Count all ends of all scores in more runs."""
+        for score in self.scores:
+            score.count(first, second)
+
+    def choose(self, bounds: Sequence[Bound], runs: int) -> list[Candidate]:
+        """Give the events that promise most for so many measuring runs."""
+        every = [ends for score in self.scores for ends in score.ends]
+        return choose_among(every, bounds, runs=runs, cautions=_CAUTION, join="always")
+
+
+@dataclass(eq=False)
+class Finalists:
+    """The pairs among which the time is spent before one is measured."""
+
+    left: list[Finalist]
+    measuring: Measuring
+    bounds: Sequence[Bound]
+    batch: int
+    seconds_per_run: float = 0.0
+
+    @classmethod
+    def of(
+        cls, ranked: Sequence[tuple[Pair, list[Candidate]]], measuring: Measuring, batch: int
+    ) -> Finalists:
+        """Take pairs that are best by what is nearly sure, or by what is only likely."""
+        sure = sorted(ranked, key=lambda item: -item[1][0].margin)
+        likely = sorted(ranked, key=lambda item: -item[1][-1].margin)
+        both = [item for two in zip(sure, likely, strict=True) for item in two]
+        kept = list({id(pair): (pair, found) for pair, found in both}.values())[: _ROUNDS[0][0]]
+        chosen = [Finalist(pair, _scores(found)) for pair, found in kept]
+        return cls(chosen, measuring, measuring.promised, batch)
+
+    def decide(
+        self, seconds: float, runs_for: Callable[[float], int]
+    ) -> tuple[Pair, list[Candidate]]:
+        """Count for so long, and choose; ``runs_for`` tells what can be measured at a speed."""
+        for number, (most, share) in enumerate(_ROUNDS):
+            self.left = self.left[:most]
+            if number:
+                for score in (score for finalist in self.left for score in finalist.scores):
+                    score.relearn()
+            self._count(share * seconds)
+            ranked = self._ranked(runs_for(self.seconds_per_run))
+            self.left = [finalist for finalist, _ in ranked]
+        best, candidates = ranked[0]
+        return best.pair, candidates
+
+    def _ranked(self, runs: int) -> list[tuple[Finalist, list[Candidate]]]:
+        found = [(pair, pair.choose(self.bounds, runs)) for pair in self.left]
+        return sorted(found, key=lambda item: -item[1][0].margin)
+
+    def _count(self, seconds: float) -> None:
+        """Run all in turn until the time is over, each at least once."""
+        begin, done = time.monotonic(), 0
+        while done == 0 or time.monotonic() - begin < seconds:
+            for finalist in self.left:
+                finalist.count(*self.measuring.runs(finalist.pair, self.batch, self.batch))
+                done += 2 * self.batch
+        self.seconds_per_run = (time.monotonic() - begin) / done
+
+
+def _scores(found: list[Candidate]) -> list[Counted]:
+    """Give the scores of these candidates and of their opposites, each once."""
+    every = {id(ends.score): ends for candidate in found for ends in candidate.ends}
+    return [Counted(ends.score, ends.thresholds) for ends in every.values()]
+
+
+def _added(so_far: Ends, new: Ends) -> Ends:
+    return replace(
+        so_far,
+        first=so_far.first + new.first,
+        second=so_far.second + new.second,
+        runs=(so_far.runs[0] + new.runs[0], so_far.runs[1] + new.runs[1]),
+    )
