@@ -179,3 +179,22 @@ def test_bounding_ends_when_more_than_the_room_is_removed():
     risen = removal.bound_classes(rule, against, histogram, sizes, fails, removed, slack, 1, 20)
     assert 20 < risen == removed.sum() < sizes.sum()
     assert not fails.all()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(total=counts, limit=st.integers(0, 4))
+def test_whatever_is_left_out_the_reference_stays_within_the_widened_one(total, limit):
+    if sum(total) <= limit:
+        return
+    part = TCloseness(0.1, "d", distance="ordered")
+    widened = rules.widen(rules.rule_of(part, VALUES, TREE), np.array(total, np.int64), limit)
+    least, most = widened.line[0, :-1], widened.line[3, :-1]
+    for less in itertools.product(*(range(min(t, limit) + 1) for t in total)):
+        if sum(less) > limit:
+            continue
+        left = np.array(total) - np.array(less)
+        shares = left / left.sum()
+        assert (shares <= widened.shares + 1e-12).all()
+        assert (least - 1e-12 <= np.cumsum(shares)).all()
+        assert (np.cumsum(shares) <= most + 1e-12).all()
+        assert (left > 0)[widened.stays].all()

@@ -46,9 +46,9 @@ class Evaluation:
     `least` bounds the records that every node below must suppress, and is at most what this one
     does; `saved` is what suppression adds to the price here, `least_saved` what the least does.
     With the definition's minimum size m: `large` counts the classes of at least m records,
-    `small` the records in others, `parts` how many classes of m records the large ones could be cut
-    into, and `lifted` sums size × max(size, m). Where `finished` is false, judging ended early:
-    the node is beyond what was asked about, and more may have to be suppressed than is said.
+    `small` the records in others, `parts` how many classes of m records can be cut from what each
+    class may keep, and `lifted` sums size × max(size, m). Where `finished` is false, judging ended
+    early: the node is beyond what was asked about, and more may have to be suppressed than is said.
     """
 
     node: tuple[int, ...]
@@ -159,6 +159,8 @@ class Evaluator:
 
         if bar is not None and self._judge.clock.late:
             raise Stopped
+        if bar is not None and self.problem.objective == "DM":
+            bar = bar._replace(price=bar.price - self._lifted(grouping.sizes))
         verdict = self._judge.judge(node, grouping, bar, price)
         tally = _tally(grouping.sizes, verdict.fails, verdict.removed, self._judge.minimum)
         suppressed, classes, kept, squares, lifted, large, small, parts, least = map(int, tally)
@@ -184,6 +186,10 @@ class Evaluator:
             least_saved=least_saved,
             finished=verdict.finished,
         )
+
+    def _lifted(self, sizes: NDArray[np.int64]) -> float:
+        """Return the price of a node under DM before suppression."""
+        return float(sizes @ np.maximum(sizes, self._judge.minimum)) / self.problem.rows
 
     def suppressed_tuples(self, node: tuple[int, ...]) -> NDArray[np.bool_]:
         """Return for every distinct tuple of the table whether its records are suppressed."""
@@ -261,7 +267,7 @@ def _plain_tally(
         int(sizes @ np.maximum(sizes, minimum)),
         len(large),
         int(sizes.sum() - large.sum()),
-        int((large // max(minimum, 1)).sum()),
+        int(((sizes - removed) // max(minimum, 1)).sum()),
         int(removed.sum()),
     )
 
@@ -279,9 +285,9 @@ def _tally(sizes, fails, removed, minimum):  # type: ignore[no-untyped-def]  # n
         least += removed[c]
         if size >= minimum:
             large += 1
-            parts += size // minimum
         else:
             small += size
+        parts += (size - removed[c]) // minimum
         if fails[c]:
             suppressed += size
         else:

@@ -41,10 +41,15 @@ _FIXED = frozenset({rules.DISTINCT, rules.ENTROPY, rules.RECURSIVE})
 
 
 class Bar(NamedTuple):
-    """What a node must stay within to be of interest: records, and what they add to the price."""
+    """What a node must stay within to be of interest.
+
+    At most `limit` records are suppressed, adding at most `price`, and at least so many `classes`
+    are released.
+    """
 
     limit: int
     price: float = math.inf
+    classes: int = 0
 
 
 @dataclass(eq=False)
@@ -134,7 +139,7 @@ class Judge:
         if not self._plain and not self._sensitive and not spanning:
             return verdict  # sizes tell all
         over = _Over(grouping.sizes, bar, price)
-        if over.limit(verdict.removed):
+        if over.limit(verdict.removed) or over.classes(verdict.fails):
             verdict.finished = False
             return verdict
         self._judge_plain(grouping, verdict)
@@ -393,10 +398,15 @@ class _Over:
     def limit(self, removed: NDArray[np.int64]) -> bool:
         return self._bar is not None and int(removed.sum()) > self._bar.limit
 
+    def classes(self, fails: NDArray[np.bool_]) -> bool:
+        if self._bar is None or not self._bar.classes:
+            return False
+        return int(np.count_nonzero(self._sizes[~fails])) < self._bar.classes
+
     def fails(self, fails: NDArray[np.bool_]) -> bool:
         if self._bar is None:
             return False
-        if int(self._sizes[fails].sum()) > self._bar.limit:
+        if int(self._sizes[fails].sum()) > self._bar.limit or self.classes(fails):
             return True
         return self._bar.price < math.inf and self._price(fails) > self._bar.price
 

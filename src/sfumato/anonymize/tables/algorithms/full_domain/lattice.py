@@ -27,7 +27,7 @@ What may be concluded from an evaluated node, and why:
   records need to come close to a distribution (`smallest`). A class released above contains one
   of at least m records or is made of smaller ones that have m records together; so at most
   `large + small/m` of them are released there, and what is suppressed counts as one more.
-  Below, a class of s records falls into at most s/m released ones.
+  Below, a class of s records of which r are suppressed falls into at most (s − r)/m released ones.
 * *Worth suppressing.* A suppressed record costs what its suppression costs, whatever the node, so
   a node that suppresses more records than the cheapest of which cost as much as the incumbent
   cannot beat it. The allowed number shrinks to that as the incumbent improves.
@@ -168,15 +168,22 @@ class Lattice:
         return node_loss(self.problem, node, float(self.base[node.node]))
 
     def bar(self, node: tuple[int, ...]) -> Bar:
-        """Return what a node must stay within to beat the incumbent."""
+        """Return what a node must stay within to beat the incumbent.
+
+        AECS counts the suppressed records as one class more, so a node that is better than an
+        incumbent of c classes releases at least c. For DM the price of the node itself is known
+        when it is grouped, and is taken off then.
+        """
         limit = self.problem.suppression_limit
         if self.best.evaluation is None:
             return Bar(limit)
         spent = (self.best.loss + TIE) * self.problem.rows
         if self._upto is not None:
             limit = min(limit, int(self._upto.searchsorted(spent, side="right")))
-        if not self.separable:
-            return Bar(limit)
+        if self.problem.objective == "AECS":
+            return Bar(limit, classes=round(1 / self.best.loss))
+        if self.problem.objective == "DM":
+            return Bar(limit, spent)
         return Bar(limit, spent - float(self.base[node]) * self.problem.rows)
 
     # -- the search --------------------------------------------------------------------

@@ -4,8 +4,8 @@ Let `C` be a class of a node. In any node below, `C` falls apart into classes of
 released. All of these hold, so their union `S` ⊆ `C` holds too, or is empty. So at least
 `r(C) = |C| − max{|S| : S ⊆ C holds}` records of `C` are suppressed below, whatever the node, and
 the sum over the classes bounds what every node below suppresses. Where a definition compares with
-the released table, S holds against a reference that may have moved; it then holds against the
-widened one (`rules`). Of a conjunction each part bounds alone.
+the released table, S holds against a reference q′ that may have moved, within what `rules` says of
+it. Of a conjunction each part bounds alone.
 
 The largest `S`, as a vector s ≤ c of counts with sum w, c the counts of `C`:
 
@@ -15,16 +15,15 @@ The largest `S`, as a vector s ≤ c of counts with sum w, c the counts of `C`:
 * *Recursive.* If s holds and h is its largest count, min(c, h) has the same top, no smaller
   tail and no fewer records. With the tail concave in h and 0 at 0, `h − c·tail(h)` is convex and 0
   at 0, so it is negative up to some h: bisection again.
-* *Equal distance* t. The least possible Σ (s − w·q)⁺ is w − Σ min(c, w·q) (fill up to w·q first),
-  so s exists only if Σ min(c(v), w·q(v)) ≥ (1 − t)·w.
+* *Equal distance* t. The least possible Σ (s − w·q′)⁺ is w − Σ min(c, w·q′) (fill up to w·q′
+  first), and q′ ≤ q⁺, so s exists only if Σ min(c(v), w·q⁺(v)) ≥ (1 − t)·w.
 * *Hierarchical.* The same for each level of the tree; the sum over H levels of what each must at
-  least exceed is at most H·t·w, so Σ_levels Σ_nodes min(c(node), w·q(node)) ≥ H·(1 − t)·w.
+  least exceed is at most H·t·w, so Σ_levels Σ_nodes min(c(node), w·q⁺(node)) ≥ H·(1 − t)·w.
 * *Ordered.* Of the first i values s has at most C_i and at least w − (|C| − C_i) records, so the
-  i-th summand, times w, is at least max(0, w·Q_i − C_i, w·(1 − Q_i) − (|C| − C_i)). Values may
-  vanish from the release, and with them summands: the sum over values that are sure to stay is at
-  most that over all that are left, hence at most (m − 1)·t for the m values of the whole table; and
-  each Q_i moves by at most L/n, which for at most m − 1 summands (the last of m is 0) makes
-  (m − 1)·(t + L/n)·w in all.
+  i-th summand, times w, is at least max(0, w·Q′_i − C_i, w·(1 − Q′_i) − (|C| − C_i)), in which
+  Q⁻_i may stand for the first Q′_i and Q⁺_i for the second. Values may vanish from the release, and
+  with them summands: the sum over values that are sure to stay is at most that over all that are
+  left, hence at most (m − 1)·t for the m values of the whole table: (m − 1)·t·w in all.
 * *Likeness, disclosure.* s(v) ≤ cap(v)·w for every v, so w ≤ Σ min(c(v), cap(v)·w).
 
 The last four say G(w) ≥ 0 for a concave, piecewise linear G with G(0) = 0, so they hold up to
@@ -239,10 +238,11 @@ def _tree_line(rule, widened, values, counts, kept, held):  # type: ignore[no-un
 
 @njit(cache=True)
 def _ordered_line(widened, values, counts, size, kept, held):  # type: ignore[no-untyped-def]
-    """Return the tangent of (m − 1)·t·w − Σ max(0, w·Q − C, w·(1 − Q) − (size − C)).
+    """Return the tangent of (m − 1)·t·w − Σ max(0, w·Q⁻ − C, w·(1 − Q⁺) − (size − C)).
 
-    Between two values of the class C stays the same while Q rises: the first term counts from
-    where Q passes C/w, the other up to where Q passes 1 − (size − C)/w, which comes first.
+    Between two values of the class C stays the same while Q⁻ and Q⁺ rise: the first term counts
+    from where Q⁻ passes C/w, the other up to where Q⁺ passes 1 − (size − C)/w, which comes first,
+    as Q⁻ ≤ Q⁺ and w ≤ size.
     """
     constant, slope = 0.0, (widened.occurring - 1) * widened.distance
     if DENSE * len(values) > len(widened.shares):
@@ -252,10 +252,10 @@ def _ordered_line(widened, values, counts, size, kept, held):  # type: ignore[no
     for j in range(len(values) + 1):
         end = values[j] if j < len(values) else len(widened.shares)
         high = find_beyond(line[0], begin, end, upto / kept + _TIE)
-        low = find_beyond(line[0], begin, high, 1 - (size - upto) / kept)
+        low = find_beyond(line[3], begin, high, 1 - (size - upto) / kept)
         n_low, n_high = line[2, low] - line[2, begin], line[2, end] - line[2, high]
         constant += (size - upto) * n_low + upto * n_high
-        slope -= n_low - (line[1, low] - line[1, begin]) + line[1, end] - line[1, high]
+        slope -= n_low - (line[4, low] - line[4, begin]) + line[1, end] - line[1, high]
         if j < len(values):
             upto += counts[j]
         begin = end
@@ -267,18 +267,18 @@ def _ordered_walk(widened, values, counts, size, kept, held, constant, slope):  
     """Return the same, value by value."""
     for j in range(len(values)):
         held[values[j]] = counts[j]
-    upto, share = 0, 0.0
+    upto = 0
     for v in range(len(widened.shares)):
         upto += held[v]
-        share += widened.shares[v]
         if not widened.stays[v]:
             continue
-        if kept * share - upto > 0:
+        least, most = widened.line[0, v], widened.line[3, v]
+        if kept * least - upto > 0:
             constant += upto
-            slope -= share
-        elif kept * (1 - share) - (size - upto) > 0:
+            slope -= least
+        elif kept * (1 - most) - (size - upto) > 0:
             constant += size - upto
-            slope -= 1 - share
+            slope -= 1 - most
     for j in range(len(values)):
         held[values[j]] = 0
     return constant, slope

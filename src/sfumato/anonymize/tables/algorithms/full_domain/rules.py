@@ -7,13 +7,14 @@ none and is judged by its own `judge`.
 A rule compares with the distribution of the *released* records, its `Reference`, which moves when
 classes are suppressed. `Widened` is the same for bounds: it holds for every release that leaves
 out at most so many records. With n records, q the distribution of all and q′ of what is left when
-s ≤ L of them go, (n − s)·q′ ≤ n·q value by value, and q = (1 − s/n)·q′ + (s/n)·r for some r. Hence
+s ≤ L of them go,
 
-* the variational and the earth mover's distances, which are at most 1 and convex, have
-  d(q, q′) ≤ s/n ≤ L/n, so what is within t of q′ is within t + L/n of q;
-* q′(v) ≤ q⁺(v) = min(1, q(v)·n/(n − L)), so what is at most (1 + β)·q′(v) is at most
-  (1 + β)·q⁺(v); and since x·(1 − ln x) grows with x up to 1, what is at most
-  (1 − ln q′(v))·q′(v) is at most (1 − ln q⁺(v))·q⁺(v);
+* (n − s)·q′(v) ≤ n·q(v), so q′(v) ≤ q⁺(v) = min(1, q(v)·n/(n − L)), for the nodes of a tree as
+  well; what is at most (1 + β)·q′(v) is at most (1 + β)·q⁺(v); and since x·(1 − ln x) grows with x
+  up to 1, what is at most (1 − ln q′(v))·q′(v) is at most (1 − ln q⁺(v))·q⁺(v);
+* of the N records with the first values at most s go and at most n − N stay behind them, so their
+  share Q′ is at least (N − s)/(n − s) and 0, and at most N/(n − s) and 1. The first falls and the
+  second rises with s (N ≤ n), so Q⁻ = max(0, N − L)/(n − L) ≤ Q′ ≤ Q⁺ = min(N, n − L)/(n − L);
 * a value that more than L records have is still there.
 """
 
@@ -85,7 +86,9 @@ class Reference(NamedTuple):
 class Widened(NamedTuple):
     """The reference of all records, with room for leaving some of them out.
 
-    `occurring` values does the table have, `staying` of them are sure to be released.
+    `shares` and `branches` are the largest that values and nodes can have; `line` has the rows of
+    `Reference.line` for Q⁻, and the first two of them again for Q⁺. `occurring` values does the
+    table have, `staying` of them are sure to be released.
     """
 
     shares: NDArray[np.float64]
@@ -164,23 +167,24 @@ def move(rule: Rule, before: Reference, after: Reference) -> float:
 def widen(rule: Rule, total: NDArray[np.int64], limit: int) -> Widened:
     """Return what bounds compare with when at most `limit` records are left out."""
     n = max(int(total.sum()), 1)
-    shares = total / n
-    largest = np.minimum(total / max(n - limit, 1), 1.0)
+    left = max(n - limit, 1)
+    largest = np.minimum(total / left, 1.0)
     stays = total > limit
-    distance = rule.bound + limit / n + _CRUMB
+    distance = rule.bound + _CRUMB
     if rule.kind == KL:  # Pinsker: the variational distance is at most √(KL/2)
-        distance = math.sqrt(rule.bound / 2) + limit / n + _CRUMB
+        distance = math.sqrt(rule.bound / 2) + _CRUMB
+    caps = largest
     if rule.kind == LIKENESS:
-        largest = _largest_shares(rule, largest)
+        caps = _largest_shares(rule, largest)
     elif rule.kind == DISCLOSURE:
-        largest = math.exp(min(rule.bound, 700.0)) * largest
+        caps = math.exp(min(rule.bound, 700.0)) * largest
     return Widened(
-        shares,
-        _branches(rule, shares),
+        largest,
+        np.minimum(_branches(rule, total / left), 1.0),
         distance,
-        largest + _CRUMB,
+        caps + _CRUMB,
         stays,
-        _line(rule, shares, stays),
+        _widened_line(rule, total, limit, stays),
         int((total > 0).sum()),
         int(stays.sum()),
     )
@@ -195,6 +199,19 @@ def _branches(rule: Rule, shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return branches
 
 
+def _widened_line(
+    rule: Rule, total: NDArray[np.int64], limit: int, stays: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the least and the largest share of the values up to each, with their sums."""
+    if rule.kind != ORDERED:
+        return np.zeros((5, 0))
+    n, upto = int(total.sum()), np.cumsum(total)
+    left = max(n - limit, 1)
+    least = _sum_along(np.maximum(upto - limit, 0) / left, stays)
+    most = _sum_along(np.minimum(upto, left) / left, stays)
+    return np.concatenate([least, most[:2]])
+
+
 def _line(
     rule: Rule, shares: NDArray[np.float64], counted: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
@@ -205,8 +222,12 @@ def _line(
     """
     if rule.kind != ORDERED:
         return np.zeros((3, 0))
-    line = np.zeros((3, len(shares) + 1))
-    line[0] = np.append(np.cumsum(shares), 2.0)
-    line[1, 1:] = np.cumsum(line[0, :-1] * counted)
+    return _sum_along(np.cumsum(shares), counted)
+
+
+def _sum_along(upto: NDArray[np.float64], counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    line = np.zeros((3, len(upto) + 1))
+    line[0] = np.append(upto, 2.0)
+    line[1, 1:] = np.cumsum(upto * counted)
     line[2, 1:] = np.cumsum(counted)
     return line

@@ -2,20 +2,21 @@
 
 A class of w records has whole numbers of records per value, which cannot follow a distribution as
 closely as shares can. For each kind of `Rule` that compares with the released table, what w
-records can come to at best, in the notation of `removal` and against the widened reference q:
+records can come to at best, in the notation of `removal` and against the widened reference:
 
-* *Equal distance* t. Σ min(s(v), w·q(v)) ≥ (1 − t)·w is needed. The k-th record of a value adds 1
-  while k ≤ w·q(v), then once the fractional part of w·q(v), then nothing. So the largest sum over
-  all s with w records is Σ ⌊w·q(v)⌋ plus the largest w − Σ ⌊w·q(v)⌋ of the fractional parts.
+* *Equal distance* t. Σ min(s(v), w·q⁺(v)) ≥ (1 − t)·w is needed. The k-th record of a value adds 1
+  while k ≤ w·q⁺(v), then once the fractional part of w·q⁺(v), then nothing. So the largest sum over
+  all s with w records is Σ ⌊w·q⁺(v)⌋ plus the largest w − Σ ⌊w·q⁺(v)⌋ of the fractional parts, and
+  w where the whole parts alone come to that.
 * *Hierarchical.* The same on each level of the tree, the best of each bounding its sum.
-* *Ordered.* w·P is whole for every value, so each summand |P − Q| is at least the distance of w·Q
-  to the next whole number, over w.
+* *Ordered.* w·P is whole for every value and Q′ is between Q⁻ and Q⁺, so each summand |P − Q′| is
+  at least the distance from there to the next whole number, over w.
 * *Likeness, disclosure.* s(v) ≤ ⌊cap(v)·w⌋ for each value, and these must have room for w; for
   disclosure every value that is sure to stay has a record.
 
 None of these need grow with w, so sizes are tried one after the other, and the first that passes
 is what no smaller class comes up to. Without what comes from rounding (w records have at most
-w values, which have at most the w largest shares of q) they do grow, which tells where to begin.
+w values, which have at most the w largest shares of q⁺) they do grow, which tells where to begin.
 """
 
 from __future__ import annotations
@@ -75,20 +76,22 @@ def _smallest_close(levels: Sequence[NDArray[np.float64]] | NDArray[np.float64],
 
 
 def _fill(shares: NDArray[np.float64], w: int) -> float:
-    """Return the largest Σ min(s, w·q) over whole numbers s of w records."""
+    """Return the largest Σ min(s, w·q⁺) over whole numbers s of w records."""
     wanted = shares * w
     whole = np.floor(wanted)
     spare = max(w - int(whole.sum()), 0)
     parts = np.sort(wanted - whole)[::-1]
-    return float(whole.sum() + parts[:spare].sum())
+    return min(float(whole.sum() + parts[:spare].sum()), float(w))
 
 
 def _smallest_ordered(widened: Widened) -> int:
-    upto = np.cumsum(widened.shares)[widened.stays]
+    least, most = widened.line[0, :-1][widened.stays], widened.line[3, :-1][widened.stays]
     allowed = max(widened.occurring - 1, 0) * widened.distance
     for w in range(1, _TRIED + 1):
-        wanted = upto * w
-        if float(np.abs(wanted - np.rint(wanted)).sum()) <= (allowed + _CRUMB) * w:
+        low, high = least * w, most * w
+        apart = np.minimum(low - np.floor(low), np.ceil(high) - high)
+        apart[np.ceil(low) <= np.floor(high)] = 0.0
+        if float(apart.sum()) <= (allowed + _CRUMB) * w:
             return w
     return _TRIED + 1
 
