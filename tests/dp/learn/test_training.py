@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.stats
+import threadpoolctl
 
 torch = pytest.importorskip("torch")
 
@@ -17,6 +18,7 @@ from torch import nn  # noqa: E402 - after the check that torch is there
 import sfumato as sf  # noqa: E402
 from sfumato.dp.learn.sgd import training  # noqa: E402
 from sfumato.dp.learn.sgd.clipping import Clipper  # noqa: E402
+from sfumato.dp.learn.sgd.layers import Lookup, Outer, Whole  # noqa: E402
 from sfumato.dp.learn.sgd.lots import draw_lot, seats_of  # noqa: E402
 from sfumato.dp.learn.sgd.plan import least_multiplier, sampled_epsilon  # noqa: E402
 from sfumato.errors import DataError, ParameterError  # noqa: E402
@@ -173,11 +175,20 @@ def test_no_example_moves_the_sums_by_more_than_is_declared(name):
     assert largest > 0.9 * clipper.sensitivity() or largest == 0
 
 
+def stored(part):
+    """What a part holds of each example."""
+    kept = {Whole: ("gradients",), Outer: ("a", "b"), Lookup: ("words", "b")}[type(part)]
+    return [getattr(part, name) for name in kept]
+
+
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("size", [64, 192])
 @pytest.mark.parametrize("name", MODELS)
 def test_an_example_in_its_seat_counts_the_same_whoever_sits_elsewhere(name, size, threads):
-    """The assumption of the proof: other examples change no bit of what one adds."""
+    """The assumption of the proof: other examples change no bit of what is kept of one.
+
+    What it adds is then the same but for the rounding that the slack declares.
+    """
     torch.set_num_threads(threads)
     model, x = MODELS[name]
     y = torch.arange(size) % 3
@@ -186,19 +197,83 @@ def test_an_example_in_its_seat_counts_the_same_whoever_sits_elsewhere(name, siz
     everybody = torch.cat([x] * 22)[:size]
 
     def added(seats):
-        """What examples add, each in its seat, the other seats being empty."""
+        """What examples leave behind and add, each in its seat, the other seats being empty."""
         batch, taken = torch.zeros_like(everybody), torch.zeros(size, dtype=torch.bool)
         batch[seats], taken[seats] = everybody[seats], True
+        told = torch.where(taken, y, 0)
+        parts = clipper._parts((batch,), told)
         total = clipper.zero()
-        clipper.add(total, (batch,), torch.where(taken, y, 0), taken)
-        return torch.cat([part.flatten() for part in total._sums.values()])
+        clipper.add(total, (batch,), told, taken)
+        kept = [clipper._factors(parts), *(rows for part in parts for rows in stored(part))]
+        return kept, torch.cat([part.flatten() for part in total.sums.values()])
 
     seats = list(range(size))
     for seat in (0, 1, 13, size - 1):
-        alone = added([seat])
+        kept, alone = added([seat])
         for others in (seats[:5], seats[20:], seats):
             rest = [k for k in others if k != seat]
-            assert torch.equal(added([*rest, seat]) - added(rest), alone)
+            among, more = added([*rest, seat])
+            same = all(torch.equal(a[seat], b[seat]) for a, b in zip(kept, among, strict=True))
+            assert same
+            change = more - added(rest)[1]
+            assert float((change - alone).norm()) <= clipper.slack * 2**20
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("positions", [1, 3, 200])
+def test_an_example_changes_no_piece_but_its_own(positions, threads):
+    """Pieces are multiplied in floats and rounded one by one: none knows who is in another."""
+    generator = torch.Generator().manual_seed(positions)
+    count = 150 if positions < 100 else 5
+    a = torch.randn(count, positions, 31, generator=generator)
+    b = torch.randn(count, positions, 17, generator=generator)
+    together = Outer(None, a, b)._piece()[0]
+
+    def added(taken):
+        total = torch.zeros(17, 31, dtype=torch.float64)
+        Outer(None, a, b).add(total, taken.double() / 50, 1.0)
+        return total
+
+    def only(taken, first):
+        return taken & (torch.arange(count) // together == first)
+
+    everybody = torch.ones(count, dtype=torch.bool)
+    with threadpoolctl.threadpool_limits(threads):
+        for k in (0, count // 2, count - 1):
+            others = everybody & (torch.arange(count) != k)
+            mine = k // together
+            change = added(only(everybody, mine)) - added(only(others, mine))
+            assert torch.equal(added(everybody) - added(others), change)
+
+
+@pytest.mark.parametrize("positions", [1, 4])
+def test_products_in_single_precision_stay_within_the_declared_slack(positions):
+    """Against exact sums, of examples that are as bad as may be: all alike, near one, far apart."""
+    generator = torch.Generator().manual_seed(7)
+    for spread in (0.0, 1.0, 20.0):
+        a = torch.rand(64, positions, 5, generator=generator) + 0.7
+        b = torch.rand(64, positions, 3, generator=generator) + 0.7
+        a = a * torch.exp(spread * torch.randn(64, positions, 1, generator=generator))
+        part = Outer(None, a, b)
+        factors = 1 / torch.sqrt(part.norms())
+        total = torch.zeros(3, 5, dtype=torch.float64)
+        part.add(total, factors, 1.0)
+        wanted = [
+            [
+                sum(
+                    Fraction(float(factors[i])) * Fraction(float(b[i, t, o])) * Fraction(float(v))
+                    for i in range(64)
+                    for t, v in enumerate(a[i, :, k])
+                )
+                for k in range(5)
+            ]
+            for o in range(3)
+        ]  # fmt: skip
+        off = math.sqrt(
+            sum(float(Fraction(float(total[o, k])) - wanted[o][k] * 2**20) ** 2
+                for o in range(3) for k in range(5))
+        )  # fmt: skip
+        assert off <= part.slack / 2 * 2**20
 
 
 @pytest.mark.parametrize("name", ["linear", "conv2d", "lstm", "embedding"])

@@ -9,10 +9,11 @@ gradients (or the stored gradient itself). c_i = min(1, C′/‖g_i‖, κ·C′
 2⁻¹⁰), where the norms are computed in doubles, without underflow for the clips that are allowed,
 and are off by far less than one part in 2¹⁰ (:func:`.layers.lengths`): ‖c_i·g_i‖ ≤ C. What is added
 for i differs from c_i·g_i by at most slack·C in each part (:mod:`.layers`), so its norm is at most
-C·(1 + √Σ slack²), by the triangle inequality over all parts together. All sums are of whole
-numbers, exact whatever the order and the micro-batches, which an example more may shift; they are
-rounded to steps once, at the end, which is in the slack. An example whose norm is not a number adds
-nothing, as does an empty seat.
+C·(1 + √Σ slack²), by the triangle inequality over all parts together. Whole numbers are added
+exactly, whatever the order and the micro-batches; where floats are added before they are rounded,
+few rows are taken at a time, chosen by seats, so that an example touches its own piece alone, and
+the slack bounds what that may change. An example whose norm is not a number adds nothing, as does
+an empty seat.
 
 Assumption: the stored values of one example depend on that example, its row in the batch and the
 shape of the batch, and on nothing that stands in other rows. Of layers that is the reading's
@@ -102,7 +103,7 @@ class Clipper:
             factors = torch.where(taken, factors, torch.zeros_like(factors))
         places = {id(parameter): name for name, parameter in self.names.items()}
         for part in parts:
-            total.add(places[id(part.parameter)], part.sums(factors, self.clip), part.finer)
+            part.add(total.sums[places[id(part.parameter)]], factors, self.clip)
 
     def _factors(self, parts: list[Any]) -> Any:
         """Choose by how much each example's gradient is shortened."""
@@ -148,29 +149,18 @@ class Clipper:
 
 
 class Total:
-    """Sums of a lot, parameter by parameter: 64-bit integers in steps or in finer units.
+    """Sums of a lot in whole steps, parameter by parameter.
 
-    An example adds at most 2⁴⁰ to an entry, so 2²³ of them fit. A parameter that several parts add
-    to, in different units, has a sum in each.
+    They are held as doubles, which add whole numbers exactly up to 2⁵³: an example adds at most
+    2²¹ to an entry (and 2³² on the way, where words cancel), so four thousand million of them fit.
     """
 
     def __init__(self, shapes: dict[str, Any]) -> None:
-        self.shapes = shapes
-        self._sums: dict[tuple[str, int], Any] = {}
-
-    def add(self, name: str, whole: Any, finer: int) -> None:
-        """Add whole numbers, held as doubles, of 2^−finer steps."""
-        added = whole.view(self.shapes[name]).to(torch.int64)
-        known = self._sums.get((name, finer))
-        self._sums[name, finer] = added if known is None else known.add_(added)
+        self.sums = {n: torch.zeros(shape, dtype=torch.float64) for n, shape in shapes.items()}
 
     def steps(self) -> dict[str, Any]:
-        """Give every parameter's sum in steps, rounded once."""
-        out = {n: torch.zeros(shape, dtype=torch.int64) for n, shape in self.shapes.items()}
-        for (name, finer), whole in self._sums.items():
-            half = (1 << finer) >> 1
-            out[name] += torch.bitwise_right_shift(whole + half, finer) if finer else whole
-        return out
+        """Give every parameter's sum as integers."""
+        return {name: whole.to(torch.int64) for name, whole in self.sums.items()}
 
 
 def _slack(parts: list[Any]) -> float:

@@ -1,7 +1,8 @@
 """Passes over gradients that torch would take several for: compiled, one row after the other.
 
-Contract: each kernel rounds to whole numbers and adds doubles that are whole and below 2⁵³, so its
-result does not depend on the order. A row whose scale is 0 is not looked at, whatever it holds.
+Contract: kernels that add round to whole numbers first, and add doubles that are whole and below
+2⁵³, so their result does not depend on the order. A row whose scale is 0 is not looked at, whatever
+it holds.
 """
 
 from __future__ import annotations
@@ -25,15 +26,54 @@ def add_rounded(rows: Rows, scales: Floats, total: Floats) -> None:
 
 
 @njit(cache=True)
-def round_rows(rows: Rows, scales: Floats, positions: int, out: Floats) -> None:
-    """Fill in round(scale·row); ``positions`` rows after each other share a scale."""
+def scale_rows(rows: Rows, scales: Floats, out: Rows) -> None:
+    """Fill in scale·row, multiplied as doubles and rounded to singles."""
     for i in range(rows.shape[0]):
-        scale = scales[i // positions]
+        scale = scales[i]
         if scale == 0.0:
             out[i, :] = 0.0
         else:
             for k in range(rows.shape[1]):
-                out[i, k] = np.rint(np.float64(rows[i, k]) * scale)
+                out[i, k] = np.float32(np.float64(rows[i, k]) * scale)
+
+
+@njit(cache=True)
+def add_whole(product: Rows, total: Floats) -> None:
+    """Add a matrix, rounded to whole numbers, to the total."""
+    for i in range(product.shape[0]):
+        for k in range(product.shape[1]):
+            total[i, k] += np.rint(np.float64(product[i, k]))
+
+
+@njit(cache=True)
+def patches(
+    image: Rows, dilation: tuple[int, int], padding: tuple[int, int], stride: tuple[int, int],
+    out: Rows,
+) -> None:  # fmt: skip
+    """Fill in what a kernel meets of images: examples × (channel, row, column) × positions.
+
+    ``out`` has six dimensions: examples, channels, rows and columns of the kernel, and of the
+    positions. Outside the image there are zeros.
+    """
+    height, width = image.shape[2], image.shape[3]
+    examples, channels, rows, columns, down, across = out.shape
+    for i in range(examples):
+        for c in range(channels):
+            for u in range(rows):
+                for v in range(columns):
+                    left = v * dilation[1] - padding[1]
+                    first = min(across, max(0, -(left // stride[1])))
+                    last = max(first, min(across, (width - 1 - left) // stride[1] + 1))
+                    for y in range(down):
+                        top = y * stride[0] + u * dilation[0] - padding[0]
+                        line = out[i, c, u, v, y]
+                        if not 0 <= top < height:
+                            line[:] = 0.0
+                            continue
+                        line[:first] = 0.0
+                        for x in range(first, last):
+                            line[x] = image[i, c, top, x * stride[1] + left]
+                        line[last:] = 0.0
 
 
 @njit(cache=True, fastmath={"reassoc"})

@@ -2,19 +2,21 @@
 
 Contract: :func:`read_site` turns what the tape kept of a layer into one or several *parts*. A part
 knows the squared norm of each example's gradient for its parameters, and adds the clipped
-gradients up as whole numbers of steps of 2⁻²⁰·C, or of a 2¹⁶th of that, so that the order of
-examples and their micro-batches change nothing. There are three kinds; g is an example's
-gradient, c its clipping factor, T the positions (words, pixels):
+gradients up as whole numbers of steps of 2⁻²⁰·C. There are three kinds; g is an example's gradient,
+c its clipping factor, T the positions (words, pixels):
 
 * :class:`Whole` holds g itself. c·g is rounded step by step: off by at most √d·½ step.
-* :class:`Outer` holds a_t and b_t with g = Σ_t b_t·a_tᵀ, and never forms g. With A = max ‖a_t‖ it
-  rounds a_t/A to 2⁻¹⁶ and c·A·b_t to 2⁻²⁰·C; products are whole numbers of 2⁻³⁶·C, and their sum
-  over a micro-batch, whose size is below 2⁵³, is exact in doubles in any order. Sums of lots stay
-  in these finer units until the last example is in, and are rounded to steps once, before the
-  noise. Off by at most κ·√I·2⁻¹⁷ + T·√O·2⁻²¹·(1 + √I·2⁻¹⁷) for the factors and √(I·O) steps for the
-  last rounding (half a step on each of two neighbouring sums), where I and O are the lengths of
-  a_t and b_t, and c is kept so small that c·A·Σ‖b_t‖ ≤ κ·C; κ = 1 for T = 1, where that is the
-  norm itself, else 16.
+* :class:`Outer` holds a_t and b_t with g = Σ_t b_t·a_tᵀ, and never forms g. Rows of the batch are
+  taken in *pieces* of R rows, k whole examples. In each, a_t/‖a_t‖
+  and c·‖a_t‖·b_t are multiplied in single precision, and the sum of the piece is rounded to steps;
+  pieces are added exactly. An example more changes its own piece and no other: which rows are in
+  a piece follows from their seats, and equal pieces have equal products, to the last bit (tests
+  look). The sum of R products is off by γ·Σ|…| at most, in any order, fused or not (Higham,
+  *Accuracy and Stability*, ch. 3), γ = n·2⁻²⁴/(1 − n·2⁻²⁴) with n = R + 8 for the roundings of
+  the factors. By Cauchy and Schwarz, and as c is kept so small that c·Σ_t ‖a_t‖·‖b_t‖ ≤ κ·C, that
+  is at most γ·k·κ·C in norm, with and without the example: 2·γ·k·κ·C, and √(I·O) steps for
+  rounding both sums, where I and O are the lengths of a_t and b_t; κ = 1 for T = 1, where that is
+  the norm itself, else 16. Factors are at most 1 and 2²⁴ steps: what underflows is below 2⁻⁶⁰·C.
 * :class:`Lookup` holds the rows b_t of an embedding and their words: T·√E·½ step. Rows of one word
   may cancel, so c is kept so small that c·Σ‖b_t‖ ≤ 2¹²·C: what is added to an entry on the way
   stays far below 2⁵³, and exact.
@@ -28,6 +30,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -39,14 +42,15 @@ if TYPE_CHECKING:
     from sfumato.dp.learn.sgd.tape import Site
 
 STEP_BITS = 20
-_A_BITS = 16
 _REACH = 16.0  # κ
-MOST_ROWS = 1 << 12  # 2^(16 + 20 + 4 + 12) is below 2⁵³
+_PIECE, _PIECE_OF_POSITIONS = 64, 128  # R, for one position and for several
+MOST_ROWS = 1 << 12  # sums of so many examples stay far below 2⁵³
 _ULP = 2.0**-52
 _CHUNK = 32  # examples whose patches stay in the cache
 _CHEAP = 4  # single precision and no copies make whole gradients so much cheaper
 _FAR = 2.0**12
 _TINY = 2.0**-900  # doubles below have no reciprocal to scale by
+_LOST = 2.0**-60  # what underflows
 INSIDE = 1 - 2.0**-10
 """Gradients are clipped to so much of the clip, so that rounding of norms never exceeds it."""
 
@@ -64,12 +68,8 @@ class Part(Protocol):
     def parameter(self) -> Any:
         """What the gradients are of."""
 
-    @property
-    def finer(self) -> int:
-        """Into how many bits a step is divided in its sums."""
-
-    def sums(self, factors: Any, clip: float) -> Any:
-        """Add clipped gradients up, in whole numbers."""
+    def add(self, total: Any, factors: Any, clip: float) -> None:
+        """Add clipped gradients to a sum of whole steps, which are held as doubles."""
 
     @property
     def slack(self) -> float:
@@ -82,7 +82,6 @@ class Whole:
 
     parameter: Any
     gradients: Any  # one for each example, float
-    finer: int = 0
 
     def norms(self) -> Any:
         """Give the squared norm of each example's gradient."""
@@ -92,12 +91,12 @@ class Whole:
         """Nothing limits the factors."""
         return None
 
-    def sums(self, factors: Any, clip: float) -> Any:
-        """Round each clipped gradient to steps and add them up."""
-        total = torch.zeros(self.gradients[0].numel(), dtype=torch.float64)
+    def add(self, total: Any, factors: Any, clip: float) -> None:
+        """Round each clipped gradient to steps and add it."""
         scales = factors * (2.0**STEP_BITS / clip)
-        kernels.add_rounded(array(self.gradients.flatten(1)), scales.numpy(), total.numpy())
-        return total
+        kernels.add_rounded(
+            array(self.gradients.flatten(1)), scales.numpy(), total.view(-1).numpy()
+        )
 
     @property
     def slack(self) -> float:
@@ -113,7 +112,6 @@ class Outer:
     parameter: Any
     a: Any  # examples × positions × inputs
     b: Any  # examples × positions × outputs
-    finer: int = _A_BITS
 
     def __post_init__(self) -> None:
         self.long_a, self.long_b = lengths(self.a), lengths(self.b)
@@ -133,36 +131,50 @@ class Outer:
         return found + (terms + 4) * _ULP * most
 
     def reach(self) -> Any:
-        """Give A·Σ‖b_t‖ / κ."""
+        """Give Σ‖a_t‖·‖b_t‖ / κ."""
         if self.single:
             return None
-        return self.long_a.amax(dim=1) * self.long_b.sum(dim=1) / _REACH
+        return (self.long_a * self.long_b).sum(dim=1) / _REACH
 
-    def sums(self, factors: Any, clip: float) -> Any:
-        """Round both factors, multiply and add exactly."""
-        most = self.long_a.amax(dim=1)
-        alive = (factors > 0) & (most > _TINY)  # otherwise nothing is added
-        safe = torch.where(alive, most, torch.ones_like(most))
-        left = self._rounded(self.a, alive.double() * 2.0**_A_BITS / safe)
-        right = self._rounded(self.b, alive * factors * safe * (2.0**STEP_BITS / clip))
-        return right.T @ left
+    def add(self, total: Any, factors: Any, clip: float) -> None:
+        """Multiply piece by piece in single precision, round and add."""
+        alive = (factors[:, None] > 0) & (self.long_a > _TINY)  # otherwise nothing is added
+        safe = torch.where(alive, self.long_a, torch.ones_like(self.long_a))
+        inward = (alive.double() / safe).flatten().numpy()
+        outward = alive * factors[:, None] * safe * (2.0**STEP_BITS / clip)
+        self._multiply(total.view(total.shape[0], -1).numpy(), inward, outward.flatten().numpy())
 
-    def _rounded(self, x: Any, scales: Any) -> Any:
-        """Scale and round the rows of all positions: (examples · positions) × width."""
-        rows = array(x.flatten(0, 1))
-        out = torch.empty(rows.shape, dtype=torch.float64)
-        kernels.round_rows(rows, scales.contiguous().numpy(), x.shape[1], out.numpy())
-        return out
+    def _multiply(self, total: Any, inward: Any, outward: Any) -> None:
+        """Scale the rows of a and b, and add their products up."""
+        a, b = array(self.a.flatten(0, 1)), array(self.b.flatten(0, 1))
+        rows = self._piece()[1]
+        left, right = _room(rows, a.shape[1]), _room(rows, b.shape[1])
+        product = _room(b.shape[1], a.shape[1])
+        for start in range(0, len(a), rows):
+            piece = slice(start, start + rows)
+            count = len(a[piece])
+            kernels.scale_rows(a[piece], inward[piece], left)
+            kernels.scale_rows(b[piece], outward[piece], right)
+            np.matmul(right[:count].T, left[:count], out=product)
+            kernels.add_whole(product, total)
+
+    def _piece(self) -> tuple[int, int]:
+        """Choose how many examples are in a piece, and how many rows at most."""
+        if self.single:
+            return _PIECE, _PIECE
+        positions = self.a.shape[1]
+        together = max(1, _PIECE_OF_POSITIONS // positions)
+        return together, together * positions
 
     @property
     def slack(self) -> float:
         """The bound of the module's docstring, divided by the clip."""
-        positions, inputs, outputs = self.a.shape[1], self.a.shape[2], self.b.shape[2]
-        first = math.sqrt(inputs) * 2.0 ** -(_A_BITS + 1)
-        second = positions * math.sqrt(outputs) * 2.0 ** -(STEP_BITS + 1)
+        inputs, outputs = self.a.shape[2], self.b.shape[2]
+        together, rows = self._piece()
+        terms = (rows + 8) * 2.0**-24
         reach = 1.0 if self.single else _REACH
-        last = math.sqrt(inputs * outputs) * 2.0**-STEP_BITS
-        return float(reach * first + second * (1 + first) + last)
+        products = 2 * terms / (1 - terms) * together * reach
+        return float(products + math.sqrt(inputs * outputs) * 2.0**-STEP_BITS + _LOST)
 
 
 @dataclass(eq=False)
@@ -172,7 +184,6 @@ class Lookup:
     parameter: Any
     words: Any  # examples × positions
     b: Any  # examples × positions × width, 0 at padding
-    finer: int = 0
 
     def norms(self) -> Any:
         """Give the squared norm, once the rows of the same word are added."""
@@ -184,17 +195,20 @@ class Lookup:
         """Give Σ‖b_t‖ / 2¹²."""
         return lengths(self.b).sum(dim=1) / _FAR
 
-    def sums(self, factors: Any, clip: float) -> Any:
+    def add(self, total: Any, factors: Any, clip: float) -> None:
         """Round each clipped row to steps and add it where its word is."""
-        total = torch.zeros(self.parameter.shape, dtype=torch.float64)
         scales = factors * (2.0**STEP_BITS / clip)
         kernels.add_words(array(self.words), array(self.b), scales.numpy(), total.numpy())
-        return total
 
     @property
     def slack(self) -> float:
         """Half a step an entry, at every position."""
         return float(self.b.shape[1] * math.sqrt(self.b.shape[2]) * 2.0 ** -(STEP_BITS + 1))
+
+
+def _room(rows: int, width: int) -> Any:
+    """Make room for singles, aligned as torch aligns."""
+    return torch.empty((rows, width), dtype=torch.float32).numpy()
 
 
 def array(x: Any) -> Any:
@@ -261,7 +275,7 @@ def _weight(weight: Any, a: Any, b: Any) -> Any:
 
 
 def _convolution(site: Site) -> list[Any]:
-    """See a convolution as a linear map of patches, by ``unfold``."""
+    """See a convolution as a linear map of patches."""
     module = site.module
     parts: list[Any] = []
     whole, bias = None, None
@@ -269,7 +283,8 @@ def _convolution(site: Site) -> list[Any]:
         gradients = torch.empty((len(call.a), *site.weight.shape), dtype=call.b.dtype)
         for start in range(0, len(call.a), _CHUNK):
             piece = slice(start, start + _CHUNK)
-            patches, b = _patches(module, call.a[piece]), call.b[piece].flatten(2)
+            b = call.b[piece].flatten(2)
+            patches = _patches(module, call.a[piece], call.b.shape[2:]).to(b.dtype)
             out = gradients[piece].view(len(b), b.shape[1], -1)
             torch.bmm(b, patches.transpose(1, 2), out=out)  # examples × outputs × patch
         shares = call.b.flatten(2).sum(dim=2)
@@ -281,18 +296,17 @@ def _convolution(site: Site) -> list[Any]:
     return parts
 
 
-def _patches(module: Any, a: Any) -> Any:
+def _patches(module: Any, a: Any, positions: tuple[int, ...]) -> Any:
     """Give the patches a kernel meets: examples × patch × positions."""
-    flat = () if a.dim() == 4 else (1,)  # a signal is an image of height 1
-    edge = () if a.dim() == 4 else (0,)
-    image = a if a.dim() == 4 else a.unsqueeze(2)
-    return functional.unfold(
-        image,
-        (*flat, *module.kernel_size),
-        dilation=(*flat, *module.dilation),
-        padding=(*edge, *module.padding),
-        stride=(*flat, *module.stride),
+    signal = a.dim() == 3  # an image of height 1
+    image = array(a.unsqueeze(2) if signal else a)
+    one, none = ((1,), (0,)) if signal else ((), ())
+    size = (*one, *module.kernel_size)
+    out = np.empty((*image.shape[:2], *size, *one, *positions), dtype=image.dtype)
+    kernels.patches(
+        image, (*one, *module.dilation), (*none, *module.padding), (*one, *module.stride), out
     )
+    return torch.from_numpy(out).view(len(image), -1, math.prod(positions))
 
 
 def _embedding(site: Site) -> list[Any]:
