@@ -1,4 +1,4 @@
-"""Loops behind orders of users: the Hilbert curve, groups filled in turn, nearest neighbours."""
+"""Loops behind orders of users: the Hilbert curve, groups filled in turn, boxes, neighbours."""
 
 from __future__ import annotations
 
@@ -53,6 +53,20 @@ def fill(k: Ints) -> Ints:
     for p in range(begin, n):
         group[p] = group[begin]
     return group
+
+
+@njit(cache=True)
+def boxes_around(places: Floats, group: Ints, groups: int) -> Floats:
+    """Return the box of each group: low x, high x, low y, high y."""
+    found = np.empty((groups, 4))
+    found[:, 0::2] = np.inf
+    found[:, 1::2] = -np.inf
+    for i in range(len(group)):
+        box = found[group[i]]
+        x, y = places[i, 0], places[i, 1]
+        box[0], box[1] = min(box[0], x), max(box[1], x)
+        box[2], box[3] = min(box[2], y), max(box[3], y)
+    return found
 
 
 @njit(cache=True)

@@ -167,13 +167,14 @@ def _boxes(
     places: NDArray[np.float64], group: NDArray[np.int64], least: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return each user's box: that of the group, enlarged to what any member asks for."""
-    order = np.argsort(group, kind="stable")
-    first = np.searchsorted(group[order], np.arange(int(group.max()) + 1))
-    low = np.minimum.reduceat(places[order], first)
-    high = np.maximum.reduceat(places[order], first)
-    boxes = np.column_stack([low[:, 0], high[:, 0], low[:, 1], high[:, 1]])
+    from sfumato.anonymize.places.order_kernel import boxes_around  # noqa: PLC0415 - compiles
+
+    groups = int(group.max()) + 1
+    boxes = boxes_around(places, group, groups)
     if least.any():
-        boxes = _enlarged(boxes, np.maximum.reduceat(least[order], first))
+        most = np.zeros(groups)
+        np.maximum.at(most, group, least)
+        boxes = _enlarged(boxes, most)
     found: NDArray[np.float64] = boxes[group]
     return found
 

@@ -81,15 +81,18 @@ def query_error(data: Trajectories, plan: BoxPlan, region: NDArray[np.float64]) 
     """
     rng = np.random.default_rng(16)  # which questions are asked; nothing here is released
     times = float(data.times.min()), float(data.times.max()) + 1e-6
+    points = [np.ascontiguousarray(axis) for axis in (*data.places.T, data.times)]
+    ends = [np.ascontiguousarray(axis) for axis in (*plan.boxes[:, [0, 2]].T, plan.spans[:, 0])]
+    tops = [np.ascontiguousarray(axis) for axis in (*plan.boxes[:, [1, 3]].T, plan.spans[:, 1])]
     errors = []
     for _ in range(QUERIES):
         low, high = _query(rng, region, times)
-        at = np.column_stack([data.places, data.times])
-        true = float(((at >= low) & (at < high)).all(axis=1).mean())
-        ends = np.column_stack([plan.boxes[:, [0, 2]], plan.spans[:, 0]])
-        tops = np.column_stack([plan.boxes[:, [1, 3]], plan.spans[:, 1]])
-        part = np.clip(np.minimum(tops, high) - np.maximum(ends, low), 0, None) / (tops - ends)
-        told = float(part.prod(axis=1).mean())
+        inside, part = np.True_, np.float64(1.0)
+        for d in range(3):
+            inside = inside & (points[d] >= low[d]) & (points[d] < high[d])
+            shared = np.minimum(tops[d], high[d]) - np.maximum(ends[d], low[d])
+            part = part * (np.maximum(shared, 0.0) / (tops[d] - ends[d]))
+        true, told = float(inside.mean()), float(part.mean())
         errors.append(min(abs(told - true) / max(true, 0.002), 1.0))
     return float(np.mean(errors))
 
