@@ -27,6 +27,9 @@ from tests.service.setup_site import add_table, make_site  # noqa: E402 - the sa
 import sfumato as sf  # noqa: E402 - after the path
 from sfumato import examples  # noqa: E402 - the same
 
+LATE = 0.05
+"""The share of answers that a control puts off by a tick, which the check must see."""
+
 SIZES = {"people": 100, "neighbour": 101, "other": 20_000}
 
 
@@ -92,6 +95,9 @@ def main():
             print(f"people and {name}, {what}: {told_apart(*pair, digits)}")
     later = [moment + tick for moment in found["neighbour"]]
     print(f"control, one tick later: {told_apart(found['people'], later, 4)}")
+    few = [moment + tick * (random.random() < LATE) for moment in found["neighbour"]]
+    pair = ([t / tick for t in found["people"]], [t / tick for t in few])
+    print(f"control, {LATE:.0%} one tick later: {told_apart(*pair, 0)}")
 
 
 if __name__ == "__main__":

@@ -182,6 +182,35 @@ def test_a_one_time_link_works_once(site):
     assert guest.get(place).status_code == 410
 
 
+def test_a_token_that_is_over_is_replayed_in_vain(site):
+    """One that was revoked, one whose days are over, and a session's secret sent as a token."""
+    from sqlalchemy import update
+
+    from sfumato.govern.office.entry import end_token, make_token, open_session
+    from sfumato.govern.office.office import digest
+    from sfumato.govern.office.tables import tokens
+
+    office, owner = site.house.office, site.people["owner"]
+    revoked, first = make_token(office, owner, "revoked", ["own"], 1)
+    _, second = make_token(office, owner, "old", ["own"], 1)
+    session = open_session(office, owner.id)
+
+    def status(secret):
+        client = site.client()
+        client.headers["Authorization"] = f"Bearer {secret}"
+        return client.get("/api/v1/datasets").status_code
+
+    assert (status(first), status(second)) == (200, 200)
+    end_token(office, owner.id, revoked)
+    ended = update(tokens).where(tokens.c.digest == digest(second)).values(ends=1.0)
+    office.change(ended)
+    assert [status(one) for one in (first, second, session)] == [401, 401, 401]
+    _, token = make_token(office, owner, "as a cookie", ["own"], 1)
+    cookie = {"Cookie": f"__Host-sfumato={token}"}
+    sent = site.client(html=True).get("/account", headers=cookie)
+    assert sent.headers["location"].startswith("/login")
+
+
 def test_every_response_carries_its_guards(site):
     for path in ("/", "/login", "/healthz", "/nothing", "/api/v1/datasets"):
         headers = site.client(html=True).get(path).headers

@@ -286,6 +286,24 @@ def test_a_question_after_a_late_one_is_charged_at_a_tick(site, monkeypatch):
     assert when % 0.5 < 0.1 or told["code"] == "deadline"
 
 
+def test_nobody_waits_for_a_late_one_without_end(site, monkeypatch):
+    """The next question is refused after a public time, at a tick, and costs nothing."""
+    site.register("endless", seed=44, tick=0.5, deadline=0.5)
+    slow, client = Slow(monkeypatch), site.client("analyst", token=True)
+    place, wait = "/api/v1/datasets/endless/questions", {"Prefer": "wait=20"}
+    body = {"question": "SELECT COUNT(*) FROM endless", "price": {"epsilon": "0.1"}}
+    assert client.post(place, json=body, headers=wait).json()["code"] == "deadline"
+    monkeypatch.setattr(answering, "PATIENCE", 0.3)
+    before = len(charges(site))
+    other = body | {"question": "SELECT COUNT(*) FROM endless WHERE age > 50"}
+    told = client.post(place, json=other, headers=wait)
+    assert (told.status_code, told.json()["code"]) == (409, "under-way")
+    assert not told.json()["charged"]
+    assert not slow.go.is_set()
+    assert len(charges(site)) == before
+    slow.go.set()
+
+
 def test_what_is_not_charged_yet_is_not_closed_as_late(site, monkeypatch):
     running = Late()
     closed = []

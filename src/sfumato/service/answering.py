@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from sfumato.service.access import Caller
     from sfumato.service.house import House, Open
 
+PATIENCE = 30.0
+"""Seconds that a question waits for an earlier one of its analyst that is late."""
+
 _MOST_SHOWN = 50_000
 
 
@@ -129,8 +132,13 @@ async def ask(
 ) -> Running:
     """Take a question; return when it is charged, or raise when it is refused."""
     running = Running(found, caller.pseudonym)
-    house.threads.submit(_work, house, caller, running, asked, granted)
+    house.threads.submit(_work_beside_few, house, caller, running, asked, granted)
     return await running.taken
+
+
+def _work_beside_few(house: House, *given: Any) -> None:
+    with house.hand():
+        _work(house, *given)
 
 
 def _work(
@@ -204,6 +212,7 @@ def _wait_for_late_ones(house: House, running: Running, tick: float) -> None:
     """Begin at a tick if work of the same analyst goes on after its deadline.
 
     They share a desk, so this one would be charged when that one ends, which nobody may learn.
+    Whoever has waited for :data:`PATIENCE` is refused, at a tick, and not charged.
     """
     late = [
         other
@@ -212,10 +221,12 @@ def _wait_for_late_ones(house: House, running: Running, tick: float) -> None:
         and other.is_late
         and (other.analyst, other.found.listed.name) == (running.analyst, running.found.listed.name)
     ]
-    for other in late:
-        other.over.wait()
+    end = time.monotonic() + PATIENCE
+    over = all(other.over.wait(max(0.0, end - time.monotonic())) for other in late)
     if late:
         _sleep_until(questions.next_tick(tick))
+    if not over:
+        raise questions.goes_on()
 
 
 def _sleep_until(moment: float) -> None:
@@ -226,8 +237,8 @@ def _answer(
     house: House, running: Running, desk: Desk, submission: Submission, price: dict[str, Any]
 ) -> None:
     facts = running.found.listed.facts
-    _wait_for_late_ones(house, running, facts.tick)
     try:
+        _wait_for_late_ones(house, running, facts.tick)
         with hearing(running):
             answer = desk.ask(submission, note=running.note, **price)
         if running.charge is None:

@@ -2,7 +2,8 @@
 
 Contract: a receipt is given when the reports are on disk. No address, time or identity goes with
 them, and the request is not logged. One collector per survey and worker; several workers share
-a store.
+a store. Whether a survey is open is looked up for each group, because another worker may have
+closed it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from sfumato.govern.office.surveys import find_survey
+from sfumato.govern.office.surveys import find_survey, is_open
 from sfumato.local.collect.collector import Collector, Intake
 from sfumato.local.collect.survey_files import read_survey
-from sfumato.service.problems import not_found
+from sfumato.service.problems import Problem, not_found
 
 if TYPE_CHECKING:
     from sfumato.service.house import House
@@ -29,7 +30,7 @@ class Gate:
         row = find_survey(house.office, id_)
         if row is None:
             raise not_found()
-        self.house = house
+        self.house, self.id = house, id_
         self.survey = read_survey(house.settings.path / row["file"])
         store = (house.settings.path / row["file"]).with_suffix(".db")
         self.collector = Collector(self.survey, store, most_per_message=MOST_REPORTS)
@@ -68,6 +69,8 @@ class Gate:
             self._busy = False
 
     def _write(self, several: list[bytes]) -> list[Intake]:
+        if not is_open(self.house.office, self.id):
+            raise Problem(409, "closed", "This survey is closed and takes no more reports.")
         if len(several) == 1:
             return [self.collector.receive(several[0])]
         return self.collector.receive_each(several)

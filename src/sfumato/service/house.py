@@ -32,7 +32,7 @@ from sfumato.service.settings import secret_at
 from sfumato.service.sources import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _HEARD = threading.local()
 _THREADS = 16
+_HANDS, _POLITE = 4, 0.25
+"""Threads that work on questions at once, unless one has waited that many seconds: more of them
+only take the interpreter from each other, and so few slow questions must not stop all others."""
 _PULSE = 2
 """Threads for signs of life: work that takes all others must not look like a dead worker."""
 
@@ -131,6 +134,7 @@ class House:
         self._desks: dict[tuple[Any, ...], Desk] = {}
         self._locks: dict[str, threading.Lock] = {}
         self.guard = threading.Lock()
+        self._hands = threading.Semaphore(_HANDS)
 
     async def thread(self, work: Callable[..., T], *given: Any, **named: Any) -> T:
         """Do work in a thread."""
@@ -141,6 +145,16 @@ class House:
         """Do what shows that this worker lives, in a thread that no question takes."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pulse, partial(work, *given, **named))
+
+    @contextlib.contextmanager
+    def hand(self) -> Iterator[None]:
+        """Work on a question beside few others; a courtesy, for which nobody waits for long."""
+        taken = self._hands.acquire(timeout=_POLITE)
+        try:
+            yield
+        finally:
+            if taken:
+                self._hands.release()
 
     def listed(self, name: str) -> Listed:
         """Find a dataset in the catalogue."""

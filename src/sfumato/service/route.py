@@ -47,37 +47,51 @@ class Route:
 
 
 class Router:
-    """Finds the route of a request."""
+    """Finds the route of a request: a tree over the parts of paths."""
 
     def __init__(self, table: Sequence[Route]) -> None:
-        self._exact: dict[str, dict[str, Route]] = {}
-        self._shaped: dict[int, list[tuple[list[str], dict[str, Route]]]] = {}
+        self._root = _Node()
         for route in table:
-            if "{" not in route.path:
-                self._exact.setdefault(route.path, {})[route.method] = route
-                continue
-            parts = route.path.split("/")
-            known = self._shaped.setdefault(len(parts), [])
-            for listed, methods in known:
-                if listed == parts:
-                    methods[route.method] = route
-                    break
-            else:
-                known.append((parts, {route.method: route}))
+            node, names = self._root, []
+            for part in route.path.split("/"):
+                if part[:1] == "{":
+                    names.append(part[1:-1])
+                    node.any = node.any or _Node()
+                    node = node.any
+                else:
+                    node = node.parts.setdefault(part, _Node())
+            assert node.names in {None, tuple(names)}, "one address has one way to name its parts"
+            node.names = tuple(names)
+            node.methods[route.method] = route
 
     def find(self, path: str) -> tuple[dict[str, Route], dict[str, str]]:
         """Give the routes of a path by method, and what its braces take; none if there is none."""
-        exact = self._exact.get(path)
-        if exact is not None:
-            return exact, {}
         parts = path.split("/")
-        for listed, methods in self._shaped.get(len(parts), ()):
-            taken = {}
-            for wanted, given in zip(listed, parts, strict=True):
-                if wanted[:1] == "{" and given:
-                    taken[wanted[1:-1]] = given
-                elif wanted != given:
-                    break
-            else:
-                return methods, taken
-        return {}, {}
+        found = _descend(self._root, parts, 0, [])
+        if found is None:
+            return {}, {}
+        node, taken = found
+        return node.methods, dict(zip(node.names or (), taken, strict=True))
+
+
+@dataclass
+class _Node:
+    """What follows after some parts of a path: known words first, then any text."""
+
+    parts: dict[str, _Node] = field(default_factory=dict)
+    any: _Node | None = None
+    names: tuple[str, ...] | None = None
+    methods: dict[str, Route] = field(default_factory=dict)
+
+
+def _descend(
+    node: _Node, parts: list[str], at: int, taken: list[str]
+) -> tuple[_Node, list[str]] | None:
+    if at == len(parts):
+        return (node, taken) if node.methods else None
+    part = parts[at]
+    known = node.parts.get(part)
+    found = None if known is None else _descend(known, parts, at + 1, taken)
+    if found is None and node.any is not None and part:
+        found = _descend(node.any, parts, at + 1, [*taken, part])
+    return found

@@ -123,6 +123,14 @@ def under_way() -> QuestionUnderWay:
     )
 
 
+def goes_on() -> QuestionUnderWay:
+    """Say that work on an earlier question of the same analyst goes on after its deadline."""
+    return QuestionUnderWay(
+        "An earlier question of yours is still being worked on, after its deadline; ask this one "
+        "again later. Nothing was charged."
+    )
+
+
 def find_under_way(office: Office, row: Row) -> Asked | None:
     """Find the same question under way, without writing; refuse while another one is."""
     at = now()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select, text, update
 
 from sfumato.errors import ParameterError
+from sfumato.govern.ledger.statements import Statement
 from sfumato.govern.office.office import now
 from sfumato.govern.office.tables import surveys
 
 if TYPE_CHECKING:
     from sfumato.govern.office.office import Office
+
+_STATE = Statement(text("SELECT state FROM sfumato_office_surveys WHERE id = :id"))
 
 
 def add_survey(office: Office, id_: str, *, owner: str, file: str) -> None:
@@ -24,6 +27,11 @@ def add_survey(office: Office, id_: str, *, owner: str, file: str) -> None:
 def find_survey(office: Office, id_: str) -> dict[str, Any] | None:
     """Read a survey."""
     return office.row(select(surveys).where(surveys.c.id == id_))
+
+
+def is_open(office: Office, id_: str) -> bool:
+    """Tell whether a survey takes reports."""
+    return any(state == "open" for (state,) in office.quick.peek(_STATE, id=id_))
 
 
 def list_surveys(office: Office) -> list[dict[str, Any]]:

@@ -122,7 +122,8 @@ class Collector(Shown):
         repeated = self._store.append_each(parts)
         intakes = []
         for (batches, dropped), known in zip(parts, repeated, strict=True):
-            dropped.update({Reason.DUPLICATE: known} if known else {})
+            if known:
+                dropped[Reason.DUPLICATE] += known
             taken = sum(batch.count for batch in batches) - known
             intakes.append(Intake(taken, dict(dropped)))
         return intakes

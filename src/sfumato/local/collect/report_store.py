@@ -170,9 +170,10 @@ class ReportStore:
                     cursor = self._file.execute(_INSERT, (batch.nonce, batch.count, batch.rows))
                     known += 0 if cursor.rowcount else batch.count
                 repeated.append(known)
-                counts.update(dropped)
-                counts.update({Reason.DUPLICATE: known} if known else {})
-            self._file.executemany(_COUNT, [(str(r), count) for r, count in counts.items()])
+                for reason, count in dropped.items():
+                    counts[reason] += count
+                counts[Reason.DUPLICATE] += known
+            self._file.executemany(_COUNT, [(str(r), n) for r, n in counts.items() if n])
         return repeated
 
     def withdraw(self, nonce: bytes) -> int:
