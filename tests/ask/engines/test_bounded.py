@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -164,6 +164,15 @@ def test_keeps_what_the_definition_names(question, salt):
 
 @settings(max_examples=60, deadline=None)
 @given(questions(), st.integers(1, 3), st.integers(1, 3))
+@example(  # two rows whose numbers agree modulo P, told apart by the total that is named first
+    (
+        [(0, 1, 2**31 - 1), (0, 2**31, 0)],
+        Shape("integer", (), (1, 0, -1), (True,) * 3),
+        GroupsBound(1, 1),
+    ),
+    1,
+    1,
+)
 def test_breaks_ties_by_keys_and_values(question, few, fewer):
     """With only a few different numbers almost every comparison is a tie."""
     rows, shape, limits = question
@@ -207,6 +216,15 @@ def test_many_blocks_and_growing_tables(limits, stretch, monkeypatch):
     texts = [(f"person {p}", f"group {g}", z) for p, g, z in rows]
     shape = Shape("text", ("text",), (-1, 0), (False, False))
     assert computed(texts, shape, limits) == reference(texts, shape, limits)
+
+
+@pytest.mark.parametrize("groups", [2, 40, 3000])
+def test_people_with_many_rows_in_few_and_in_many_groups(groups):
+    """Fewer ranks are looked at first than rows there are, and more where groups are too few."""
+    rows = random_rows(4, groups, 6000) + [(9, g, 1) for g in range(30)]
+    shape = Shape("integer", ("integer",), (-1, 0), (False, False))
+    limits = GroupsBound(20, 5)
+    assert computed(rows, shape, limits) == reference(rows, shape, limits)
 
 
 def test_order_of_storage_does_not_matter():

@@ -2,25 +2,22 @@
 
 Contract: :func:`tuples_of` gives every row the code of its tuple of keys, and for every tuple its
 values, the text that is hashed (:func:`sfumato.ask.plan.choice.group_numbers`), and its place in
-the order of the keys, by which equal ranks are told apart. :func:`digests` gives the four numbers
-of each text.
+the order of the keys, by which equal ranks are told apart.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.ask.engines.bounded_codes import Coded, joined
-from sfumato.ask.engines.bounded_kernels import P
 from sfumato.ask.plan.choice import SEPARATOR, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -42,15 +39,6 @@ class Tuples:
     def as_column(self) -> Coded:
         """Give the codes as a column that can itself be part of a tuple."""
         return Coded(self.codes, self.counts, np.arange(len(self.keys)))
-
-
-def digests(salt: bytes, sort: bytes, texts: Iterable[bytes]) -> NDArray[np.int64]:
-    """Give four numbers per text, as :func:`sfumato.ask.plan.choice.numbers` does."""
-    prefix = salt.hex().encode() + sort
-    md5 = hashlib.md5  # for spreading, not for secrecy
-    hashed = b"".join([md5(prefix + text).digest() for text in texts])
-    words = np.frombuffer(hashed, ">u4").astype(np.int64)
-    return (words % (P - 1) + 1).reshape(-1, 4)
 
 
 def _value(cell: int | bytes, kind: Kind) -> Value:

@@ -1,9 +1,9 @@
 """Rows laid by person, and the arithmetic of the choice, in compiled loops.
 
-Contract: rows come as numbers, a person and a group. :func:`scatter` lays them by blocks of people
-and :func:`gather` orders one block by person. Nothing is sorted: memory likes a few hundred open
-ends better than a hundred thousand, so laying them out takes two steps, and then a person's rows
-stand together in the nearest cache.
+Contract: rows come as numbers, a person and a group. :func:`scatter` lays them by blocks of people;
+:mod:`sfumato.ask.engines.bounded_choice` orders one block by person. Nothing is sorted: memory
+likes a few hundred open ends better than a hundred thousand, so laying them out takes two steps,
+and then a person's rows stand together in the nearest cache.
 
 Numbers are residues modulo P = 2³¹ − 1, so that a product fits 64 bits and its remainder is taken
 by shifts.
@@ -80,24 +80,3 @@ def most_rows(starts: NDArray[np.int64], width: int) -> Any:
     for first in range(0, last, width):
         most = max(most, starts[min(first + width, last)] - starts[first])
     return most
-
-
-@njit(cache=True, nogil=True)
-def gather(
-    first: int,
-    last: int,
-    pairs: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    cursor: NDArray[np.int64],
-    order: NDArray[np.int64],
-    what: NDArray[np.int64],
-) -> None:
-    """Order the rows of a block by person: the second, nearby step of the laying out."""
-    for person in range(first, last):
-        cursor[person - first] = starts[person] - starts[first]
-    for row in range(starts[first], starts[last]):
-        person = (pairs[row] >> 32) - first
-        place = cursor[person]
-        order[place] = row
-        what[place] = pairs[row] & HALF
-        cursor[person] = place + 1

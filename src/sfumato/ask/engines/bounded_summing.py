@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.ask.engines.bounded_arrow import Whole
-from sfumato.ask.engines.bounded_choice import PeopleRows, Totals, bound
+from sfumato.ask.engines.bounded_choice import Hashes, PeopleRows, Totals, bound
 from sfumato.ask.engines.bounded_codes import Coded, coded
-from sfumato.ask.engines.bounded_groups import Tuples, digests, texts_of, tuples_of
+from sfumato.ask.engines.bounded_digests import digests
+from sfumato.ask.engines.bounded_groups import Tuples, texts_of, tuples_of
 from sfumato.ask.engines.bounded_kernels import scatter, scatter_column
 from sfumato.ask.language.request import Aggregates, GroupsBound
 
@@ -105,8 +106,8 @@ def _kept(
         np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros((size, len(z), 2), np.int64)
     )
     groups_kept = limits.groups if isinstance(limits, GroupsBound) else 0
-    laid, columns = PeopleRows(pairs, starts, shift), np.array(shape.numbers, np.int64)
-    bound(groups_kept, limits.rows, laid, extra, z, columns, u, g, kept)
+    laid = PeopleRows(pairs, starts, shift, extra, z, np.array(shape.numbers, np.int64))
+    bound(groups_kept, limits.rows, laid, Hashes(u, g), kept)
     return kept
 
 
