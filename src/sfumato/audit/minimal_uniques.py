@@ -81,7 +81,8 @@ class SpecialUniques(Shown):
         """Share the estimate out among the records with a score (DIS–SUDA), largest first."""
         mean = self.scores.sum() / max(self.alone, 1)
         shared = self.match_probability(fraction) * self.scores / max(mean, 1e-300)
-        return np.minimum(shared, 1.0)
+        bounded: NDArray[np.float64] = np.minimum(shared, 1.0)
+        return bounded
 
     def rows(self) -> list[tuple[str, float]]:
         """Return name and figure, to be printed."""
