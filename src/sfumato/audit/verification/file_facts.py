@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.data.engines.duckdb import quoted_text
-from sfumato.data.formulas import PATTERN
+from sfumato.data.formulas import PATTERN, begins_formula
 from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
     from sfumato.data.tables.table import Table
+    from sfumato.released.evidence import Evidence
 
 SPARK_KEY = "org.apache.spark.sql.parquet.row.metadata"
 KNOWN_KEYS = frozenset({"ARROW:schema", "pandas", SPARK_KEY, "org.apache.spark.version"})
@@ -26,7 +27,7 @@ PANDAS_KEYS = frozenset(
 )
 
 
-def look_at_file(table: Table, *, kept_order: bool) -> list[FileFinding]:
+def look_at_file(evidence: Evidence, table: Table, *, kept_order: bool) -> list[FileFinding]:
     """Return what the file tells beside its cells."""
     found = []
     if kept_order:
@@ -36,17 +37,22 @@ def look_at_file(table: Table, *, kept_order: bool) -> list[FileFinding]:
         )
         found.append(FileFinding("order", "", text, serious=False))
     if table.kind == "csv":
-        found += _formulas(table)
+        found += _formulas(evidence, table)
     if table.kind == "parquet" and Path(table.source).exists():
         found += _metadata(table)
     return found
 
 
-def _formulas(table: Table) -> list[FileFinding]:
-    """Tell of cells that a spreadsheet would run."""
-    cells = [f"count(*) FILTER ({_runs(table.text(name))})" for name in table.columns]
+def _formulas(evidence: Evidence, table: Table) -> list[FileFinding]:
+    """Tell of cells that a spreadsheet would run; values that are known are not counted again."""
+    known = dict(zip(evidence.quasi, evidence.labels, strict=True))
+    known |= {name: spread.values for name, spread in evidence.sensitive.items()}
+    doubtful = [n for n in table.columns if n not in known or any(map(begins_formula, known[n]))]
+    if not doubtful:
+        return []
+    cells = [f"count(*) FILTER ({_runs(table.text(name))})" for name in doubtful]
     [counts] = table.run(f"SELECT {', '.join(cells)} FROM {table.scan}")
-    columns = [name for name, count in zip(table.columns, counts, strict=True) if count]
+    columns = [name for name, count in zip(doubtful, counts, strict=True) if count]
     if not columns:
         return []
     text = (

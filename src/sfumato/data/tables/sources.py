@@ -10,11 +10,11 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,8 @@ csv.field_size_limit(1 << 27)
 DELIMITERS = ",;\t|"
 HEAD = 1 << 20
 """Bytes looked at to find out the delimiter and the header."""
+FIRST = 1 << 14
+"""How much of that is looked at where it is enough."""
 
 
 def read(
@@ -190,8 +192,8 @@ def _announced(head: bytes) -> str | None:
 
 def _mixed_lines(head: bytes) -> str | None:
     """Return UTF-8 if lines end in two ways, which the engine does not read."""
-    both = b"\r\n" in head and re.search(rb"(?<!\r)\n", head) is not None
-    return "utf-8-sig" if both else None
+    pairs = head.count(b"\r\n")
+    return "utf-8-sig" if 0 < pairs < head.count(b"\n") else None
 
 
 def _as_utf8(path: Path, encoding: str, folder: Path) -> Path:
@@ -226,7 +228,9 @@ def _decoded(head: bytes, path: Path) -> str:
 
 def _delimiter(text: str) -> str:
     """Return the candidate that splits the header, most evenly with the next lines."""
-    lines = text.splitlines()[:50]
+    lines = text[:FIRST].splitlines()[:50]
+    if len(lines) < 50:  # long ones
+        lines = text.splitlines()[:50]
 
     def widths(mark: str) -> list[int]:
         return [len(row) for row in csv.reader(lines, delimiter=mark) if row]
@@ -241,12 +245,21 @@ def _delimiter(text: str) -> str:
 
 
 def _header(text: str, delimiter: str, path: Path) -> list[str]:
-    columns = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+    columns = _first_row(text, delimiter)
     for number, column in enumerate(columns, start=1):
         if not column.strip():
             raise DataError(f"{path}, line 1: column {number} has no name; give it one.")
     _check_header(columns, path)
     return columns
+
+
+def _first_row(text: str, delimiter: str) -> list[str]:
+    """Read the first row; of its beginning alone where a second row begins there, too."""
+    for part in (text[:FIRST], text):
+        rows = list(islice(csv.reader(io.StringIO(part, newline=""), delimiter=delimiter), 2))
+        if len(rows) > 1 or len(part) == len(text):
+            return rows[0] if rows else []
+    return []
 
 
 def _check_header(columns: Sequence[str], path: Path) -> None:
