@@ -21,6 +21,11 @@ PATTERN = "^'*([=@\t\r]|[+-]([^0-9.]|$))"
 _FORMULA = re.compile(PATTERN)
 
 
+def begins_formula(cell: str) -> bool:
+    """Whether a cell begins like a formula, guarded or not."""
+    return _FORMULA.match(cell) is not None
+
+
 def guarded(cell: str) -> str:
     """Return a cell that no spreadsheet runs."""
     return f"'{cell}" if _FORMULA.match(cell) else cell

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.data.engines.duckdb import quoted_text
-from sfumato.data.formulas import PATTERN
+from sfumato.data.formulas import PATTERN, begins_formula
 from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from sfumato.data.tables.table import Table
 
 SPARK_KEY = "org.apache.spark.sql.parquet.row.metadata"
@@ -26,8 +28,10 @@ PANDAS_KEYS = frozenset(
 )
 
 
-def look_at_file(table: Table, *, kept_order: bool) -> list[FileFinding]:
-    """Return what the file tells beside its cells."""
+def look_at_file(
+    table: Table, *, kept_order: bool, known: Mapping[str, Iterable[str]] | None = None
+) -> list[FileFinding]:
+    """Return what the file tells beside its cells; `known` has the texts of columns seen before."""
     found = []
     if kept_order:
         text = (
@@ -36,17 +40,24 @@ def look_at_file(table: Table, *, kept_order: bool) -> list[FileFinding]:
         )
         found.append(FileFinding("order", "", text, serious=False))
     if table.kind == "csv":
-        found += _formulas(table)
+        found += _formulas(table, known or {})
     if table.kind == "parquet" and Path(table.source).exists():
         found += _metadata(table)
     return found
 
 
-def _formulas(table: Table) -> list[FileFinding]:
-    """Tell of cells that a spreadsheet would run."""
-    cells = [f"count(*) FILTER ({_runs(table.text(name))})" for name in table.columns]
+def _formulas(table: Table, known: Mapping[str, Iterable[str]]) -> list[FileFinding]:
+    """Tell of cells that a spreadsheet would run.
+
+    Columns of which no text is run need no count, and where there is no other, no second reading.
+    """
+    harmless = {name for name, texts in known.items() if not any(map(begins_formula, texts))}
+    asked = [name for name in table.columns if name not in harmless]
+    if not asked:
+        return []
+    cells = [f"count(*) FILTER ({_runs(table.text(name))})" for name in asked]
     [counts] = table.run(f"SELECT {', '.join(cells)} FROM {table.scan}")
-    columns = [name for name, count in zip(table.columns, counts, strict=True) if count]
+    columns = [name for name, count in zip(asked, counts, strict=True) if count]
     if not columns:
         return []
     text = (
