@@ -63,6 +63,6 @@ def test_a_place_that_cannot_be_written_is_no_obstacle(folder):
 
 
 def test_a_process_compiles_a_template_once():
-    first = page_template("evidence.html", some=len)
-    assert page_template("evidence.html", some=len) is first
-    assert page_template("evidence.html", some=max) is not first
+    first = page_templates.page_template("evidence.html", some=len)
+    assert page_templates.page_template("evidence.html", some=len) is first
+    assert page_templates.page_template("evidence.html", some=max) is not first

@@ -30,14 +30,14 @@ FOLDER = Path(__file__).parent / "templates"
 
 def page_template(name: str, **helpers: object) -> Template:
     """Return a template; `helpers` are the functions it may call beside the filters."""
-    return _environment(frozenset(helpers.items())).get_template(name)
+    return _environment(FOLDER, frozenset(helpers.items())).get_template(name)
 
 
 @cache
-def _environment(helpers: frozenset[tuple[str, object]]) -> Environment:
+def _environment(folder: Path, helpers: frozenset[tuple[str, object]]) -> Environment:
     """Return the environment of these helpers, which are functions of modules and hence few."""
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         bytecode_cache=_BesideModules(),
         autoescape=True,
