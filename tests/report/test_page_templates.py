@@ -60,3 +60,9 @@ def test_a_place_that_cannot_be_written_is_no_obstacle(folder):
     (folder / "page.html").write_text("{{ n }}")
     assert page(n=1) == "1"
     assert page(n=2) == "2"
+
+
+def test_a_process_compiles_a_template_once():
+    first = page_templates.page_template("evidence.html", some=len)
+    assert page_templates.page_template("evidence.html", some=len) is first
+    assert page_templates.page_template("evidence.html", some=max) is not first

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from sfumato.data.tables.table import Table
 
 
+_LARGEST_KEY = 2**62
+
+
 @dataclass(frozen=True, eq=False)
 class Spread:
     """How one sensitive attribute is spread over the classes, zeros left out.
@@ -95,6 +98,12 @@ class Evidence:
     def records(self) -> int:
         """Number of released records."""
         return int(self.rows.sum())
+
+    @property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """The different cells of every column that was counted."""
+        quasi = dict(zip(self.quasi, self.labels, strict=True))
+        return quasi | {name: spread.values for name, spread in self.sensitive.items()}
 
     @property
     def classes(self) -> int:
@@ -197,8 +206,7 @@ def _spread(
     place = {text: i for i, text in enumerate(order)}
     value = np.array([place[text] for text in texts], dtype=np.int64)[counted.codes[column]]
     key = number * len(order) + value
-    distinct, index = np.unique(key, return_inverse=True)
-    index = index.reshape(-1).astype(np.int64)
+    distinct, index = ranked(key)
     sizes = rows
     if who is None:
         count = np.bincount(index, weights=counted.counts).astype(np.int64)
@@ -214,9 +222,39 @@ def numbered(
     columns: Sequence[NDArray[np.integer]], widths: Sequence[int], length: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return for each row of some code columns the number of its kind, and how many kinds."""
-    number = np.zeros(length, dtype=np.int64)
-    groups = 1 if length else 0
+    distinct, number = ranked(line_keys(columns, widths, length))
+    return number, len(distinct)
+
+
+def line_keys(
+    columns: Sequence[NDArray[np.integer]], widths: Sequence[int], length: int
+) -> NDArray[np.int64]:
+    """Return a number per row that rises with its codes, the first column first."""
+    key = np.zeros(length, dtype=np.int64)
+    largest = 1
     for column, width in zip(columns, widths, strict=True):
-        distinct, index = np.unique(number * width + column, return_inverse=True)
-        number, groups = index.reshape(-1).astype(np.int64), len(distinct)
-    return number, groups
+        if largest * width >= _LARGEST_KEY:
+            distinct, key = ranked(key)
+            largest = len(distinct)
+        key = key * width + column
+        largest *= max(width, 1)
+    return key
+
+
+def ranked(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys, which rise, and the place of each key among them.
+
+    Lines come counted in the order of their codes, so keys often rise already, or nearly so.
+    """
+    if not len(keys):
+        return keys, keys
+    order = None
+    if (keys[1:] < keys[:-1]).any():
+        order = np.argsort(keys, kind="stable")  # quick where long stretches rise
+        keys = keys[order]
+    new = np.concatenate([[True], keys[1:] != keys[:-1]])
+    places = np.cumsum(new) - 1
+    if order is not None:
+        sorted_places, places = places, np.empty_like(places)
+        places[order] = sorted_places
+    return keys[new], places

@@ -1,4 +1,4 @@
-"""Page templates, compiled once and kept where Python keeps its compiled modules.
+"""Page templates, compiled once in a process and kept where Python keeps its compiled modules.
 
 Compiling the template of a report takes longer than filling it. What is kept is bound to the
 template's text, to this environment's settings and to the version of the template engine;
@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,8 +30,14 @@ FOLDER = Path(__file__).parent / "templates"
 
 def page_template(name: str, **helpers: object) -> Template:
     """Return a template; `helpers` are the functions it may call beside the filters."""
+    return _environment(FOLDER, frozenset(helpers.items())).get_template(name)
+
+
+@cache
+def _environment(folder: Path, helpers: frozenset[tuple[str, object]]) -> Environment:
+    """Return the environment of these helpers, which are functions of modules and hence few."""
     environment = Environment(
-        loader=FileSystemLoader(FOLDER),
+        loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         bytecode_cache=_BesideModules(),
         autoescape=True,
@@ -45,7 +52,7 @@ def page_template(name: str, **helpers: object) -> Template:
         figure=figures.figure,
     )
     environment.globals.update(helpers)
-    return environment.get_template(name)
+    return environment
 
 
 class _BesideModules(BytecodeCache):

@@ -102,10 +102,9 @@ def leaf_counts(table: FrequencyTable, a: int, h: Hierarchy) -> NDArray[np.int64
 
 
 def attribute_losses(
-    table: FrequencyTable, hierarchies: Sequence[Hierarchy], recoding: Recoding
+    table: FrequencyTable, hierarchies: Sequence[Hierarchy], cells: ReleasedCells
 ) -> dict[str, dict[str, float]]:
     """Return LM, MD and NUE of each quasi-identifier on its own, in [0, 1]."""
-    cells = released_cells(table, hierarchies, recoding)
     return {
         name: {
             label: _attribute_loss(measure, table, a, hierarchies[a], cells)
@@ -161,12 +160,12 @@ def losses(
 ) -> dict[str, float]:
     """Return every loss of a recoding by name, each in [0, 1]."""
     shares = normalized_weights(table.quasi_names, weights)
-    each = list(attribute_losses(table, hierarchies, recoding).values())
+    cells = released_cells(table, hierarchies, recoding)
+    each = list(attribute_losses(table, hierarchies, cells).values())
     found = {
         label: float(sum(w * loss[label] for w, loss in zip(shares, each, strict=True)))
         for label in CELL_MEASURES
     }
-    cells = released_cells(table, hierarchies, recoding)
     sizes = equivalence_class_sizes(cells, hierarchies)
     for label in CLASS_MEASURES:
         found[label] = class_loss(label, sizes, cells.suppressed_records)

@@ -50,10 +50,8 @@ def entry_findings(
     """Return a finding per dangerous entry, the surest and largest first."""
     spread = view.spread(attribute)
     worse = posterior if severity is None else severity
-    entries = np.flatnonzero(dangerous)
-    order = np.lexsort((-spread.count[entries], -worse[entries]))[:most]
     found = []
-    for entry in entries[order]:
+    for entry in _leading(np.flatnonzero(dangerous), worse, spread.count, most):
         c = int(spread.class_[entry])
         cells = view.evidence.cells(c)
         evidence: dict[str, object] = {
@@ -76,6 +74,25 @@ def entry_findings(
             )
         )
     return tuple(found)
+
+
+def _leading(
+    entries: NDArray[np.int64], worse: NDArray[np.float64], count: NDArray[np.int64], most: int
+) -> NDArray[np.int64]:
+    """Return the `most` entries that are worst, the largest of those that are equally bad first.
+
+    What is less bad than so many others is put aside before the rest is sorted.
+    """
+    for figure in (worse, count):
+        left = len(entries) - most
+        if left <= 0 or most <= 0:
+            break
+        value = figure[entries]
+        least = np.partition(value, left)[left]
+        entries = entries[value >= least]
+        if (figure[entries] > least).any():
+            break  # equally bad entries alone may be put in the order of the next figure
+    return entries[np.lexsort((-count[entries], -worse[entries]))[:most]]
 
 
 def people_in(people: int, size: int, cells: dict[str, str]) -> str:

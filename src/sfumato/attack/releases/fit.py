@@ -19,7 +19,7 @@ from sfumato.data.engines.counted import Counted
 from sfumato.data.tables.sources import read
 from sfumato.errors import SchemaError
 from sfumato.released.covering import cover
-from sfumato.released.evidence import numbered
+from sfumato.released.evidence import line_keys, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,7 +144,7 @@ class Fitting:
     def _tree(self) -> tuple[NDArray[np.int64], ...]:
         """Return the classes as a tree: children per node and the label of each node."""
         codes = self.codes[:, self._order]
-        rank = np.lexsort(codes.T[::-1])
+        rank = _lines_rising(list(codes.T), [len(self.labels[a]) for a in self._order])
         codes = codes[rank]
         begins, labels, offsets = [], [np.zeros(1, dtype=np.int64)], [0]
         starts = np.zeros(1, dtype=np.int64)
@@ -171,7 +171,7 @@ class Fitting:
     def _walkers(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the kinds of people in the order in which they walk, and their values."""
         columns = [self.public.codes[a] for a in self._order]
-        order = np.lexsort(columns[::-1]).astype(np.int64)
+        order = _lines_rising(columns, [len(self.public.values[a]) for a in self._order])
         values = np.stack([column[order] for column in columns], axis=1)
         return order, np.ascontiguousarray(values, dtype=np.int32)
 
@@ -202,6 +202,16 @@ class Fitting:
         counted = np.zeros_like(people)
         counted[rank] = people
         return Fits(fits[back], total[back], best[back], groups[back], counted)
+
+
+def _lines_rising(
+    columns: Sequence[NDArray[np.integer]], widths: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return the order of lines by their codes, the first column first.
+
+    One number per line, where it fits, sorts faster than a line does.
+    """
+    return np.argsort(line_keys(columns, widths, len(columns[0])), kind="stable").astype(np.int64)
 
 
 def fit(view: TableView, public: Any, *, on: Sequence[str] | None = None) -> Fitting:

@@ -15,8 +15,9 @@ from sfumato.data.formulas import PATTERN, begins_formula
 from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from sfumato.data.tables.table import Table
-    from sfumato.released.evidence import Evidence
 
 SPARK_KEY = "org.apache.spark.sql.parquet.row.metadata"
 KNOWN_KEYS = frozenset({"ARROW:schema", "pandas", SPARK_KEY, "org.apache.spark.version"})
@@ -27,8 +28,10 @@ PANDAS_KEYS = frozenset(
 )
 
 
-def look_at_file(evidence: Evidence, table: Table, *, kept_order: bool) -> list[FileFinding]:
-    """Return what the file tells beside its cells."""
+def look_at_file(
+    table: Table, *, kept_order: bool, known: Mapping[str, Iterable[str]] | None = None
+) -> list[FileFinding]:
+    """Return what the file tells beside its cells; `known` has the texts of columns seen before."""
     found = []
     if kept_order:
         text = (
@@ -37,22 +40,24 @@ def look_at_file(evidence: Evidence, table: Table, *, kept_order: bool) -> list[
         )
         found.append(FileFinding("order", "", text, serious=False))
     if table.kind == "csv":
-        found += _formulas(evidence, table)
+        found += _formulas(table, known or {})
     if table.kind == "parquet" and Path(table.source).exists():
         found += _metadata(table)
     return found
 
 
-def _formulas(evidence: Evidence, table: Table) -> list[FileFinding]:
-    """Tell of cells that a spreadsheet would run; values that are known are not counted again."""
-    known = dict(zip(evidence.quasi, evidence.labels, strict=True))
-    known |= {name: spread.values for name, spread in evidence.sensitive.items()}
-    doubtful = [n for n in table.columns if n not in known or any(map(begins_formula, known[n]))]
-    if not doubtful:
+def _formulas(table: Table, known: Mapping[str, Iterable[str]]) -> list[FileFinding]:
+    """Tell of cells that a spreadsheet would run.
+
+    Columns of which no text is run need no count, and where there is no other, no second reading.
+    """
+    harmless = {name for name, texts in known.items() if not any(map(begins_formula, texts))}
+    asked = [name for name in table.columns if name not in harmless]
+    if not asked:
         return []
-    cells = [f"count(*) FILTER ({_runs(table.text(name))})" for name in doubtful]
+    cells = [f"count(*) FILTER ({_runs(table.text(name))})" for name in asked]
     [counts] = table.run(f"SELECT {', '.join(cells)} FROM {table.scan}")
-    columns = [name for name, count in zip(doubtful, counts, strict=True) if count]
+    columns = [name for name, count in zip(asked, counts, strict=True) if count]
     if not columns:
         return []
     text = (

@@ -64,7 +64,7 @@ def verify_table(
         *look(evidence, view.table, rules, view.pseudonyms, numbers),
         *look_at_values(evidence, parts, people),
         *look_at_cells(evidence, view.table),
-        *look_at_file(evidence, view.table, kept_order=view.kept_order),
+        *look_at_file(view.table, kept_order=view.kept_order, known=evidence.texts),
     )
     return TableVerification(
         source=evidence.source,

@@ -78,8 +78,8 @@ class AttributeChange:
 def attribute_changes(problem: Problem, recoding: Recoding) -> tuple[AttributeChange, ...]:
     """Return what happened to each quasi-identifier, in the order of the schema."""
     table = problem.table
-    prices = attribute_losses(table, problem.hierarchies, recoding)
     cells = released_cells(table, problem.hierarchies, recoding)
+    prices = attribute_losses(table, problem.hierarchies, cells)
     shares = labelled_shares(table, problem.hierarchies, recoding)
     changes = []
     for a, (name, h) in enumerate(zip(table.quasi_names, problem.hierarchies, strict=True)):
