@@ -40,6 +40,7 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_AT_ONCE = 1 << 22  # numbers kept of examples that are worked on together: they stay in the cache
 _LEAST_CLIP = 2.0**-40  # norms that doubles lose are far below it
 
 
@@ -61,6 +62,7 @@ class Clipper:
             raise ParameterError("The module has no parameter to train: all are frozen.")
         self.trainable = {id(parameter) for parameter in self.names.values()}
         self.slack = math.inf
+        self.rows = MOST_ROWS  # how many examples are worked on at a time
 
     @property
     def size(self) -> int:
@@ -75,6 +77,8 @@ class Clipper:
         """Find the slack of rounding from shapes, on made-up examples."""
         parts = self._parts(inputs, target)
         self.slack = _slack(parts)
+        held = sum(part.held for part in parts)
+        self.rows = 64 * max(1, _AT_ONCE // (64 * max(1, held)))
 
     def norms(self, inputs: tuple[Any, ...], target: Any) -> Any:
         """Give the norm of each example's gradient over all trained parameters."""
@@ -92,6 +96,12 @@ class Clipper:
         """
         if len(target) > MOST_ROWS:
             raise ParameterError(f"A micro-batch has at most {MOST_ROWS} rows; give microbatch=.")
+        for start in range(0, len(target), self.rows):
+            piece = slice(start, start + self.rows)
+            here = None if taken is None else taken[piece]
+            self._add(total, tuple(x[piece] for x in inputs), target[piece], here)
+
+    def _add(self, total: Total, inputs: tuple[Any, ...], target: Any, taken: Any) -> None:
         parts = self._parts(inputs, target)
         if _slack(parts) > self.slack:
             raise ParameterError(

@@ -25,6 +25,25 @@ def add_rounded(rows: Rows, scales: Floats, total: Floats) -> None:
                 total[k] += np.rint(np.float64(rows[i, k]) * scale)
 
 
+_TINY = 2.0**-900  # doubles below have no reciprocal to scale by
+
+
+@njit(cache=True)
+def row_scales(
+    long: Floats, factors: Floats, unit: float, inward: Floats, outward: Floats
+) -> None:  # fmt: skip
+    """Choose for each row what a and b are multiplied by: 1/‖a‖ and c·‖a‖·unit, or 0.
+
+    ``long`` is examples × positions; ``inward`` and ``outward`` have a number for each row.
+    """
+    examples, positions = long.shape
+    for i in range(examples):
+        for t in range(positions):
+            row, alive = i * positions + t, factors[i] > 0.0 and long[i, t] > _TINY
+            inward[row] = 1.0 / long[i, t] if alive else 0.0
+            outward[row] = factors[i] * long[i, t] * unit if alive else 0.0
+
+
 @njit(cache=True)
 def scale_rows(rows: Rows, scales: Floats, out: Rows) -> None:
     """Fill in scale·row, multiplied as doubles and rounded to singles."""

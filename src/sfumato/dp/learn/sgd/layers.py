@@ -49,7 +49,6 @@ _ULP = 2.0**-52
 _CHUNK = 32  # examples whose patches stay in the cache
 _CHEAP = 4  # single precision and no copies make whole gradients so much cheaper
 _FAR = 2.0**12
-_TINY = 2.0**-900  # doubles below have no reciprocal to scale by
 _LOST = 2.0**-60  # what underflows
 INSIDE = 1 - 2.0**-10
 """Gradients are clipped to so much of the clip, so that rounding of norms never exceeds it."""
@@ -72,6 +71,10 @@ class Part(Protocol):
         """Add clipped gradients to a sum of whole steps, which are held as doubles."""
 
     @property
+    def held(self) -> int:
+        """How many numbers are kept of an example."""
+
+    @property
     def slack(self) -> float:
         """What rounding adds to the sensitivity, divided by the clip."""
 
@@ -82,10 +85,11 @@ class Whole:
 
     parameter: Any
     gradients: Any  # one for each example, float
+    long: Any = None  # their norms, where they are known
 
     def norms(self) -> Any:
         """Give the squared norm of each example's gradient."""
-        return lengths(self.gradients.flatten(1)) ** 2
+        return (lengths(self.gradients.flatten(1)) if self.long is None else self.long) ** 2
 
     def reach(self) -> Any:
         """Nothing limits the factors."""
@@ -99,10 +103,14 @@ class Whole:
         )
 
     @property
+    def held(self) -> int:
+        """The gradient's size."""
+        return int(self.gradients[0].numel())
+
+    @property
     def slack(self) -> float:
         """Half a step an entry."""
-        size = self.gradients[0].numel()
-        return math.sqrt(size) * 2.0 ** -(STEP_BITS + 1)
+        return math.sqrt(self.held) * 2.0 ** -(STEP_BITS + 1)
 
 
 @dataclass(eq=False)
@@ -138,11 +146,10 @@ class Outer:
 
     def add(self, total: Any, factors: Any, clip: float) -> None:
         """Multiply piece by piece in single precision, round and add."""
-        alive = (factors[:, None] > 0) & (self.long_a > _TINY)  # otherwise nothing is added
-        safe = torch.where(alive, self.long_a, torch.ones_like(self.long_a))
-        inward = (alive.double() / safe).flatten().numpy()
-        outward = alive * factors[:, None] * safe * (2.0**STEP_BITS / clip)
-        self._multiply(total.view(total.shape[0], -1).numpy(), inward, outward.flatten().numpy())
+        inward, outward = np.empty(self.long_a.numel()), np.empty(self.long_a.numel())
+        unit = 2.0**STEP_BITS / clip
+        kernels.row_scales(self.long_a.numpy(), factors.numpy(), unit, inward, outward)
+        self._multiply(total.view(total.shape[0], -1).numpy(), inward, outward)
 
     def _multiply(self, total: Any, inward: Any, outward: Any) -> None:
         """Scale the rows of a and b, and add their products up."""
@@ -165,6 +172,11 @@ class Outer:
         positions = self.a.shape[1]
         together = max(1, _PIECE_OF_POSITIONS // positions)
         return together, together * positions
+
+    @property
+    def held(self) -> int:
+        """Inputs and output gradients."""
+        return int(self.a[0].numel() + self.b[0].numel())
 
     @property
     def slack(self) -> float:
@@ -199,6 +211,11 @@ class Lookup:
         """Round each clipped row to steps and add it where its word is."""
         scales = factors * (2.0**STEP_BITS / clip)
         kernels.add_words(array(self.words), array(self.b), scales.numpy(), total.numpy())
+
+    @property
+    def held(self) -> int:
+        """Words and their rows."""
+        return int(self.words[0].numel() + self.b[0].numel())
 
     @property
     def slack(self) -> float:
@@ -253,10 +270,12 @@ def read_site(site: Site, trainable: set[int]) -> list[Part]:
 def _linear(site: Site) -> list[Any]:
     a = _joined([call.a for call in site.calls])
     b = _joined([call.b for call in site.calls])
-    parts: list[Any] = [_weight(site.weight, a, b)]
-    if site.bias is not None:
-        parts.append(Whole(site.bias, b.sum(dim=1) if b.shape[1] > 1 else b.squeeze(1)))
-    return parts
+    weight = _weight(site.weight, a, b)
+    if site.bias is None:
+        return [weight]
+    if b.shape[1] > 1:
+        return [weight, Whole(site.bias, b.sum(dim=1))]
+    return [weight, Whole(site.bias, b.squeeze(1), weight.long_b.squeeze(1))]
 
 
 def _joined(tensors: list[Any]) -> Any:
