@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.anonymize.sets.division_kernel import Ground, divide_deeply
 from sfumato.anonymize.sets.partition import list_heads, order_classes
 from sfumato.anonymize.sets.partition_kernel import label
-from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move
+from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move, show_lowest
 from sfumato.anonymize.sets.recoding import DELETED
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class NestedPartition:
         self.shown = np.full(data.occurrences, tree.root, dtype=np.int32)
         self.set_of = np.repeat(np.arange(len(data)), data.sizes)
         self.made = 0
+        numbers = np.arange(len(data) + 1, dtype=np.float64)
+        self.logs = numbers * np.log(np.maximum(numbers, 1))
 
     def run(self) -> None:
         """Divide, divide what was put aside, and move sets to where they fit best."""
@@ -78,7 +80,9 @@ class NestedPartition:
 
     def _ground(self, aside: float) -> Ground:
         data, tree = self.data, self.data.tree
-        return Ground(data.starts, data.items, tree.parent, tree.price, self.k, PATIENCE, aside)
+        return Ground(
+            data.starts, data.items, tree.parent, tree.price, self.k, PATIENCE, aside, self.logs
+        )
 
     def _divide(self, waiting: NDArray[np.int64]) -> NDArray[np.int64]:
         """Divide sets that are in no class yet; return those put aside."""
@@ -124,9 +128,8 @@ class NestedPartition:
         )
         before = self.class_of.copy()
         move(self.class_of, (ends - begins).copy(), pays, other, target, self.k)
-        for t in np.flatnonzero(before != self.class_of).tolist():
-            c = self.class_of[t]
-            self._show(t, nodes[found[c] : found[c + 1]])
+        moved = np.flatnonzero(before != self.class_of)
+        show_lowest(moved, self.class_of, data.starts, data.items, tree.parent, labels, self.shown)
 
     def _list_labels(
         self, examples: NDArray[np.int64]
@@ -140,10 +143,3 @@ class NestedPartition:
         keys = np.unique(whose[kept] * width + self.shown[kept])
         found = np.searchsorted(keys, np.arange(len(examples) + 1) * width)
         return found, keys % width
-
-    def _show(self, t: int, labels: NDArray[np.int64]) -> None:
-        """Show the items of a set by the lowest of these labels above each."""
-        data, tree = self.data, self.data.tree
-        for p in range(int(data.starts[t]), int(data.starts[t + 1])):
-            above = [v for v in tree.above(int(data.items[p])) if v in labels]
-            self.shown[p] = above[0] if above else tree.root

@@ -33,6 +33,8 @@ ROUNDS = 6
 """Most rounds of moving sets between classes."""
 WORTH = 0.02
 """What a round must save for another one to be worth its time."""
+OWN_BITS = 48
+"""How many nodes have one of 64 bits for themselves."""
 
 
 @dataclass
@@ -124,4 +126,14 @@ def list_heads(
     order = np.argsort(rarest, kind="stable")
     head = np.searchsorted(rarest[order], np.arange(tree.nodes + 1))
     above = find_above(found, nodes, tree.parent)
-    return ClassLabels(found, nodes, copies, above, head, classes[order])
+    bit = _spread_bits(np.bincount(nodes, minlength=tree.nodes) * (1 - often / max(len(data), 1)))
+    signs = np.bitwise_or.reduceat(bit[nodes], found[classes]) if len(classes) else bit[:0]
+    return ClassLabels(found, nodes, copies, above, head, classes[order], bit, signs[order])
+
+
+def _spread_bits(weight: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return a bit for every node: one of their own for those of most weight, shared by others."""
+    rank = np.empty(len(weight), dtype=np.int64)
+    rank[np.argsort(-weight, kind="stable")] = np.arange(len(weight))
+    place = np.where(rank < OWN_BITS, rank, OWN_BITS + rank % (64 - OWN_BITS))
+    return np.left_shift(np.uint64(1), place.astype(np.uint64))

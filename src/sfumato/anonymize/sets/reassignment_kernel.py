@@ -22,7 +22,9 @@ class ClassLabels(NamedTuple):
 
     `copies` tells how often each stands, `above` where the next label above it stands, or −1.
     ``classes[head[v]:head[v + 1]]`` are the classes whose rarest label is v: whoever fits a class
-    has an item under that label, so only those classes are looked at.
+    has an item under that label, so only those classes are looked at. Each node has a `bit`, and
+    `signs` holds the bits of the labels of each of `classes`: a set whose nodes lack one of them
+    does not fit, which is seen without looking at labels.
     """
 
     starts: NDArray[np.int64]
@@ -31,6 +33,8 @@ class ClassLabels(NamedTuple):
     above: NDArray[np.int64]
     head: NDArray[np.int64]
     classes: NDArray[np.int64]
+    bit: NDArray[np.uint64]
+    signs: NDArray[np.uint64]
 
 
 @njit(cache=True)
@@ -52,7 +56,7 @@ def find_above(starts, nodes, parent):  # type: ignore[no-untyped-def]  # noqa: 
 
 
 @njit(cache=True)
-def find_alternatives(starts, items, parent, price, bag, class_of, look, labels):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def find_alternatives(starts, items, parent, price, bag, class_of, look, labels):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
     """Return for every set what it pays in its class, the best other class, and its price there.
 
     Other classes are looked for where `look` says so.
@@ -66,12 +70,14 @@ def find_alternatives(starts, items, parent, price, bag, class_of, look, labels)
     for t in range(n):
         length = starts[t + 1] - starts[t]
         known = 0
+        has = np.uint64(0)
         for p in range(starts[t], starts[t + 1]):
             v = items[p]
             while True:
                 if below[v] == 0:
                     met[known] = v
                     known += 1
+                    has |= labels.bit[v]
                 below[v] += 1
                 if parent[v] == v:
                     break
@@ -84,6 +90,8 @@ def find_alternatives(starts, items, parent, price, bag, class_of, look, labels)
             for i in range(known):
                 v = met[i]
                 for q in range(labels.head[v], labels.head[v + 1]):
+                    if labels.signs[q] & ~has:
+                        continue
                     c = labels.classes[q]
                     if c != own:
                         cost = _price_of(c, length, below, price, bag, labels, left)
@@ -114,6 +122,24 @@ def _price_of(c, length, below, price, bag, labels, left):  # type: ignore[no-un
         covered += kept
         cost += price[labels.nodes[q]] * kept
     return cost + (length - covered)
+
+
+@njit(cache=True)
+def show_lowest(moved, class_of, starts, items, parent, labels, shown):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Show the items of these sets by the lowest label of their class above each, or the root."""
+    marked = np.zeros(len(parent), np.bool_)
+    marked[len(parent) - 1] = True
+    for t in moved:
+        c = class_of[t]
+        for q in range(labels.starts[c], labels.starts[c + 1]):
+            marked[labels.nodes[q]] = True
+        for p in range(starts[t], starts[t + 1]):
+            v = items[p]
+            while not marked[v]:
+                v = parent[v]
+            shown[p] = v
+        for q in range(labels.starts[c], labels.starts[c + 1]):
+            marked[labels.nodes[q]] = False
 
 
 @njit(cache=True)
