@@ -1,4 +1,4 @@
-"""A session on a graph, on trees or on sets: statistics under a budget that a ledger keeps.
+"""A session on a graph, trees, sets or traces: statistics under a budget that a ledger keeps.
 
 Contract: as for tables (:mod:`sfumato.ask.session.session`), in the same ledger and by the same
 steps of :mod:`sfumato.govern.spending`: a question is priced from public facts, charged durably,

@@ -2,7 +2,7 @@
 
 ``base`` holds :func:`sensitivity`, ``local`` the study of one data set, ``exact_sum`` the sums
 that noise is added to; the other modules hold the queries, each with its derivation and proof.
-Statistics of graphs, trees and sets, which a session answers, are listed here.
+Statistics of graphs, trees, sets and traces, which a session answers, are listed here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.dp.publish.statistics.nested import SetsWith as SetsWith
     from sfumato.dp.publish.statistics.nested import TreesWith as TreesWith
     from sfumato.dp.publish.statistics.nested import VerticesPerLevel as VerticesPerLevel
+    from sfumato.dp.publish.statistics.traces import CellVisits as CellVisits
+    from sfumato.dp.publish.statistics.traces import Trips as Trips
+    from sfumato.dp.publish.statistics.traces import TripsBetween as TripsBetween
+    from sfumato.dp.publish.statistics.traces import TripsByHour as TripsByHour
+    from sfumato.dp.publish.statistics.traces import TripsThrough as TripsThrough
 
+_TRACES = "sfumato.dp.publish.statistics.traces"
 _GRAPH, _NESTED = "sfumato.dp.publish.statistics.graph", "sfumato.dp.publish.statistics.nested"
 _HOME = {
     **dict.fromkeys(
@@ -35,6 +41,9 @@ _HOME = {
     **dict.fromkeys(
         ("Enrolments", "ItemsBought", "LabelCounts", "SetsWith", "TreesWith", "VerticesPerLevel"),
         _NESTED,
+    ),
+    **dict.fromkeys(
+        ("CellVisits", "Trips", "TripsBetween", "TripsByHour", "TripsThrough"), _TRACES
     ),
 }
 

@@ -16,8 +16,19 @@ import pytest
 import sfumato as sf
 from sfumato.data.graphs.sources import read_graph
 from sfumato.data.trees.sources import read_trees
-from sfumato.dp.neighbours import Customer, Edge, Item, Node, Subtree, Transaction, Tree, Vertex
-from sfumato.dp.publish.statistics import graph, nested
+from sfumato.dp.neighbours import (
+    Customer,
+    Edge,
+    Item,
+    Node,
+    Subtree,
+    Transaction,
+    Tree,
+    Trip,
+    Unit,
+    Vertex,
+)
+from sfumato.dp.publish.statistics import graph, nested, traces
 from sfumato.dp.publish.statistics.nested import OwnedSets
 from sfumato.dp.publish.statistics.statistic import Statistic
 
@@ -70,6 +81,22 @@ BY_ITEM = owned("ab", "b"), owned("b", "b")
 BY_SET = owned("ab", "b"), owned("b")
 BY_CUSTOMER = owned("ab", "ab", "b", owners=[0, 0, 1]), owned("b", owners=[1])
 
+
+def trips_of(*owners):
+    """Trips of these people, each from a corner of the square of the bounds to the opposite one."""
+    rows = [(who, i, end) for i, who in enumerate(owners) for end in (0, 1)]
+    columns = {
+        "person": [row[0] for row in rows], "trip": [row[1] for row in rows],
+        "x": [1 + 6 * row[2] for row in rows], "y": [1 + 6 * row[2] for row in rows],
+        "time": [f"2008-06-08 09:{row[1]:02}:{row[2]:02}" for row in rows],
+    }  # fmt: skip
+    return sf.read(columns, shape="trajectories", bounds=(0, 8, 0, 8), unit="trip")
+
+
+BY_TRIP = trips_of("a", "b"), trips_of("b")
+BY_USER = trips_of("a", "a", "b"), trips_of("b")
+USER = Unit("person", rows=2)
+
 CASES = [
     (graph.Nodes(), Edge(), edges_of(RIM, RIM[1:])),
     (graph.Nodes(), Node(), without_hub()),
@@ -107,6 +134,16 @@ CASES = [
     (nested.ItemsBought(["a", "b"]), Item(), BY_ITEM),
     (nested.ItemsBought(["a", "b"]), Transaction(items=2), BY_SET),
     (nested.ItemsBought(["a", "b"]), Customer(transactions=2, items=2), BY_CUSTOMER),
+    (traces.Trips(), Trip(), BY_TRIP),
+    (traces.TripsThrough((0, 4, 0, 4)), USER, BY_USER),
+    (traces.CellVisits(2, most=2), Trip(), BY_TRIP),
+    (traces.Trips(), USER, BY_USER),
+    (traces.TripsThrough((0, 4, 0, 4)), Trip(), BY_TRIP),
+    (traces.TripsByHour(), Trip(), BY_TRIP),
+    (traces.TripsBetween(2), USER, BY_USER),
+    (traces.TripsBetween(2), Trip(), BY_TRIP),
+    (traces.TripsByHour(), USER, BY_USER),
+    (traces.CellVisits(2, most=2), USER, BY_USER),
 ]
 
 
@@ -139,7 +176,11 @@ def test_nothing_is_left_out():
 
 
 def shown(value):
-    """Return a few numbers of an answer, which may be a list or a mapping."""
+    """Return a few numbers of an answer, which may be a list, a grid or a mapping."""
+    if isinstance(value, list) and len(value) == 24:
+        return value[9]  # trips by hour: all begin in one
+    if isinstance(value, list) and isinstance(value[0], list):
+        return (value[0][0], value[-1][-1]) if len(value) == 2 else value[0][3]
     if isinstance(value, list):
         return tuple((value + value[-1:] * 2)[:2])
     return tuple(value.values()) if isinstance(value, dict) else value
