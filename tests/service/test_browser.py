@@ -278,7 +278,7 @@ def test_a_survey_from_the_page_to_an_estimate(hand, live):
     hand.browser.find_element("id", "go").click()
     hand.until("It speaks for")
     time.sleep(0.5)
-    hand.go("/surveys/coffee").until("1 reports", 20)
+    hand.go("/surveys/coffee").until("1 report.", 20)
     look(hand, "survey")
 
 

@@ -286,6 +286,22 @@ def test_a_question_after_a_late_one_is_charged_at_a_tick(site, monkeypatch):
     assert when % 0.5 < 0.1 or told["code"] == "deadline"
 
 
+def test_slow_questions_do_not_stop_others(site):
+    """All hands are taken, for as long as it takes: the next question is answered anyway."""
+    site.register("hands", seed=45, tick=0.02)
+    house, taken = site.house, 0
+    try:
+        while house._hands.acquire(blocking=False):
+            taken += 1
+        told = site.client("analyst", token=True).post(
+            "/api/v1/datasets/hands/questions", headers={"Prefer": "wait=20"},
+            json={"question": "SELECT COUNT(*) FROM hands", "price": {"epsilon": "0.1"}},
+        )  # fmt: skip
+        assert told.json()["state"] == "ready"
+    finally:
+        house._hands.release(taken)
+
+
 def test_nobody_waits_for_a_late_one_without_end(site, monkeypatch):
     """The next question is refused after a public time, at a tick, and costs nothing."""
     site.register("endless", seed=44, tick=0.5, deadline=0.5)

@@ -93,6 +93,30 @@ def test_a_path_is_found_part_by_part():
     assert router.find("/datasets/people/ask/more") == ({}, {})
 
 
+def plainly_found(path):
+    """The same by trying every line of the table: words before any text, from the left."""
+    given, fitting = path.split("/"), {}
+    for route in ROUTES:
+        wanted = route.path.split("/")
+        pairs = list(zip(wanted, given, strict=False))
+        if len(wanted) == len(given) and all(w == g or (w[:1] == "{" and g) for w, g in pairs):
+            rank = tuple(w[:1] == "{" for w in wanted)
+            taken = {w[1:-1]: g for w, g in pairs if w[:1] == "{"}
+            fitting.setdefault(rank, ({}, taken))[0][route.method] = route
+    return fitting[min(fitting)] if fitting else ({}, {})
+
+
+def test_every_path_is_found_as_by_trying_all():
+    router = Router(ROUTES)
+    words = sorted({part for route in ROUTES for part in route.path.split("/") if "{" not in part})
+    for route in ROUTES:
+        parts = route.path.split("/")
+        for place in range(1, len(parts)):
+            for word in ("x", "", *words):
+                path = "/".join([*parts[:place], word, *parts[place + 1 :]])
+                assert router.find(path) == plainly_found(path), path
+
+
 def test_what_an_analyst_may_not_see_reads_like_what_does_not_exist(site):
     stranger = site.client("stranger", token=True)
     hidden = stranger.get("/api/v1/datasets/people").json()

@@ -62,6 +62,16 @@ def number(value: Any) -> str:
     return f"{value:,}".replace("-", "−") if isinstance(value, int) else str(value)
 
 
+def one(unit: Any) -> str:
+    """Write what is hidden: one row, one person; some units say "one" themselves."""
+    return f"one {str(unit).removeprefix('one ')}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Write how many there are of something."""
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+
+
 @cache
 def environment() -> Environment:
     """Give the templates."""
@@ -70,7 +80,7 @@ def environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["day"] = day
-    made.filters["number"] = number
+    made.filters.update(number=number, one=one, counted=counted)
     made.globals["style"] = static_name(".css")
     made.globals["script"] = static_name(".js")
     return made

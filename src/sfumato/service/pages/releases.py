@@ -79,7 +79,9 @@ async def show(call: Call) -> Response:
     mine = call.caller.entrant is not None and call.caller.is_owner
     mine = mine and owns(call.house.office, call.caller.id, found["dataset"])
     title = f"Release of {found['dataset']}"
-    return page(call, "release.html", title=title, release=found, mine=mine)
+    from sfumato.report.tables.sections import MEASURES  # noqa: PLC0415 - where it is shown
+
+    return page(call, "release.html", title=title, release=found, mine=mine, measures=MEASURES)
 
 
 async def publish(call: Call) -> Response:
