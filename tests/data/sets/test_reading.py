@@ -7,6 +7,7 @@ import gzip
 import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -42,7 +43,8 @@ def test_list_cells_and_columns(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("n,what\n1,a|b\n2,c\n3,a|c\n")
     assert contents(sf.read(path, shape="sets", items="what", separator="|")) == EXPECTED
-    for frame in (pd.DataFrame({"what": SETS}), pl.DataFrame({"what": SETS})):
+    columns = {"what": [[*members, members[0]] for members in SETS]}  # a duplicate counts once
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
         assert contents(sf.read(frame, shape="sets")) == EXPECTED
     pl.DataFrame({"what": SETS}).write_parquet(tmp_path / "x.parquet")
     assert contents(sf.read(tmp_path / "x.parquet", shape="sets")) == EXPECTED

@@ -228,17 +228,33 @@ def _renewed(recoding: SetRecoding, nodes: NDArray[np.int32]) -> SetRecoding:
 
 
 def _delete(recoding: SetRecoding, gone: Iterable[int]) -> SetRecoding:
-    """Delete nodes from all sets."""
-    lost = _flags(recoding, gone)
+    """Delete nodes from all sets; where one copy of a label has to go, all of them go."""
+    lost = np.zeros(recoding.data.tree.nodes, dtype=np.bool_)
+    lost[[code % recoding.data.tree.nodes for code in gone]] = True
     nodes = np.where((recoding.nodes >= 0) & lost[recoding.nodes], DELETED, recoding.nodes)
     return _renewed(recoding, nodes.astype(np.int32))
 
 
 def _distinct(recoding: SetRecoding) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the released sets, each label once."""
-    if recoding.bag:
-        return SetRecoding(recoding.data, recoding.nodes).released
-    return recoding.released
+    """Return the released sets; the second copy of a label in a bag is an item of its own.
+
+    Copy c of a label, from 0, has the number of the label and c times as many as there are nodes.
+    """
+    starts, shown = recoding.released
+    if not recoding.bag:
+        return starts, shown
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    codes = shown + _copy_numbers(recoding) * recoding.data.tree.nodes
+    return starts, codes[np.lexsort([codes, rows])].astype(np.int32)
+
+
+def _copy_numbers(recoding: SetRecoding) -> NDArray[np.int64]:
+    """Return for every released label how many of the same stand before it in its set."""
+    starts, shown = recoding.released
+    fresh = np.append(True, np.diff(shown) != 0)[: len(shown)]
+    fresh[starts[:-1][np.diff(starts) > 0]] = True
+    first = np.flatnonzero(fresh)[np.cumsum(fresh) - 1]
+    return np.asarray(np.arange(len(shown)) - first, dtype=np.int64)
 
 
 def _leave_out(
@@ -267,13 +283,19 @@ def _holding(
 def _weights(recoding: SetRecoding) -> NDArray[np.int64]:
     """Return what deleting a label costs: the items shown by it, at least 1."""
     nodes = recoding.nodes[recoding.nodes >= 0]
-    return np.maximum(np.bincount(nodes, minlength=recoding.data.tree.nodes), 1)
+    often = np.maximum(np.bincount(nodes, minlength=recoding.data.tree.nodes), 1)
+    return np.tile(often, _copies(recoding))
 
 
 def _flags(recoding: SetRecoding, labels: Iterable[int]) -> NDArray[np.bool_]:
-    flags = np.zeros(recoding.data.tree.nodes, dtype=np.bool_)
+    flags = np.zeros(recoding.data.tree.nodes * _copies(recoding), dtype=np.bool_)
     flags[list(labels)] = True
     return flags
+
+
+def _copies(recoding: SetRecoding) -> int:
+    """Return how often a label can stand in a set."""
+    return int(_copy_numbers(recoding).max(initial=0)) + 1 if recoding.bag else 1
 
 
 def _codes(recoding: SetRecoding, items: tuple[str, ...]) -> tuple[int, ...]:
