@@ -183,3 +183,7 @@ def _group(node, counts, left, columns, slot, marks, group, sizes):  # type: ign
         group[i] = slot[at]
         sizes[group[i]] += counts[t]
     return used
+
+
+GROUPS = _group
+"""The kernel that is loaded first."""

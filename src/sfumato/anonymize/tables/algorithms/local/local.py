@@ -43,6 +43,7 @@ import numpy as np
 from sfumato.anonymize.tables.algorithms.bottom_up.verdicts import Judge as Whole
 from sfumato.anonymize.tables.algorithms.clock import running
 from sfumato.anonymize.tables.algorithms.encoding import Encoding
+from sfumato.anonymize.tables.algorithms.local.freeze import GROUPS as READY
 from sfumato.anonymize.tables.algorithms.local.freeze import freeze
 from sfumato.anonymize.tables.algorithms.local.improve import improve
 from sfumato.anonymize.tables.algorithms.local.judge import Judge
@@ -69,6 +70,9 @@ LARGE = 60_000
 """Distinct tuples beyond which a relaxed partition is the other way to begin.
 
 On Adult it is the dearer one by a fifth; on larger tables freezing visits only some nodes."""
+
+LOADING = "freezing classes; compiles once per machine, some ten seconds"
+"""What is told before the kernels are loaded: whether they were compiled before is not known."""
 
 LENDING = 20
 """Rounds of merging in which records are lent; strays find company in the first few."""
@@ -111,7 +115,7 @@ def _recode_all(problem: Problem, trimmed: Problem, tell: Progress, clock: Clock
     """Recode what is left of the table; records that were trimmed are suppressed."""
     space = Space.of(trimmed)
     judge = Judge(trimmed, space, clock=clock)
-    tell(0.0, 1.0, "freezing classes")
+    tell(0.0, 1.0, "freezing classes" if READY.signatures else LOADING)
     shares = freeze(space, judge).compact()
     tell(0.3, 1.0, "merging what is left")
     shares = agglomerate(space, judge, shares, lending=LENDING)

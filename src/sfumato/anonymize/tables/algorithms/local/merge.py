@@ -6,18 +6,15 @@ rest. Each round at least one pair goes, usually a third of all, so the search f
 neighbours (see `index`) runs a few dozen times and never over all pairs.
 """
 
-# ruff: noqa: ANN001, ANN202 - Numba infers the types of compiled kernels
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.tables.algorithms.local.index import Queries, build, search
 from sfumato.anonymize.tables.algorithms.local.lend import lend
-from sfumato.anonymize.tables.algorithms.local.space import OUTER, gather, summarize, unite
+from sfumato.anonymize.tables.algorithms.local.space import gather, summarize, unite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,26 +75,23 @@ def _lump(space: Space, shares: Shares, holds: NDArray[np.bool_], more: int) -> 
 def _pair(
     wanting: NDArray[np.int64], found: NDArray[np.int64], added: NDArray[np.float64], n: int
 ) -> NDArray[np.int64]:
-    into = np.arange(n)
-    _match(
-        wanting, found, added, np.argsort(added[:, 0], kind="stable"), into, np.zeros(n, np.bool_)
-    )
-    return into
+    """Merge each class with its nearest, cheapest first, if neither was merged before.
 
-
-@njit(**OUTER)
-def _match(wanting, found, added, order, into, taken):  # type: ignore[no-untyped-def]
-    """Merge each class with its nearest, cheapest first, if neither was merged before."""
-    for k in range(len(order)):
-        i = order[k]
-        q = wanting[i]
+    One short step per class, next to a search each: not worth the time of the compiler.
+    """
+    order = np.argsort(added[:, 0], kind="stable")
+    near = (found >= 0) & (added <= added[:, :1] + 1e-9)
+    into, taken = list(range(n)), bytearray(n)
+    for q, there, fits in zip(
+        wanting[order].tolist(), found[order].tolist(), near[order].tolist(), strict=True
+    ):
         if taken[q]:
             continue
-        for j in range(found.shape[1]):
-            d = found[i, j]
-            if d < 0 or added[i, j] > added[i, 0] + 1e-9:
+        for d, fit in zip(there, fits, strict=True):
+            if not fit:
                 break
             if not taken[d]:
                 taken[q] = taken[d] = True
                 into[q] = d
                 break
+    return np.array(into, dtype=np.int64)

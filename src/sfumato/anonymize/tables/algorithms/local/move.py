@@ -148,8 +148,7 @@ def disjoint(shares: Shares, proposals: Proposals) -> tuple[NDArray[np.int64], T
     order = np.flatnonzero(proposals.target >= 0)
     order = order[np.argsort(-proposals.gain[order], kind="stable")]
     class_ = shares.class_
-    taken = np.zeros(shares.classes, dtype=np.bool_)
-    chosen = order[_select(class_[order], proposals.target[order], taken)]
+    chosen = order[_select(class_[order], proposals.target[order], shares.classes)]
     swap = np.flatnonzero(proposals.partner[chosen] >= 0)
     back, target = proposals.partner[chosen[swap]], proposals.target[chosen]
     moved = np.where(proposals.partner[chosen] >= 0, shares.count[chosen], proposals.moved[chosen])
@@ -162,13 +161,14 @@ def disjoint(shares: Shares, proposals: Proposals) -> tuple[NDArray[np.int64], T
     )
 
 
-@njit(**OUTER)
-def _select(source, target, taken):  # type: ignore[no-untyped-def]
-    chosen = np.zeros(len(source), dtype=np.bool_)
-    for j in range(len(source)):
-        if not taken[source[j]] and not taken[target[j]]:
-            taken[source[j]] = taken[target[j]] = chosen[j] = True
-    return chosen
+def _select(source: NDArray[np.int64], target: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return the places of the first proposals of which no class is in an earlier one."""
+    taken, chosen = bytearray(n), []
+    for j, (c, d) in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+        if not taken[c] and not taken[d]:
+            taken[c] = taken[d] = True
+            chosen.append(j)
+    return np.array(chosen, dtype=np.int64)
 
 
 @njit(**INNER)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 OUTER = {"cache": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
 """How kernels called from Python are compiled: nothing that is not needed, for a quick start."""
-INNER = {**OUTER, "no_cpython_wrapper": True}
-"""How kernels called from kernels are compiled."""
+INNER = {"no_cfunc_wrapper": True, "error_model": "numpy", "no_cpython_wrapper": True}
+"""How kernels called from kernels are compiled: they are kept as part of those."""
 
 
 class Ancestors(NamedTuple):
