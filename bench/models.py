@@ -74,7 +74,7 @@ def evasion(train, test):
     told("  mean L2 (DDN .450)", found.mean, 0.45, least=False, seconds=seconds)
     few, names, pool = rows[:12], truth[:12], train.rows[:4000]
     evade(models["forest"], few[:1], names[:1], reference=pool)
-    found, seconds = clock(lambda: evade(models["forest"], few, names, reference=pool, tries=15))
+    found, seconds = clock(lambda: evade(models["forest"], few, names, reference=pool, tries=12))
     told(
         "forest, mean L2 (HopSkipJump .187), 12 points",
         found.mean,

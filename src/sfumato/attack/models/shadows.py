@@ -5,8 +5,9 @@ random half of the same rows. For every row the confidences of models that saw i
 did not are about normal on the scale of log-odds; the ratio of the two densities at a target's
 confidence is the best test. *Offline* uses only the models that did not see the row.
 
-Models whose training is a few matrix products are trained together: one stack of weights, one
-product a layer. Each target model is judged by the other models: no model is its own shadow.
+Models whose training is a few matrix products are trained in one call, each on its own half alone:
+products over all models at once would be of rows most models do not see, and leave the cache. Each
+target model is judged by the other models: no model is its own shadow.
 """
 
 from __future__ import annotations
@@ -117,57 +118,67 @@ def train_together(
     network: Network,
     seed: int = 0,
 ) -> NDArray[np.float32]:
-    """Train one network per line of `inside`, in one stack; return their shares of the true labels.
-
-    Every product is one for all models: (models × rows × columns)·(models × columns × hidden).
-    """
+    """Train one network per line of `inside`; return their shares of the true labels."""
     generator = np.random.Generator(np.random.PCG64(seed + 1))  # an attack; nothing is released
     models, columns = len(inside), rows.shape[1]
     data = rows.astype(np.float32)
     truth = np.eye(classes, dtype=np.float32)[places]
-    weight = (inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)).astype(np.float32)
     shapes = [(models, columns, network.hidden), (models, 1, network.hidden),
               (models, network.hidden, classes), (models, 1, classes)]  # fmt: skip
-    values = [generator.standard_normal(shape).astype(np.float32) * np.float32(scale)
+    starts = [generator.standard_normal(shape).astype(np.float32) * np.float32(scale)
               for shape, scale in zip(shapes, (np.sqrt(2 / columns), 0, np.sqrt(1 / network.hidden),
                                                0), strict=True)]  # fmt: skip
+    found = np.empty((models, len(data)), dtype=np.float32)
+    for model, chosen in enumerate(inside):
+        values = [start[model] for start in starts]
+        if chosen.any():
+            _descend(data[chosen], truth[chosen], values, network)
+        shares = _forward(data, values)[1]
+        found[model] = np.take_along_axis(shares, places[:, None], axis=1)[:, 0]
+    return found
+
+
+def _descend(
+    data: NDArray[np.float32],
+    truth: NDArray[np.float32],
+    values: list[NDArray[np.float32]],
+    network: Network,
+) -> None:
+    """Train one network by Adam, in place."""
     first = [np.zeros_like(value) for value in values]
     second = [np.zeros_like(value) for value in values]
     for step in range(1, network.steps + 1):
-        slopes = _backward(data, truth, weight, values)
+        slopes = _backward(data, truth, values)
         lean = np.float32(network.rate * np.sqrt(1 - 0.999**step) / (1 - 0.9**step))
         for part, slope in enumerate(slopes):
             first[part] += np.float32(0.1) * (slope - first[part])
             second[part] += np.float32(0.001) * (slope * slope - second[part])
             values[part] -= lean * first[part] / (np.sqrt(second[part]) + np.float32(1e-8))
-    shares = _forward(data, values)[1]
-    found: NDArray[np.float32] = np.take_along_axis(shares, places[None, :, None], axis=2)[..., 0]
-    return found
 
 
 def _forward(
     data: NDArray[np.float32], values: list[NDArray[np.float32]]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    hidden = np.maximum(np.matmul(data, values[0]) + values[1], 0)
-    score = np.matmul(hidden, values[2]) + values[3]
-    score -= score.max(axis=2, keepdims=True)
+    hidden: NDArray[np.float32] = data @ values[0]
+    hidden += values[1]
+    np.maximum(hidden, 0, out=hidden)
+    score: NDArray[np.float32] = hidden @ values[2] + values[3]
+    score -= score.max(axis=1, keepdims=True)
     np.exp(score, out=score)
-    score /= score.sum(axis=2, keepdims=True)
+    score /= score.sum(axis=1, keepdims=True)
     return hidden, score
 
 
 def _backward(
-    data: NDArray[np.float32],
-    truth: NDArray[np.float32],
-    weight: NDArray[np.float32],
-    values: list[NDArray[np.float32]],
+    data: NDArray[np.float32], truth: NDArray[np.float32], values: list[NDArray[np.float32]]
 ) -> list[NDArray[np.float32]]:
     hidden, shares = _forward(data, values)
-    error = (shares - truth) * weight[:, :, None]
-    back = np.matmul(error, values[2].transpose(0, 2, 1)) * (hidden > 0)
+    error = (shares - truth) / np.float32(len(data))
+    back = error @ values[2].T
+    back *= hidden > 0
     return [
-        np.matmul(data.T, back), back.sum(axis=1, keepdims=True),
-        np.matmul(hidden.transpose(0, 2, 1), error), error.sum(axis=1, keepdims=True),
+        data.T @ back, back.sum(axis=0, keepdims=True),
+        hidden.T @ error, error.sum(axis=0, keepdims=True),
     ]  # fmt: skip
 
 
