@@ -55,6 +55,21 @@ class EdgeEditor:
             found = self._around[node] = set(self._graph.around(node).tolist())
         return found
 
+    def linked_otherwise(self, u: int, v: int, most: int) -> bool:
+        """Tell whether a way leads from u to v beside their edge, looking at `most` nodes or so."""
+        seen, front = {u}, [w for w in self.around(u) if w != v]
+        while front and len(seen) < most:
+            seen.update(front)
+            behind: list[int] = []
+            for node in front:
+                held = self._around.get(node)
+                near = self._graph.around(node).tolist() if held is None else held
+                if v in near:
+                    return True
+                behind.extend(near)
+            front = [node for node in dict.fromkeys(behind) if node not in seen]
+        return False
+
     def add(self, u: int, v: int) -> None:
         """Join two nodes that are not joined."""
         self.around(u).add(v)
