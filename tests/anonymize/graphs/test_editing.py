@@ -12,6 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.anonymize.graphs.degree_edits import find_edits
 from sfumato.anonymize.graphs.degree_sequence import ADD, REMOVE, anonymous_degrees
+from sfumato.anonymize.graphs.editor import EdgeEditor
 from sfumato.data.graphs.sources import read_graph
 from sfumato.errors import ParameterError, Unsatisfiable
 
@@ -85,6 +86,49 @@ def test_every_degree_is_shared(seed):
     assert (set(edges) - came, came - set(edges)) == (editor.added, editor.removed)
     assert allowed != "add" or not editor.removed
     assert allowed != "remove" or not editor.added
+
+
+def sparse_graph(seed, n=120):
+    """A tree with some edges more: all are connected, many by one way alone."""
+    rng = np.random.default_rng(seed)
+    edges = {(int(rng.integers(max(0, i - 6), i)), i) for i in range(1, n)}
+    while len(edges) < 1.4 * n:
+        start = int(rng.integers(0, n - 8))
+        edges.add((start, start + int(rng.integers(2, 8))))
+    return read_graph(sorted(edges), nodes=range(n))
+
+
+def reached(edges, start, n):
+    """Return the nodes that edges lead to from one of them."""
+    around = {u: set() for u in range(n)}
+    for u, v in edges:
+        around[u].add(v)
+        around[v].add(u)
+    found, front = {start}, [start]
+    while front:
+        front = [w for u in front for w in around[u] if w not in found and not found.add(w)]
+    return found
+
+
+def test_edges_that_no_other_way_replaces_go_last(monkeypatch):
+    def cut_off():
+        graphs = map(sparse_graph, range(40))
+        made = [find_edits(graph, 8, edits="remove").edges().tolist() for graph in graphs]
+        return sum(len(reached(edges, 60, 120)) < 120 for edges in made)
+
+    careful = cut_off()
+    monkeypatch.setattr(EdgeEditor, "linked_otherwise", lambda *_: False)
+    assert careful < cut_off()
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_another_way_is_found_where_there_is_one(seed):
+    graph = random_graph(seed, most=7)
+    n, edges = len(graph), [tuple(edge) for edge in graph.edges.tolist()]
+    for u, v in edges:
+        without = [edge for edge in edges if edge != (u, v)]
+        there = v in reached(without, u, n)
+        assert EdgeEditor(graph).linked_otherwise(u, v, 100) == there
 
 
 def test_few_edits_beside_the_fewest():

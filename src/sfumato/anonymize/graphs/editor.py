@@ -5,6 +5,7 @@ Only touched nodes get a set of neighbours, so a million nodes with a thousand e
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,6 +55,21 @@ class EdgeEditor:
         if found is None:
             found = self._around[node] = set(self._graph.around(node).tolist())
         return found
+
+    def linked_otherwise(self, u: int, v: int, most: int) -> bool:
+        """Tell whether a way leads from u to v beside their edge; `most` nodes are looked at."""
+        queue = [w for w in self.around(u) if w != v][:most]
+        seen = {u, *queue}
+        for node in queue:
+            held = self._around.get(node)
+            near = self._graph.around(node) if held is None else held
+            if v in near:
+                return True
+            for other in islice(map(int, near), most - len(queue)):
+                if other not in seen:
+                    seen.add(other)
+                    queue.append(other)
+        return False
 
     def add(self, u: int, v: int) -> None:
         """Join two nodes that are not joined."""

@@ -11,8 +11,8 @@ two; 2. turn an edge: w leaves a node with an edge to spare for a wanting one: t
    the other way round: three edits help two.
 
 What then is still wanted or spare is returned; the caller chooses other degrees. Among possible
-partners those at distance two come first, and edges of triangles are removed before others: groups
-of friends stay, and so do the connections between them.
+partners those at distance two come first; edges of triangles are removed before others, and edges
+that no other way replaces last: groups of friends stay, and so do the connections between them.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 TRIED = 64
 """Partners looked at for one that is close, before any is taken."""
+LOOKED_AT = 2000
+"""Nodes looked at for another way between two that may be parted."""
 
 
 class Realization:
@@ -252,10 +254,16 @@ class Realization:
         yield from self._slack(1)
 
     def _fallers(self, node: int) -> Iterator[int]:
-        """Return whom a node could be parted from: where a common friend stays, then anybody."""
+        """Return whom a node could be parted from.
+
+        Where a common friend stays comes first, then where another way stays, then anybody.
+        """
         around = self.editor.around(node)
         some = list(around)
         yield from (w for w in some if not around.isdisjoint(self.editor.around(w)))
+        for w in some:
+            if self._movable(w, -1) and self.editor.linked_otherwise(node, w, LOOKED_AT):
+                yield w
         yield from some
 
     def _slack(self, step: int) -> Iterator[int]:
