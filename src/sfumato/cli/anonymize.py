@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,9 @@ def anonymize(request: AnonymizeCommand) -> None:
     )
     if record.purpose is not None and record.ledger is None:
         check_purpose(table.name, table.known_schema.purposes, record.purpose)  # before the search
+    if request.dry_run:
+        _tell_forecast(table)
+        return
     table = _perturbed(table, request.wanted.perturbation, request.wanted.seed)
     release = _released(table, request)
     extra = _swept(release, request)
@@ -52,6 +56,28 @@ def anonymize(request: AnonymizeCommand) -> None:
     if not request.quiet:
         tell(release, saved)
     _measure_utility(release, table, request.utility.query_error, request.utility.model_loss)
+
+
+def _tell_forecast(table: Any) -> None:
+    """Say what the release would take; nothing is searched or written."""
+    from sfumato.anonymize.tables.forecast import forecast  # noqa: PLC0415 - rarely needed
+
+    found = forecast(table)
+    low, high = found.range
+    result({**asdict(found), "seconds_from": low, "seconds_to": high})
+    rows = [
+        ("records", f"{found.rows:,}"),
+        ("columns released", f"{found.columns:,}, {found.quasi_identifiers} quasi-identifiers"),
+        ("distinct lines, about", f"{found.distinct:,}"),
+        ("time, about", f"{_clock(low)} to {_clock(high)}"),
+        ("memory, about", f"{found.memory / 1e9:.1f} GB"),
+    ]
+    show_table("Before it begins", ("what", "value"), rows)
+    note("nothing was released; figures are carried on from a count of some rows.")
+
+
+def _clock(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _released(table: Any, request: AnonymizeCommand) -> Release:

@@ -223,6 +223,14 @@ class AnonymizeCommand(Request):
     record: Record = piece(Record)
     csv: CsvFormat = piece(CsvFormat)
     shape: ShapeName = "table"
+    dry_run: Annotated[
+        bool,
+        option(
+            "--dry-run",
+            help="Release nothing; say from a count of some rows how long it will take, and how "
+            "much memory (tables).",
+        ),
+    ] = False
     quiet: Quiet = False
 
 

@@ -134,6 +134,15 @@ class Table(Shown):
             )
         return counted
 
+    def distinct(self, columns: Sequence[str], rows: int) -> int:
+        """Count the distinct combinations of some columns among the first rows of a scan."""
+        cells = ", ".join(f"{self.text(c)} AS c{i}" for i, c in enumerate(columns)) or "1 AS c0"
+        [(found,)] = self.run(
+            f"SELECT COUNT(*) FROM (SELECT DISTINCT * FROM (SELECT {cells} FROM {self.scan} "
+            f"LIMIT {int(rows)}) AS sampled) AS lines"
+        )
+        return int(found)
+
     def materialize(self) -> Table:
         """Return the same table copied into the engine, for work that needs several passes.
 
