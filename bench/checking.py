@@ -101,7 +101,7 @@ def tightness(repeats=10):
     )
 
 
-def sniper(share=0.8):
+def sniper(share=0.97):
     """DP-Sniper's own mechanisms: what we show within a fifth of its time, at its confidence."""
     print(
         "\nDP-Sniper's mechanisms, claim ε = 0.1, confidence 0.9 as there; seconds= a fifth of its."

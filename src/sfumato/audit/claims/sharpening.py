@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from sfumato.audit.claims.pairs import Pair
     from sfumato.audit.claims.promises import Bound
 
-_CAUTION = (0.3, 0.1)
-"""Shares of the doubt that choose an event: of what was counted so often little is luck."""
+_CAUTION = (1.0, 0.4)
+"""Shares of the doubt that choose an event; less lets the luck of rare ends choose the first."""
 _ROUNDS = ((6, 0.3), (3, 0.3), (2, 0.4))
 """How many pairs are counted on in each round, and for which share of the time."""
 
