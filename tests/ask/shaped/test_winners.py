@@ -307,3 +307,19 @@ def test_a_copy_that_counts_trips_instead_of_people_is_refuted():
     trips = [("p", [0.5])] * 6 + [("q", [1.5])]
     pair = Held(traces_of(trips)), Held(traces_of(trips[6:]))
     assert audit(*pair, "trip", sf.dp.Unit("person"), samples=3000, cells=2).refuted
+
+
+def test_what_wins_may_be_named_as_in_a_table(tmp_path):
+    baskets = sf.read([["a"], ["a", "b"]] * 20, shape="sets")
+    options = {"unit": "transaction", "budget": sf.PureDP(99), "ledger": tmp_path / "l.sqlite"}
+    with sf.Session(baskets, name="shop", **options) as session:
+        first = session.top_k("item", k=1, among=ITEMS, epsilon=40)
+        spent = session.remaining.epsilon
+        again = session.top_k(1, among=ITEMS, epsilon=40)  # the same question, for nothing
+        assert str(first.data) == str(again.data)
+        assert session.remaining.epsilon == spent
+        session.predict_top_k("item", 1, among=ITEMS, epsilon=40)
+        with pytest.raises(ParameterError, match="how many"):
+            session.top_k("item", among=ITEMS, epsilon=1)
+        with pytest.raises(ParameterError, match="items only"):
+            session.top_k("colour", k=1, among=ITEMS, epsilon=1)

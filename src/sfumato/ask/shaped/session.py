@@ -206,7 +206,8 @@ class ShapedSession(Shown):
 
     def top_k(
         self,
-        k: int,
+        what: str | int | None = None,
+        k: int | None = None,
         *,
         of: str | None = None,
         among: Any = None,
@@ -217,23 +218,28 @@ class ShapedSession(Shown):
     ) -> Release:
         """Release the k most frequent items of sets, values of trees, nodes, or cells of a grid.
 
-        `of` names a label of trees or an attribute of nodes; `among` is the public list of what can
-        win (of sets it may be left out, with epsilon= and delta=). Nodes of a graph win by their
-        degree, with edges hidden. For traces, `cells` per side of the public bounds can win.
+        `what` is "item" of sets, "node" of graphs, "cell" of traces, or names a label of trees or
+        an attribute of nodes (as `of` does); `session.top_k(3)` takes what the shape has. `among`
+        is the public list of what can win (of sets it may be left out, with epsilon= and delta=).
+        Nodes of a graph win by their degree, with edges hidden. For traces, `cells` per side of the
+        public bounds can win.
         """
         from sfumato.ask.session.publish import buy  # noqa: PLC0415 - loaded when used
 
+        k, of = _wanted(what, k, of)
         wanted = self._winners(
             k, of=of, among=among, cells=cells, counts=counts, set_size=set_size,
             unlisted=price.get("delta") is not None,
         )  # fmt: skip
         return buy(self.spending, wanted, price)
 
-    def predict_top_k(self, k: int, *, epsilon: Stated, delta: Stated | None = None,
+    def predict_top_k(self, what: str | int | None = None, k: int | None = None, *,
+                      epsilon: Stated, delta: Stated | None = None, of: str | None = None,
                       **options: Any) -> TopKPlan:  # fmt: skip
         """Tell what `top_k` can tell apart at a price; nothing is read or spent."""
+        k, of = _wanted(what, k, of)
         price = {"epsilon": epsilon, **({} if delta is None else {"delta": delta})}
-        plan: TopKPlan = self._winners(k, **options).predict(1, price)
+        plan: TopKPlan = self._winners(k, of=of, **options).predict(1, price)
         return plan
 
     def _winners(self, k: int, **options: Any) -> Publication:
@@ -329,3 +335,18 @@ def fingerprint(source: Any) -> str:
         content = part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes()
         digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()
+
+
+_OWN_WORDS = frozenset({"item", "items", "node", "nodes", "cell", "cells"})
+"""What wins where nothing else is named: of sets, of graphs, of traces."""
+
+
+def _wanted(what: str | int | None, k: int | None, of: str | None) -> tuple[int, str | None]:
+    """Take what wins and how many: `("item", 3)`, `("courses.id", 3)` or `(3, of="courses.id")`."""
+    if isinstance(what, int):
+        what, k = None, what if k is None else k
+    if k is None:
+        raise ParameterError("Say how many win, as in top_k('item', k=10, epsilon=1).")
+    if of is None and what not in _OWN_WORDS:
+        of = what
+    return k, of
