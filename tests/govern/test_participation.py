@@ -45,6 +45,13 @@ def test_the_ledger_keeps_no_name(visits):
     assert len(entry.details["person"]) == 64  # a keyed hash, no name
 
 
+def test_no_cell_is_shown_where_it_may_be_logged(visits):
+    answer = sf.govern.find_subject(visits, "7", column="patient")
+    for shown in (str(answer), repr(answer), answer._repr_html_()):
+        assert "flu" not in shown
+        assert "2 of her rows" in shown
+
+
 def test_a_correction_keeps_the_form_of_the_file(visits):
     sf.govern.correct_subject(visits, "7", column="patient", right={"reason": "ill; twice"})
     lines = visits.read_text(encoding="utf-8").splitlines()

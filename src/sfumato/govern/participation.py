@@ -41,7 +41,11 @@ _CHANGED = (".csv", ".tsv", ".txt", ".parquet")
 
 @dataclass(frozen=True)
 class SubjectAnswer(Shown):
-    """What a person is told: her rows, what they serve, and what has left the house already."""
+    """What a person is told: her rows, what they serve, and what has left the house already.
+
+    Shown as text it tells numbers only, since that may end up in a log; `rows` and `to_json` have
+    her cells.
+    """
 
     dataset: str
     kind: str
@@ -52,6 +56,13 @@ class SubjectAnswer(Shown):
     answers: int
     answers_in_all: str | None
     cannot_be_undone: str = CANNOT
+
+    def __str__(self) -> str:
+        return (
+            f"{self.dataset}: {self.rows_found:,} of her rows ({self.kind}); "
+            f"{len(self.releases):,} releases and {self.answers:,} noisy answers were made and "
+            "cannot be recalled"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values, to be handed to the person."""

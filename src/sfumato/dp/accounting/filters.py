@@ -11,7 +11,7 @@ answers. (Composition theorems fix the parameters beforehand; a filter does not.
 
 Why shares. The rule "Σε + ε_G(√Σμ², D − Σδ) ≤ E" is a theorem for parameters fixed beforehand
 and *no* filter: an analyst who, having seen Gaussian noise, decides by it whether to go on
-with pure or with Gaussian answers reaches nearly δ = 2·D (``tests/dp_accounting`` has the
+with pure or with Gaussian answers reaches nearly δ = 2·D (``tests/dp/accounting`` has the
 strategy). What is traded against what must not depend on noise that was seen. Hence:
 
 1. Before the first Gaussian charge, and with it, ε and δ add up: the basic filter (Rogers et al.).
