@@ -147,3 +147,16 @@ def test_attacks_count_people_and_not_their_rows():
     # Everybody has both values, so whoever rules one out knows the other: all are exposed.
     known = found.outcome("background knowledge of ill")
     assert known.share == 1.0
+
+
+@pytest.mark.parametrize("attacked", ["release", "original"])
+def test_nobody_attacks_records_where_people_cannot_be_told_apart(attacked, tmp_path):
+    """Five records of one patient hide her from nobody, and no attack "fails" because of them."""
+    rows = {name: cells for name, cells in VISITS.items() if name != "id"}
+    made = sf.anonymize(sf.read(VISITS, schema=SCHEMA), sf.KAnonymity(3))
+    pairs = {"release": (rows, VISITS), "original": (made, rows)}
+    release, original = pairs[attacked]
+    with pytest.raises(sf.errors.DataError, match="no column that tells people apart"):
+        sf.attack.precheck(release, schema=SCHEMA, original=original)
+    with pytest.raises(sf.errors.DataError, match="no column that tells people apart"):
+        sf.attack.homogeneity(rows, schema=SCHEMA)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.attack.attack import BY_GROUP, Knowledge
 from sfumato.attack.finding import checked_count, checked_share
 from sfumato.release import Release
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 from sfumato.shape import find_shape
 from sfumato.shown import Shown
 
@@ -134,7 +134,7 @@ def precheck(
     checked_share("confidence", confidence)
     checked_share("gain", gain)
     checked_count("facts", facts)
-    after = see(release, schema, shape=shape)
+    after = see_people(release, schema, shape=shape)
     form = find_shape(after.shape)
     if original is None and isinstance(release, Release):
         original = form.original(release)
@@ -153,7 +153,7 @@ def precheck(
 def _see_original(original: Any, after: View) -> View | None:
     if original is None:
         return None
-    view: View = see(original, getattr(after, "schema", None), shape=after.shape)
+    view: View = see_people(original, getattr(after, "schema", None), shape=after.shape)
     return view
 
 

@@ -22,9 +22,9 @@ import numpy as np
 from sfumato.anonymize.definitions.definition import positive_integer
 from sfumato.audit.verification.checks import bottleneck
 from sfumato.data.schema import Schema
-from sfumato.errors import DataError, SchemaError
+from sfumato.errors import SchemaError
 from sfumato.released.compatibility import compatible
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 from sfumato.shown import Shown
 
 if TYPE_CHECKING:
@@ -137,10 +137,7 @@ def overlap(
 
 def _seen(release: Any, rules: Schema) -> Evidence:
     """Look at a release, people counted where somebody has several records."""
-    view = see(release, rules, shape="table")
-    if view.persons.trouble:
-        raise DataError(f"{view.source}: {view.persons.trouble}")
-    evidence: Evidence = view.evidence
+    evidence: Evidence = see_people(release, rules, shape="table").evidence
     return evidence
 
 

@@ -74,6 +74,21 @@ def see(release: Any, schema: Any = None, *, shape: str | None = None, **options
     )
 
 
+def see_people(
+    release: Any, schema: Any = None, *, shape: str | None = None, **options: Any
+) -> Any:
+    """Look at a release, and refuse one whose people nobody can count.
+
+    An attack counts people. Where the schema names a person and the file has nothing that tells
+    people apart, five records of one patient would pass for five patients who hide her.
+    """
+    view = see(release, schema, shape=shape, **options)
+    trouble = getattr(getattr(view, "persons", None), "trouble", "")
+    if trouble:
+        raise DataError(f"{view.source}: {trouble}")
+    return view
+
+
 def _see_release(release: Release, schema: Any, options: dict[str, Any]) -> Any:
     form = find_shape(release.shape)
     rules = release.schema if schema is None else schema

@@ -24,7 +24,7 @@ from sfumato.attack.finding import (
     odds,
 )
 from sfumato.attack.releases.fit import fit
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def attribute_inference(
 ) -> Outcome:
     """Guess a sensitive attribute of people in a public table who are known to be released."""
     limit = checked_share("confidence", confidence)
-    view = see(release, schema)
+    view = see_people(release, schema)
     name = view.attribute(attribute)
     spread = view.spread(name)
     fitting = fit(view, public)

@@ -29,7 +29,7 @@ from sfumato.attack.releases.exposure import (
     worst_entry,
 )
 from sfumato.errors import ParameterError
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ def background_knowledge(
     limit = checked_share("confidence", confidence)
     if about not in {"values", "people"}:
         raise ParameterError(f"about must be 'values' or 'people', not {about!r}.")
-    view = see(release, schema)
+    view = see_people(release, schema)
     name = view.attribute(attribute)
     spread = view.spread(name)
     left = _left(spread, facts) if about == "values" else _unknown(spread, facts)

@@ -30,7 +30,7 @@ from sfumato.attack.finding import (
 from sfumato.attack.releases.fit import fit
 from sfumato.errors import SchemaError
 from sfumato.released.compatibility import compatible
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,8 +90,8 @@ def composition(
     pairs of classes that one person can be in.
     """
     limit = checked_share("confidence", confidence)
-    first_view = see(first, schema)
-    second_view = see(second, second_schema or schema)
+    first_view = see_people(first, schema)
+    second_view = see_people(second, second_schema or schema)
     name = first_view.attribute(attribute)
     if name not in second_view.evidence.sensitive:
         raise SchemaError(f"The second release has no '{name}', so there is nothing to intersect.")

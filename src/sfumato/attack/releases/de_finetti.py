@@ -34,7 +34,7 @@ from sfumato.attack.finding import (
 )
 from sfumato.attack.releases.fit import fit
 from sfumato.attack.releases.walk import sum_rows
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +91,7 @@ def de_finetti(
     """
     limit = checked_share("gain", gain)
     checked_count("rounds", rounds, low=1)
-    view = see(release, schema)
+    view = see_people(release, schema)
     name = view.attribute(attribute)
     fitting = fit(view, public)
     people = _people(fitting)

@@ -18,7 +18,7 @@ from sfumato.attack.releases.exposure import (
     exposed_people,
     worst_entry,
 )
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def homogeneity(
     most: int = SHOWN,
 ) -> Outcome:
     """Find the people whose whole class has one sensitive value."""
-    view = see(release, schema)
+    view = see_people(release, schema)
     name = view.attribute(attribute)
     spread = view.spread(name)
     values = np.bincount(spread.class_, minlength=len(spread.sizes))

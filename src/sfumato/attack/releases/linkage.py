@@ -40,7 +40,7 @@ from sfumato.attack.finding import (
 from sfumato.attack.releases.fit import fit
 from sfumato.data.engines.duckdb import quoted, quoted_text
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +118,7 @@ def linkage(
         raise ParameterError(f"adversary must be 'journalist' or 'prosecutor', not {adversary!r}.")
     limit = checked_share("confidence", confidence)
     checked_count("most", most)
-    view = see(release, schema)
+    view = see_people(release, schema)
     fitting = fit(view, public, on=on)
     if names is not None and names not in fitting.table.columns:
         raise SchemaError(f"{fitting.table.source} has no column '{names}' to name people by.")

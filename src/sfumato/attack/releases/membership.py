@@ -24,7 +24,7 @@ from sfumato.attack.finding import (
     described,
 )
 from sfumato.attack.releases.fit import fit
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def membership(
 ) -> Outcome:
     """Find the people of a population who are in the release with at least `confidence`."""
     limit = checked_share("confidence", confidence)
-    view = see(release, schema)
+    view = see_people(release, schema)
     fitting = fit(view, population)
     presence = presences(fitting)
     weights = fitting.public.counts

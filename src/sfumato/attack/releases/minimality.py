@@ -38,7 +38,7 @@ from sfumato.attack.finding import (
 from sfumato.attack.releases.fit import fit
 from sfumato.attack.releases.ways import MOST, after_violation, steps
 from sfumato.errors import ParameterError
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def minimality(
     must hold exactly the people of a class for that class to be attacked.
     """
     limit = checked_share("gain", gain)
-    view = see(release, schema)
+    view = see_people(release, schema)
     name = view.attribute(attribute)
     stated = promise or view.promise
     if stated is None:

@@ -17,7 +17,7 @@ from sfumato.attack.releases.exposure import (
     exposed_people,
     worst_entry,
 )
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def probabilistic_inference(
 ) -> Outcome:
     """Find the people whose sensitive value is at least `confidence` of their class."""
     limit = checked_share("confidence", confidence)
-    view = see(release, schema)
+    view = see_people(release, schema)
     name = view.attribute(attribute)
     spread = view.spread(name)
     dangerous = spread.inside >= limit - NEARLY

@@ -31,7 +31,7 @@ from sfumato.attack.finding import (
 )
 from sfumato.attack.releases.exposure import people_in
 from sfumato.errors import HierarchyError, ParameterError
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ def similarity(
     """
     limit = checked_share("confidence", confidence)
     checked_share("narrow", narrow)
-    view = see(release, schema)
+    view = see_people(release, schema)
     name = view.attribute(attribute)
     spread = view.spread(name)
     kind = ("order" if spread.hierarchy is None else "tree") if by is None else by

@@ -17,7 +17,7 @@ from sfumato.anonymize.definitions.likeness import BetaLikeness
 from sfumato.attack.finding import NEARLY, SHOWN, Outcome, checked_share
 from sfumato.attack.releases.exposure import attacked_people, entry_findings, exposed_people
 from sfumato.errors import ParameterError
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def skewness(
     checked_share("gain", gain)
     if factor is not None and (not isinstance(factor, int | float) or not 1 < factor < np.inf):
         raise ParameterError(f"factor must be above 1, not {factor!r}.")
-    view = see(release, schema)
+    view = see_people(release, schema)
     name = view.attribute(attribute)
     spread = view.spread(name)
     gains, ratios = spread.inside - spread.overall, spread.inside / spread.overall

@@ -22,7 +22,7 @@ from sfumato.attack.releases.skewness import skewness
 from sfumato.data.numbers import number
 from sfumato.data.tables.sources import read
 from sfumato.released.tables import TableView
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -134,7 +134,7 @@ class _Adversary:
         if self.knowledge.other is None:
             yield _attack("composition", None, None, unless="no other release was given")
             return
-        second = see(self.knowledge.other, self.view.schema)
+        second = see_people(self.knowledge.other, self.view.schema)
         people = self.public if self._shares(self.public) else None
         both = partial(
             composition, second=second, people=people, confidence=self.knowledge.confidence
