@@ -83,3 +83,12 @@ def test_requests_outside_the_bounds_are_counted_and_one_user_leaves_in_no_box(f
     (folder / "alone.csv").write_text("user,x,y,time\na,1,1,5\na,1,1,6\n")
     assert run(["cloak", "alone.csv", *line]) == 0
     assert (folder / "boxes.csv").read_text().splitlines()[1:] == [",,,,,,"] * 2
+
+
+@pytest.mark.parametrize("more", [[], ["--stream", "--bounds=0,100,0,100"]])
+def test_files_without_points_are_refused_and_nothing_is_written(folder, capsys, more):
+    for text in ("", "user,x,y,time\n"):
+        (folder / "none.csv").write_text(text)
+        assert run(["cloak", "none.csv", "-k", "2", "-o", "boxes.csv", *more]) == 2
+        assert "at least one" in " ".join(capsys.readouterr().err.split())
+    assert not (folder / "boxes.csv").exists()

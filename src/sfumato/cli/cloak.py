@@ -25,6 +25,9 @@ def cloak(request: CloakCommand) -> None:
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
 
     columns, facts, checked = _stream(request) if request.stream else _snapshot(request)
+    tells = request.method in {"casper", "nearest"} and not request.stream
+    if not tells:
+        checked.raise_if_broken()  # before anything is written
     names = list(columns)
     rows = zip(*columns.values(), strict=True)
     text = ",".join(names) + "\n" + "".join(",".join(map(_cell, row)) + "\n" for row in rows)
@@ -33,10 +36,8 @@ def cloak(request: CloakCommand) -> None:
         show_table("Cloaked", ("what", "value"), facts)
         out.print(f"checked        {checked}", markup=False)
         out.print(f"boxes          {request.output}", markup=False)
-    if request.method in {"casper", "nearest"} and not request.stream:
+    if tells:
         note("this method is not reciprocal: whoever knows it learns who can have asked.")
-        return
-    checked.raise_if_broken()
 
 
 def _cell(value: Any) -> str:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.anonymize.places.cloaker import MOST_USERS
+from sfumato.anonymize.places.stream_kernel import LARGEST
 from sfumato.attack.places.cloaks import sessions_of
 
 BOUNDS = (0, 6000, 0, 6000)
@@ -92,8 +94,68 @@ def test_memory_is_bounded():
     assert cloaker.dropped >= 84
     cloaker.finish()
     assert cloaker.dropped == 100
-    with pytest.raises(sf.errors.ParameterError, match="capacity"):
-        sf.places.Cloaker(bounds=BOUNDS, k=50, wait=1e6, capacity=16).process(**traffic(100))
+
+
+def test_what_finds_no_room_is_dropped_and_counted_one_by_one_and_all_at_once():
+    requests = traffic(400, 300)
+    options = {"bounds": BOUNDS, "k": 6, "reach": 700, "wait": 400, "capacity": 32}
+    whole, single = sf.places.Cloaker(**options), sf.places.Cloaker(**options)
+    result = whole.process(**requests)
+    assert whole.arrived == 400 == whole.released + whole.dropped
+    assert sf.places.verify_stream(requests, result, wait=400).holds
+    assert (result.delay[~result.released] == 0).any()  # turned away as they came
+    assert result.released.sum() == whole.released > 0
+    done = []
+    for user, time, x, y in zip(*requests.values(), strict=True):
+        done += single.submit(int(user), time=time, x=x, y=y)
+    done += single.finish()
+    assert sorted(d.request for d in done) == list(range(400))
+    assert (single.arrived, single.waiting) == (400, 0)
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_users_of_whom_nothing_waits_are_forgotten(memory):
+    cloaker = sf.places.Cloaker(
+        bounds=BOUNDS, k=2, wait=10, mode="eager", capacity=64, memory=memory, session=60
+    )
+    for i in range(3000):  # pseudonyms that never come back
+        cloaker.submit(f"user {i}", time=float(i), x=10, y=10)
+    cloaker.finish()
+    assert (cloaker.released, cloaker.dropped) == (3000, 0)
+    assert len(cloaker._users) <= 200
+    assert len(cloaker._state.known) <= 400
+
+
+def test_memory_holds_though_users_are_numbered_anew():
+    rng = np.random.default_rng(9)
+    n = 3000
+    requests = {
+        "user": rng.integers(40, size=n), "time": np.sort(rng.uniform(0, 6000, n)),
+        "x": rng.uniform(0, 800, n), "y": rng.uniform(0, 800, n),
+    }  # fmt: skip
+    options = {"bounds": BOUNDS, "k": 3, "wait": 60, "memory": True, "session": 1e9}
+    small = sf.places.Cloaker(**options, capacity=128).process(**requests)
+    assert small.success > 0.2
+    held = sf.attack.intersection(sessions_of(requests["user"], small.together), k=3)
+    assert held.people > 10
+    assert held.worst <= 1 / 3 + 1e-9
+
+
+def test_crowds_larger_than_a_box_is_searched_for():
+    assert MOST_USERS == LARGEST
+    n = LARGEST + 6
+    crowd = {
+        "user": np.arange(n), "time": np.arange(n) / 10, "x": np.full(n, 5.0), "y": np.ones(n),
+    }  # fmt: skip
+    served = sf.places.Cloaker(bounds=BOUNDS, k=LARGEST, mode="eager").process(**crowd)
+    assert sf.places.verify_stream(crowd, served, wait=120).holds
+    assert served.released.sum() == LARGEST
+    # all of one kind: everybody is looked at, and nobody leaves
+    same = sf.places.Cloaker(bounds=BOUNDS, k=2, diversity=2, mode="deadline")
+    assert same.process(**crowd, place=["clinic"] * n).success == 0.0
+    for asked in ({"k": LARGEST + 1}, {"diversity": LARGEST + 1}):
+        with pytest.raises(sf.errors.ParameterError, match="at most 64 in a stream"):
+            sf.places.Cloaker(bounds=BOUNDS, **asked)
 
 
 def test_intersection_succeeds_without_memory_and_is_held_to_k_with_it():
@@ -143,7 +205,9 @@ def test_places_in_a_box_can_be_asked_to_differ():
         ({"time": 4.0}, "Time goes backwards"),
         ({"x": 7000.0}, "outside the bounds"),
         ({"y": float("nan")}, "no finite number"),
+        ({"x": "here"}, "no finite number"),
         ({"k": 0}, "k must be"),
+        ({"k": 65}, "at most 64"),
         ({"wait": -1}, "wait must be"),
     ],
 )
@@ -160,6 +224,22 @@ def test_bad_settings_get_a_sentence():
             sf.places.Cloaker(**{"bounds": BOUNDS, **options})
     with pytest.raises(sf.errors.DataError, match="backwards"):
         sf.places.Cloaker(bounds=BOUNDS).process(user=[1, 2], time=[5, 3], x=[1, 1], y=[1, 1])
+    two = {"user": [1, 2], "time": [3, 5], "x": [1, 1], "y": [1, 1]}
+    for k in ([2], [2.5, 2.5], [2, 0], [2, 65]):
+        with pytest.raises(sf.errors.ParameterError, match="k must be"):
+            sf.places.Cloaker(bounds=BOUNDS).process(**two, k=k)
+
+
+def test_no_request_one_user_and_equal_points():
+    def run(**requests):
+        return sf.places.Cloaker(bounds=BOUNDS, k=2).process(**requests)
+
+    assert len(run(user=[], time=[], x=[], y=[]).released) == 0
+    alone = run(user=["ann"] * 3, time=[1, 1, 2], x=[1, 1, 1], y=[1, 1, 1])
+    assert alone.success == 0.0  # three requests are one user
+    equal = run(user=["ann", "bob"], time=[1, 1], x=[1, 1], y=[1, 1])
+    assert equal.boxes.tolist() == [[1, 1, 1, 1, 1, 1]]
+    assert equal.success == 1.0  # each with a single request
 
 
 def test_the_dial_shows_what_waiting_buys():

@@ -23,13 +23,13 @@ and counted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sfumato.anonymize.definitions.definition import positive_integer
+from sfumato.anonymize.places.stream_result import Cloaked, StreamResult, told
 from sfumato.data.trajectories.trajectories import read_bounds
 from sfumato.errors import DataError, ParameterError
 from sfumato.shown import Shown
@@ -40,57 +40,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MODES = ("eager", "deadline", "marginal")
-
-
-@dataclass(frozen=True)
-class Cloaked:
-    """What became of one request: its number, and its box and moment, or None where it was dropped.
-
-    `box` is (low x, high x, low y, high y, first moment, last moment), the same for all who
-    left with it; `together` tells them by a number.
-    """
-
-    request: int
-    moment: float
-    box: tuple[float, ...] | None
-    together: int = -1
-
-
-@dataclass(frozen=True, eq=False)
-class StreamResult:
-    """What became of many requests, an entry each; `together` is the number of the box or −1."""
-
-    released: NDArray[np.bool_]
-    moment: NDArray[np.float64]
-    delay: NDArray[np.float64]
-    together: NDArray[np.int64]
-    boxes: NDArray[np.float64]
-    k: NDArray[np.int64]
-    reach: NDArray[np.float64]
-
-    @property
-    def success(self) -> float:
-        """The share of requests that left in a box."""
-        return float(self.released.mean()) if len(self.released) else 0.0
-
-    @property
-    def relative_area(self) -> float:
-        """The mean area of a box, as a share of the area its request would tolerate."""
-        boxes = self.boxes[self.together[self.released]]
-        area = (boxes[:, 1] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 2])
-        return float((area / (2 * self.reach[self.released]) ** 2).mean()) if len(area) else 0.0
-
-    @property
-    def mean_delay(self) -> float:
-        """The mean number of seconds that those who left had waited."""
-        return float(self.delay[self.released].mean()) if self.released.any() else 0.0
-
-    def __str__(self) -> str:
-        return (
-            f"{len(self.released):,} requests: {100 * self.success:.1f} % left, relative area "
-            f"{self.relative_area:.3f}, mean delay {self.mean_delay:.1f} s, "
-            f"{int((~self.released).sum()):,} dropped"
-        )
+MOST_USERS = 64
+"""Users that a box is searched for, at most (`stream_kernel.LARGEST`); a test compares them."""
 
 
 class Cloaker(Shown):
@@ -126,10 +77,10 @@ class Cloaker(Shown):
                 "bounds must be four public numbers (low x, high x, low y, high y)."
             )
         self.bounds = limits
-        self.k = positive_integer("k", k)
+        self.k = _few("k", k)
         self.reach, self.wait = _above("reach", reach), _above("wait", wait)
         self.mode, self.rate = mode, _above("rate", rate)
-        self.memory, self.diversity = bool(memory), positive_integer("diversity", diversity)
+        self.memory, self.diversity = bool(memory), _few("diversity", diversity)
         self.session = _above("session", session)
         self.capacity = positive_integer("capacity", capacity)
         self.now = -math.inf
@@ -165,16 +116,15 @@ class Cloaker(Shown):
         """
         column = {
             "user": [user], "t": [time], "x": [x], "y": [y],
-            "k": [self.k if k is None else positive_integer("k", k)],
+            "k": [self.k if k is None else _few("k", k)],
             "reach": [self.reach if reach is None else _above("reach", reach)],
             "wait": [self.wait if wait is None else _above("wait", wait)], "place": [place],
         }  # fmt: skip
         self._check(column)
         if self._used == self.capacity and not self._compact():
             done = self._run(float(time))
-            if self._used == self.capacity and not self._compact():
-                self.arrived += 1
-                self.dropped += 1
+            if not self._compact():
+                self._turn_away(float(time))
                 return [*done, Cloaked(self.arrived - 1, float(time), None)]
             return [*done, *self._take(column, 1)]
         return self._take(column, 1)
@@ -203,35 +153,39 @@ class Cloaker(Shown):
         self, *, user: Any, time: Any, x: Any, y: Any, k: Any = None, place: Any = None
     ) -> StreamResult:
         """Take many requests in the order of their moments and let all of them be decided."""
-        t = np.asarray(time, dtype=np.float64)
+        t, xs, ys = (_floats(column) for column in (time, x, y))
         n = len(t)
-        wanted = np.full(n, self.k) if k is None else np.asarray(k, dtype=np.int64)
-        if n and wanted.min() < 1:
-            raise ParameterError("k must be a whole number from 1 for every request.")
+        wanted = np.full(n, self.k) if k is None else _k_of_each(k, n)
         columns = {
-            "user": np.asarray(user), "t": t, "x": np.asarray(x, dtype=np.float64),
-            "y": np.asarray(y, dtype=np.float64), "k": wanted, "reach": np.full(n, self.reach),
+            "user": np.asarray(user), "t": t, "x": xs, "y": ys, "k": wanted,
+            "reach": np.full(n, self.reach),
             "wait": np.full(n, self.wait), "place": [None] * n if place is None else place,
         }  # fmt: skip
         self._check(columns)
         first, began = self.arrived, self._boxes
         moment, together = np.full(n, np.nan), np.full(n, -1)
         boxes: list[NDArray[np.float64]] = []
+
+        def keep(found: tuple[NDArray[Any], ...]) -> None:
+            numbers, when, box = (column[found[0] >= first] for column in found)
+            moment[numbers - first] = when
+            together[numbers - first] = np.where(box < 0, -1, box - began)
+
         done = 0
         while done < n:
-            room = self.capacity - self._used
-            if not room and not self._compact():
-                raise ParameterError(
-                    f"More than {self.capacity:,} requests wait at once; give a larger capacity."
-                )
+            if self._used == self.capacity and not self._compact():
+                keep(self._decide({}, 0, float(t[done]), boxes))
+                if not self._compact():
+                    moment[done] = t[done]
+                    self._turn_away(float(t[done]))
+                    done += 1
+                    continue
             part = slice(done, min(done + self.capacity - self._used, n))
-            until = math.inf if part.stop == n else float(t[part.stop - 1])
+            until = float(t[part.stop - 1])
             chunk = {name: column[part] for name, column in columns.items()}
-            numbers, when, box = self._decide(chunk, part.stop - done, until, boxes)
-            inside = numbers >= first
-            moment[numbers[inside] - first] = when[inside]
-            together[numbers[inside] - first] = np.where(box[inside] < 0, -1, box[inside] - began)
+            keep(self._decide(chunk, part.stop - done, until, boxes))
             done = part.stop
+        keep(self._decide({}, 0, math.inf, boxes))
         made = np.concatenate(boxes) if boxes else np.zeros((0, 6))
         return StreamResult(
             together >= 0, moment, moment - t, together, made, wanted, np.full(n, self.reach)
@@ -240,7 +194,7 @@ class Cloaker(Shown):
     # -- steps ----------------------------------------------------------------------------
 
     def _check(self, columns: Any) -> None:
-        t, x, y = (np.asarray(columns[name], dtype=np.float64) for name in ("t", "x", "y"))
+        t, x, y = (_floats(columns[name]) for name in ("t", "x", "y"))
         if not len({len(column) for column in columns.values()}) == 1:
             raise DataError("Every request needs a user, a moment and a place.")
         if not np.isfinite(np.concatenate([t, x, y])).all():
@@ -253,18 +207,24 @@ class Cloaker(Shown):
         if len(t) and (x.min() < x0 or x.max() > x1 or y.min() < y0 or y.max() > y1):
             raise DataError("A request lies outside the bounds; leave it out, or widen them.")
 
+    def _turn_away(self, time: float) -> None:
+        """Count a request that came while as many as may be held were waiting."""
+        self.now = time
+        self.arrived += 1
+        self.dropped += 1
+
     def _take(self, columns: Any, count: int) -> list[Cloaked]:
         boxes: list[NDArray[np.float64]] = []
         until = float(columns["t"][-1])
         began = self._boxes
         found = self._decide(columns, count, until, boxes)
-        return _told(*found, np.concatenate(boxes) if boxes else np.zeros((0, 6)), began)
+        return told(*found, np.concatenate(boxes) if boxes else np.zeros((0, 6)), began)
 
     def _run(self, until: float) -> list[Cloaked]:
         boxes: list[NDArray[np.float64]] = []
         began = self._boxes
         found = self._decide({}, 0, until, boxes)
-        return _told(*found, np.concatenate(boxes) if boxes else np.zeros((0, 6)), began)
+        return told(*found, np.concatenate(boxes) if boxes else np.zeros((0, 6)), began)
 
     def _decide(
         self, columns: Any, count: int, until: float, boxes: list[NDArray[np.float64]]
@@ -360,6 +320,7 @@ class Cloaker(Shown):
         if len(keep) > self.capacity * 3 // 4:
             return False
         held = {name: getattr(old_q, name)[keep].copy() for name in old_q._fields}
+        held["user"] = self._keep_users(held["user"])
         order, old = numbers[keep].copy(), self._state
         self._start()
         from sfumato.anonymize.places import stream_loop as loop  # noqa: PLC0415 - compiles
@@ -373,24 +334,56 @@ class Cloaker(Shown):
         self._used = len(keep)
         return True
 
+    def _keep_users(self, waiting: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Forget users of whom nothing waits and no session lasts; number the others anew.
 
-def _told(
-    numbers: NDArray[np.int64],
-    when: NDArray[np.float64],
-    box: NDArray[np.int64],
-    boxes: NDArray[np.float64],
-    began: int,
-) -> list[Cloaked]:
-    return [
-        Cloaked(
-            int(number), float(moment),
-            tuple(boxes[b - began].tolist()) if b >= 0 else None, int(b),
-        )
-        for number, moment, b in zip(numbers, when, box, strict=True)
-    ]  # fmt: skip
+        Whoever comes back is new to everybody who remembers her, which only asks for more.
+        """
+        old, users = self._state, len(self._users)
+        live = np.zeros(users, np.bool_)
+        live[waiting] = True
+        if self.memory:
+            live |= (old.known[:users] >= 0) & (self.now - old.since[:users] <= self.session)
+        kept = np.flatnonzero(live)
+        number = np.full(users, -1)
+        number[kept] = np.arange(len(kept))
+        self._users = {name: int(number[c]) for name, c in self._users.items() if live[c]}
+        rows = max(64, len(kept))
+        memory, known = np.full((rows, old.memory.shape[1]), -1), np.full(rows, -1)
+        since = np.zeros(rows)
+        memory[: len(kept)] = number[old.memory[kept]]
+        known[: len(kept)], since[: len(kept)] = old.known[kept], old.since[kept]
+        self._state = old._replace(memory=memory, known=known, since=since)
+        found: NDArray[np.int64] = number[waiting]
+        return found
 
 
 def _above(name: str, value: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise ParameterError(f"{name} must be a number above 0, not {value!r}.")
     return float(value)
+
+
+def _floats(values: Any) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("A request has a moment or a place that is no finite number.") from None
+
+
+def _few(name: str, value: Any) -> int:
+    if positive_integer(name, value) > MOST_USERS:
+        raise ParameterError(
+            f"{name} must be at most {MOST_USERS} in a stream, not {value:,}: a box is searched "
+            f"for so many users."
+        )
+    return int(value)
+
+
+def _k_of_each(k: Any, count: int) -> NDArray[np.int64]:
+    wanted = np.asarray(k)
+    if wanted.shape != (count,) or wanted.dtype.kind not in "iu":
+        raise ParameterError(f"k must be a whole number for each of {count:,} requests.")
+    if count and not 1 <= wanted.min() <= wanted.max() <= MOST_USERS:
+        raise ParameterError(f"k must be from 1 to {MOST_USERS} for every request of a stream.")
+    return wanted.astype(np.int64)

@@ -4,6 +4,9 @@ Whoever lies in a box that leaves goes with it, where that suits everybody. Whoe
 and would be left with too few to meet is taken along, too, even if the box grows. In the marginal
 mode a box that would leave somebody with too few does not leave before a deadline: where people are
 few it waits, and where they are many that costs nothing.
+
+What is compiled is kept by the text of this file alone: touch it when `stream_search` or
+`stream_kernel` changes, or the old search goes on being used.
 """
 
 from __future__ import annotations

@@ -111,11 +111,25 @@ def area_of(q: Requests, taken: Ints, size: int) -> Any:
 
 
 @njit(cache=True)
+def _kinds_enough(q: Requests, rules: Rules, m: int, near: Ints, few: int) -> Any:
+    """Tell whether m and its neighbours are at places of enough kinds for any box at all."""
+    kinds = int(q.place[m] >= 0)
+    for p in range(few):
+        new = q.place[near[p]] >= 0 and q.place[near[p]] != q.place[m]
+        for other in range(p):
+            new = new and q.place[near[other]] != q.place[near[p]]
+        kinds += new
+    return rules.diversity <= 1 or kinds >= rules.diversity
+
+
+@njit(cache=True)
 def _any_window(  # noqa: C901 - one loop, compiled
     q: Requests, state: State, rules: Rules, m: int, near: Ints, count: int, taken: Ints
 ) -> Any:
     """Try every window of m's reach that begins at neighbours, and return the number found."""
     few = min(count, LARGEST)
+    if not _kinds_enough(q, rules, m, near, few):
+        return 0
     for a in range(-1, few):
         left = q.x[m] if a < 0 else q.x[near[a]]
         if left > q.x[m]:
@@ -127,6 +141,8 @@ def _any_window(  # noqa: C901 - one loop, compiled
             size = 1
             taken[0] = m
             for p in range(few):
+                if size == LARGEST:
+                    break
                 j = near[p]
                 if not (left <= q.x[j] <= left + q.reach[m] and low <= q.y[j] <= low + q.reach[m]):
                     continue
@@ -185,7 +201,7 @@ def _find_smallest(
     """Find the smallest box for m among the sizes asked for."""
     best, least = 0, np.inf
     trial = np.empty(LARGEST, np.int64)
-    for wanted in range(q.k[m], min(count + 2, LARGEST)):
+    for wanted in range(q.k[m], min(count + 1, LARGEST) + 1):
         if not _is_asked_for(q, m, near, count, wanted):
             continue
         size = _nearest_first(q, state, rules, m, near, count, wanted, trial)
@@ -239,7 +255,7 @@ def _find_fullest(
     few = _scarce_first(q, state, rules, near, count, order)
     best, greatest = 0, -np.inf
     trial = np.empty(LARGEST, np.int64)
-    for wanted in range(q.k[m], min(count + 2, LARGEST)):
+    for wanted in range(q.k[m], min(count + 1, LARGEST) + 1):
         if not _is_asked_for(q, m, near, count, wanted):
             continue
         for turn in range(2 if few else 1):

@@ -34,6 +34,8 @@ def read_point_file(path: Path) -> Points:
     rows = kept.run(
         f"SELECT {', '.join(chosen)}, {person} FROM {kept.scan} ORDER BY sfumato_internal_row"
     )
+    if not rows:
+        raise DataError(f"There is no point in {path}; at least one is needed.")
     array = np.array([(np.nan if x is None else x, np.nan if y is None else y) for x, y, _ in rows])
     people = np.array([who for _, _, who in rows]) if named is not None else None
     return read_points(array.reshape(-1, 2), people=people, degrees=pair[0] != "x")

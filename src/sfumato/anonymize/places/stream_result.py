@@ -1,0 +1,78 @@
+"""What became of requests in a stream: a box and a moment each, or dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Cloaked:
+    """What became of one request: its number, and its box and moment, or None where it was dropped.
+
+    `box` is (low x, high x, low y, high y, first moment, last moment), the same for all who
+    left with it; `together` tells them by a number.
+    """
+
+    request: int
+    moment: float
+    box: tuple[float, ...] | None
+    together: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class StreamResult:
+    """What became of many requests, an entry each; `together` is the number of the box or −1."""
+
+    released: NDArray[np.bool_]
+    moment: NDArray[np.float64]
+    delay: NDArray[np.float64]
+    together: NDArray[np.int64]
+    boxes: NDArray[np.float64]
+    k: NDArray[np.int64]
+    reach: NDArray[np.float64]
+
+    @property
+    def success(self) -> float:
+        """The share of requests that left in a box."""
+        return float(self.released.mean()) if len(self.released) else 0.0
+
+    @property
+    def relative_area(self) -> float:
+        """The mean area of a box, as a share of the area its request would tolerate."""
+        boxes = self.boxes[self.together[self.released]]
+        area = (boxes[:, 1] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 2])
+        return float((area / (2 * self.reach[self.released]) ** 2).mean()) if len(area) else 0.0
+
+    @property
+    def mean_delay(self) -> float:
+        """The mean number of seconds that those who left had waited."""
+        return float(self.delay[self.released].mean()) if self.released.any() else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.released):,} requests: {100 * self.success:.1f} % left, relative area "
+            f"{self.relative_area:.3f}, mean delay {self.mean_delay:.1f} s, "
+            f"{int((~self.released).sum()):,} dropped"
+        )
+
+
+def told(
+    numbers: NDArray[np.int64],
+    when: NDArray[np.float64],
+    box: NDArray[np.int64],
+    boxes: NDArray[np.float64],
+    began: int,
+) -> list[Cloaked]:
+    """Return decided requests one by one; `boxes` are those numbered from `began` on."""
+    return [
+        Cloaked(
+            int(number), float(moment),
+            tuple(boxes[b - began].tolist()) if b >= 0 else None, int(b),
+        )
+        for number, moment, b in zip(numbers, when, box, strict=True)
+    ]  # fmt: skip
