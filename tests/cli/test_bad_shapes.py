@@ -46,11 +46,37 @@ CASES = {
     "trees, key twice": ("x.jsonl", b'{"town": 1, "town": 2}\n' * 2, TREE, "key twice"),
     "trees, entities": (
         "x.xml", b"<!DOCTYPE l [<!ENTITY a 'a'>]><l><r><town>&a;</town></r></l>", TREE, "entities"),
+    "trees, empty list": ("x.json", b"[]", TREE, "no records"),
+    "trees, empty json": ("x.json", b"", TREE, "not valid JSON"),
+    "trees, empty xml": ("x.xml", b"", TREE, "not well-formed"),
+    "trees, torn xml": ("x.xml", b"<l><r><town>hidden", TREE, "not well-formed"),
+    "trees, deep xml": (
+        "x.xml", b"<l><r>" + b"<a>" * 999 + b"</a>" * 999 + b"</r></l>", TREE, "50 levels"),
+    "trees, k above n": ("x.jsonl", FOREST.encode(), [*TREE[:-1], "9"], "only 3"),
+    "trees, facts of k above n": (
+        "x.jsonl", FOREST.encode(), [*TREE[:-2], "--kmn", "9:2:1"], "only 3"),
+    "trees, plain beside objects": (
+        "x.jsonl", FOREST.encode() + b'{"town": {"hidden": 1}}\n', TREE, "plain values at 'town'"),
+    "trees, lists in lists": ("x.jsonl", b'{"town": [["hidden"]]}\n', TREE, "list within a list"),
+    "trees, no roles": ("x.jsonl", FOREST.encode(), ["--shape", "trees", "-k", "2"], "no roles"),
     "graph, empty": ("x.edges", b"", GRAPH, "0 nodes"),
     "graph, loop": ("x.edges", b"a a\na b\n", GRAPH, "loops='drop'"),
     "graph, edge twice": ("x.edges", b"a b\nb a\n", GRAPH, "duplicates='merge'"),
     "graph, k above n": ("x.edges", b"a b\n", ["--shape", "graph", "--k-degree", "3"], "3 nodes"),
     "graph, a name alone": ("x.edges", b"a b\nc\n", GRAPH, "line 2"),
+    "graph, groups of k above n": (
+        "x.edges", b"a b\n",
+        ["--shape", "graph", "--node-k", "3:degree", "--algorithm", "group"], "3 nodes"),
+    "graph, no k": ("x.edges", b"a b\n", ["--shape", "graph", "--k-degree", "0"], "at least 1"),
+    "graph, bytes": ("x.edges", "é a\n".encode("latin-1"), GRAPH, "not UTF-8"),
+    "graph, empty graphml": ("x.graphml", b"", GRAPH, "not well-formed"),
+    "graph, no graph": ("x.graphml", b"<a/>", GRAPH, "holds no graph"),
+    "graph, unknown end": (
+        "x.graphml", (b"<graphml><graph><node id='a'/><edge source='a' target='hidden'/></graph>"
+        b"</graphml>"), GRAPH, "does not list"),
+    "graph, hyperedge": (
+        "x.graphml", b"<graphml><graph><node id='a'/><node id='b'/><hyperedge/></graph></graphml>",
+        GRAPH, "more than two nodes"),
     "graph, torn": ("x.graphml", b"<graphml><graph>", GRAPH, "not well-formed"),
     "hybrid, header only": ("x.csv", b"age,films\n", HYBRID, "no records"),
     "hybrid, k above n": ("x.csv", b"age,films\n1,a|b\n", HYBRID, "only 1"),
@@ -59,7 +85,8 @@ CASES = {
 
 TOO_FEW = {
     "sets, one", "sets, k above n", "sets, few with items", "trees, one", "graph, k above n",
-    "hybrid, k above n",
+    "hybrid, k above n", "trees, k above n", "trees, facts of k above n",
+    "graph, groups of k above n",
 }  # fmt: skip
 
 
@@ -77,4 +104,26 @@ def test_bad_files_are_refused_in_words(case, tmp_path, monkeypatch, capsys):
     said = " ".join(capsys.readouterr().err.split())
     assert "Traceback" not in said
     assert expected in said
+    assert "hidden" not in said
     assert set(Path.cwd().iterdir()) == before, "something was left behind"
+
+
+READ_ON = {
+    "two nodes": (b"a b\n", []),
+    "two nodes without an edge": (b"# nodes 2\n", []),
+    "isolated nodes": (b"# nodes 6\n0 1\n", []),
+    "loops": (b"a a\na b\nb c\n", ["--loops", "drop"]),
+    "edges twice": (b"a b\nb a\nb c\n", ["--duplicates", "merge"]),
+}
+
+
+@pytest.mark.parametrize("case", READ_ON)
+@pytest.mark.parametrize("algorithm", ["edit", "group"])
+def test_graphs_that_are_odd_but_no_mistake(case, algorithm, tmp_path, monkeypatch, capsys):
+    content, words = READ_ON[case]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.edges").write_bytes(content)
+    ways = [*GRAPH, "--algorithm", algorithm, *words, "-o", "out"]
+    assert run(["anonymize", "x.edges", *ways]) == 0
+    assert run(["verify", "out", *GRAPH]) == 0
+    assert "Traceback" not in capsys.readouterr().err

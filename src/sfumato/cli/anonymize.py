@@ -149,7 +149,7 @@ def tell(release: Release, path: Path | str) -> None:
             for name, value in list(release.loss.items())[:1]
         ),
         ("algorithm", record.algorithm),
-        ("which is", record.label),
+        *((("which is", record.label),) if record.label else ()),
     ]
     left_out = getattr(release, "left_out", ())
     if left_out:

@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.anonymize.definitions.classes import Classes
 from sfumato.anonymize.definitions.structure import DEGREE, StructuralDefinition
 from sfumato.data.graphs.directed import DirectedGraph
-from sfumato.data.graphs.group_files import is_group_file, read_group_file
+from sfumato.data.graphs.group_files import NodeGroups, is_group_file, read_group_file
 from sfumato.data.graphs.sources import read_graph
 from sfumato.released.structure import class_sizes, classes_by
 from sfumato.released.view import View
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from sfumato.anonymize.definitions.definition import Definition
     from sfumato.data.graphs.directed import AnyGraph
-    from sfumato.data.graphs.group_files import NodeGroups
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,6 +85,8 @@ def see_graph(
     **options: Any,
 ) -> GraphView:
     """Look at a released file, or at a graph as it came."""
+    if isinstance(source, NodeGroups):
+        return GraphView(source=called or "the groups", promise=promise, node_groups=source)
     title = called or (str(source) if isinstance(source, str | Path) else "the graph")
     if isinstance(source, str | Path) and is_group_file(Path(source)):
         groups = read_group_file(Path(source))

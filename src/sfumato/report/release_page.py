@@ -170,5 +170,7 @@ def _remarks(page: Page) -> list[Markup]:
         )
     )
     proven = "Proven optimal." if record.proven_optimal else "Not proven optimal."
-    search = Markup("<b>{}</b> Algorithm “{}”; {}.").format(proven, record.algorithm, record.label)
+    search = Markup("<b>{}</b> Algorithm “{}”{}.").format(
+        proven, record.algorithm, f"; {record.label}" if record.label else ""
+    )
     return [truth, search]

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from sfumato.released.graphs import GraphView
 
 
+EDITS_BY_TRACE: Mapping[tuple[str, ...], str] = {
+    ("edges added",): "add",
+    ("edges removed",): "remove",
+}
+"""Which edits were made, by what a release says is not true of it."""
+
+
 class GraphOptions(BaseModel):
     """What `sfumato anonymize --shape graph` can be told beside the promise."""
 
@@ -109,7 +116,28 @@ class GraphShape(Shape):
         """Return the attacks of people who know a part of the graph."""
         from sfumato.attack.graphs.attacks import graph_attacks  # noqa: PLC0415 - loaded when used
 
-        return graph_attacks(view, knowledge)
+        return graph_attacks(view, knowledge, self._publishing(view))
+
+    def _publishing(self, view: GraphView) -> Callable[..., Any] | None:
+        """Return how graphs like this one are published, as far as the release tells."""
+        from sfumato.anonymize.definitions.structure import (  # noqa: PLC0415 - loaded when used
+            KDegreeAnonymity,
+            StructuralDefinition,
+        )
+
+        parts = getattr(view.promise, "parts", ())
+        most = max((part.k for part in parts if isinstance(part, StructuralDefinition)), default=0)
+        if not most:
+            return None
+        name = "group" if view.graph is None else "edit"
+        told = {} if view.graph is None else {"edits": EDITS_BY_TRACE.get(view.untruthful, "both")}
+
+        def publish(graph: Any, *, seed: int) -> Any:
+            decision = self.algorithms()[name](graph, KDegreeAnonymity(most), seed=seed, **told)
+            made: Any = self.apply(graph, decision)
+            return made.groups if name == "group" else made.graph
+
+        return publish
 
     def sections(self) -> tuple[Any, ...]:
         """Return what the report says of degrees and of those who stand out."""

@@ -70,8 +70,8 @@ def test_every_pair_is_shared(seed):
 def test_few_edits_beside_the_fewest():
     """It does not claim the fewest edits; it is close to them."""
     over = {"both": [], "add": [], "remove": []}
-    for seed in range(24):
-        graph = random_arcs(seed, most=4, least=3)
+    for seed in range(200):
+        graph = random_arcs(seed, most=4 if seed < 24 else 3, least=3)
         k = min(2 + seed % 2, len(graph))
         for allowed, gaps in over.items():
             gaps.append(find_edits(graph, k, edits=allowed).edits - least_edits(graph, k, allowed))

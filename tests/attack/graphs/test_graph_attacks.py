@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.attack.graphs import inference
 from sfumato.attack.graphs.collusion import colluding_neighbours
 from sfumato.attack.graphs.edges import edge_disclosure
 from sfumato.attack.graphs.inference import edge_inference
@@ -47,7 +48,7 @@ def surroundings(graph, node, depth):
     return tuple(sorted(map(str, below)))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(200))
 def test_candidate_sets_against_brute_force(seed):
     graph = random_graph(seed)
     for depth in (1, 2, 3, 4):
@@ -68,9 +69,44 @@ def test_a_release_tells_what_stronger_adversaries_find():
     assert found.outcome("neighbours' degrees (H2)").exposed > 0
     names = {attempt.name for attempt in found.tried}
     assert {"wider surroundings (H3)", "wider surroundings (H4)", "seed propagation"} <= names
-    assert dict(found.skipped)["planted subgraph"].startswith("it needs publish=")
+    tried = {attempt.name: attempt for attempt in found.tried}
+    assert tried["planted subgraph"].before.exposed == 10
+    assert "edge inference" in names
+    assert not found.skipped
     grouped = sf.attack.precheck(sf.anonymize(graph, sf.KDegreeAnonymity(5), algorithm="group"))
     assert grouped.outcome("wider surroundings (H4)").exposed == 0
+    assert grouped.outcome("planted subgraph").exposed == 0
+
+
+def test_attacks_that_publish_say_what_they_lack(tmp_path, monkeypatch):
+    graph = social(60)
+    sf.anonymize(graph, sf.KDegreeAnonymity(3), edits="add").save(tmp_path / "out", report=False)
+    alone = dict(sf.attack.precheck(tmp_path / "out", shape="graph").skipped)
+    assert alone["planted subgraph"] == alone["edge inference"] == "it needs the original graph"
+    both = sf.attack.precheck(tmp_path / "out", shape="graph", original=graph)
+    assert both.outcome("edge inference").people == 0  # published again by adding alone
+    bare = dict(sf.attack.precheck(graph, shape="graph", original=graph).skipped)
+    assert bare["planted subgraph"].startswith("it needs publish=")
+    monkeypatch.setattr(inference, "MANY", 10)
+    wide = sf.attack.precheck(tmp_path / "out", shape="graph", original=graph)
+    assert "pairs of people" in dict(wide.skipped)["edge inference"]
+
+
+def test_the_report_says_who_is_still_found(tmp_path):
+    release = sf.anonymize(social(), sf.KDegreeAnonymity(5))
+    release.report(tmp_path / "plain.html")
+    text = " ".join((tmp_path / "plain.html").read_text().split())
+    found = sf.attack.precheck(release)
+    alone = found.outcome("neighbours' degrees (H2)").exposed
+    assert f"{alone:,} of 300 nodes still stand alone" in text
+    for depth in ("H1", "H2", "H3", "H4"):
+        assert f'<th scope="row">{depth}</th>' in text
+    assert "between friends of two people who find themselves" in text
+    assert "“edit”." in text
+    release.report(tmp_path / "full.html", precheck=found)
+    full = (tmp_path / "full.html").read_text()
+    for attempt in found.tried:
+        assert attempt.name.replace("'", "&#39;") in full
 
 
 def test_two_who_find_themselves_learn_that_others_are_friends():

@@ -61,7 +61,8 @@ def test_names_are_in_natural_order():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("0 0\n0 1\n", "to themselves"),
+        ("0 0\n0 1\n", "1 node to itself"),
+        ("0 0\n1 1\n", "2 nodes to themselves"),
         ("0 1\n1 0\n", "more than once"),
         ("0 1 2\n", "two"),
         ("secret\n", "two"),
@@ -121,7 +122,7 @@ def test_directions_that_are_refused(tmp_path):
         read_graph(nx.Graph([(0, 1)]), direction="keep")
     with pytest.raises(DataError, match="more than once; give"):
         read_graph([(0, 1), (0, 1)], direction="keep")
-    with pytest.raises(DataError, match="themselves"):
+    with pytest.raises(DataError, match="1 node to itself"):
         read_graph([(0, 1), (1, 1)], direction="keep")
     with pytest.raises(ParameterError, match="'keep' or 'ignore'"):
         read_graph([(0, 1)], direction="both")
@@ -157,6 +158,64 @@ def test_other_bad_input(tmp_path):
     bad.write_text('<!DOCTYPE x [<!ENTITY a "b">]><graphml/>')
     with pytest.raises(DataError, match="entities"):
         read_graph(bad)
+
+
+def test_every_source_says_what_is_wrong_with_it():
+    """Loops and edges that are there twice, in whatever kind they come."""
+    loop, twice = [(0, 0), (0, 1)], [(0, 1), (1, 0)]
+    sources = (
+        (loop, "The list of edges joins 1 node to itself"),
+        (nx.Graph(loop), "The networkx graph joins 1 node"),
+        (csr_array(np.array([[1, 1], [1, 0]])), "The matrix joins 1 node"),
+        (twice, "The list of edges names 1 edge more than once"),
+        (nx.MultiGraph(twice), "The networkx graph names 1 edge more than once"),
+        ([], "The list of edges has 0 nodes"),
+        (csr_array((1, 1)), "The matrix has 1 node;"),
+        (csr_array((0, 0)), "The matrix has 0 nodes"),
+    )
+    for source, words in sources:
+        with pytest.raises(DataError, match=words):
+            sf.read(source, shape="graph")
+
+
+def test_nodes_without_edges_are_released_too(tmp_path):
+    lonely = nx.Graph([(0, 1)])
+    lonely.add_nodes_from(range(2, 7))
+    for algorithm in ("edit", "group"):
+        release = sf.anonymize(lonely, sf.KDegreeAnonymity(2), shape="graph", algorithm=algorithm)
+        release.save(tmp_path / algorithm)
+        checked = sf.verify(tmp_path / algorithm)
+        assert checked.holds
+        assert checked.records == 7
+    everybody = sf.anonymize(lonely, sf.KDegreeAnonymity(7), shape="graph", edits="add")
+    assert set(dict(everybody.data.degree).values()) == {2}  # an odd cycle: not all can have 1
+    nobody = sf.anonymize(nx.empty_graph(5), sf.KDegreeAnonymity(5), shape="graph")
+    assert nobody.loss["edits"] == 0
+
+
+def test_more_than_a_graph_is_refused(tmp_path):
+    head = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
+    path = tmp_path / "g.graphml"
+    for part, words in (
+        ('<hyperedge><endpoint node="a"/></hyperedge>', "more than two nodes"),
+        ('<node id="c"><graph edgedefault="undirected"/></node>', "graph within a node"),
+        ('<edge source="a" target="secret"/>', "a node that it does not list"),
+        ("<node/>", "nodes without an id"),
+    ):
+        nodes = '<node id="a"/><node id="b"/>'
+        path.write_text(f"{head}{nodes}{part}</graph></graphml>")
+        with pytest.raises(DataError, match=words) as caught:
+            sf.read(path, shape="graph")
+        assert "secret" not in str(caught.value)
+    path.write_text("")
+    with pytest.raises(DataError, match="not well-formed"):
+        sf.read(path, shape="graph")
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "3", None])
+def test_a_k_that_is_no_number_of_people(k):
+    with pytest.raises(ParameterError, match="k must be a whole number of at least 1"):
+        sf.KDegreeAnonymity(k)
 
 
 def test_a_graph_of_two_nodes(tmp_path):

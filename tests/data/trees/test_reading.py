@@ -160,6 +160,70 @@ def test_other_bad_input(tmp_path):
         read_trees(RECORDS, schema=sf.Schema(quasi=["towm"]))
 
 
+def test_what_is_no_value_is_refused():
+    for thing in (object(), b"secret", {"secret"}, len):
+        with pytest.raises(DataError, match="'town' holds a value of the type") as caught:
+            read_trees([{"town": thing}])
+        assert "secret" not in str(caught.value)
+    around = {"town": "x"}
+    around["visits"] = [{"ward": "1", "of": around}]
+    deep = {}
+    inner = deep
+    for _ in range(5_000):
+        inner["a"] = inner = {}
+    endless = []
+    endless.append(endless)
+    for records, words in (
+        ([around], "The list of records has a record that contains itself"),
+        ([deep], "more than 50 levels"),
+        ([{"town": endless}], "a list within a list"),
+        (endless, "record 1 is not an object"),
+        ([], "The list of records has no records"),
+    ):
+        with pytest.raises(DataError, match=words):
+            read_trees(records)
+
+
+def test_mixed_types_and_missing_labels_are_shown_as_unknown():
+    """Numbers beside text are labels like others; what is missing meets what is there at `*`."""
+    schema = sf.Schema(quasi=["town", "visits.ward"])
+    one = {"town": "x", "visits": [{"ward": "1"}]}
+    whole = {"town": "*", "visits": [{"ward": "*"}]}
+    for other in (
+        {"town": 5, "visits": [{"ward": True}]},
+        {"town": None, "visits": [{"ward": ""}]},
+        {"visits": [{}]},
+    ):
+        release = sf.anonymize([one, other], sf.KAnonymity(2), shape="trees", schema=schema)
+        assert release.verify().holds
+        assert release.data == [whole, whole]
+    bare = sf.anonymize([one, {}], sf.KAnonymity(2), shape="trees", schema=schema)
+    assert bare.data == [{"town": "*", "visits": []}] * 2  # left out without a trace
+
+
+def test_references_in_a_circle_are_labels_like_others(tmp_path):
+    """Bundles as FHIR writes them, one per patient; what points back is an identifier."""
+    bundles = [
+        {
+            "resourceType": "Bundle",
+            "entry": [
+                {"fullUrl": f"urn:{i}a", "resource": {"code": "flu", "of": f"urn:{i}b"}},
+                {"fullUrl": f"urn:{i}b", "resource": {"code": "xyz"[i % 3], "of": f"urn:{i}a"}},
+            ],
+        }
+        for i in range(6)
+    ]
+    path = tmp_path / "bundles.json"
+    path.write_text(json.dumps(bundles))
+    schema = sf.Schema(
+        identifiers=["entry.fullUrl", "entry.resource.of"], quasi=["entry.resource.code"]
+    )
+    release = sf.anonymize(sf.read(path, shape="trees", schema=schema), sf.KAnonymity(2))
+    assert release.verify().holds
+    assert "urn" not in json.dumps(release.data)
+    assert all(len(record["entry"]) == 2 for record in release.data)
+
+
 def test_huge_trees_are_read():
     records = [{"visits": [{"ward": str(i % 7)} for i in range(20_000)]} for _ in range(3)]
     assert len(read_trees(records).type_of) == 60_003

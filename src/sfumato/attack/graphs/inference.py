@@ -30,6 +30,9 @@ NAME = "edge inference"
 WIDEST = 400
 """Nodes with more neighbours tell little about any two of them, and are passed over."""
 
+MANY = 20_000_000
+"""Pairs of people with a friend in common that are looked at without being asked to."""
+
 
 def edge_inference(graph: Any, publish: Callable[..., Any], *, seed: int = 0) -> Outcome:
     """Have a graph published, and guess the edges that were removed from it."""
@@ -67,6 +70,13 @@ def edge_inference(graph: Any, publish: Callable[..., Any], *, seed: int = 0) ->
         remedy="edits='add', which removes nothing, or groups of nodes: algorithm='group'",
         unit="removed edges",
     )  # fmt: skip
+
+
+def pairs_with_friends(graph: Any) -> int:
+    """Count how often two people have a friend in common, which is what a guess costs."""
+    degrees = read_undirected(graph, "Removed edges are guessed").degrees
+    near = degrees[degrees <= WIDEST].astype(np.int64)
+    return int((near * (near - 1)).sum()) // 2
 
 
 def likely_edges(graph: Graph, count: int) -> list[tuple[int, int]]:

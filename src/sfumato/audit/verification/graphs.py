@@ -79,7 +79,8 @@ def _smallest(view: GraphView, query: str | Callable[..., Any]) -> Row:
     if not counted:
         return Row(name, "", None, None)
     answer, size = min(counted.items(), key=lambda item: item[1])
-    shown = {"group" if view.graph is None else "answer": _short(str(answer))}
+    told = "group" if view.graph is None else "degree" if query == "degree" else "answer"
+    shown = {told: _short(str(answer))}
     return Row(name, "", float(size), Bottleneck(shown, size))
 
 

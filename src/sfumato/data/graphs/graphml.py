@@ -57,6 +57,11 @@ def _check_listing(graph: ET.Element, path: Path, *, directed: bool) -> None:
     other = "false" if directed else "true"
     if any(child.get("directed") == other for child in graph if _tag(child) == "edge"):
         raise DataError(f"{path} mixes directed and undirected edges; use one kind.")
+    if any(_tag(part) in {"hyperedge", "graph"} for child in graph for part in child.iter()):
+        raise DataError(
+            f"{path} has edges of more than two nodes, or a graph within a node; write every edge "
+            "between two nodes of one graph."
+        )
 
 
 def _root(path: Path) -> ET.Element:

@@ -36,6 +36,7 @@ from sfumato.data.graphs.edge_files import read_edge_file
 from sfumato.data.graphs.graph import Graph
 from sfumato.data.graphs.graphml import read_graphml
 from sfumato.data.graphs.raw import RawGraph
+from sfumato.data.wording import some
 from sfumato.errors import DataError, ParameterError
 
 NAMED = "named"
@@ -88,7 +89,7 @@ def read_graph(
     edges = _simple(ends, raw, care, directed=directed)
     if len(labels) < 2:
         raise DataError(
-            f"{raw.source} has {len(labels)} nodes; a graph of people needs at least 2."
+            f"{raw.source} has {some(len(labels), 'node')}; a graph of people needs at least 2."
         )
     given = dict(raw.attributes) | (_attributes_of(nodes) if isinstance(nodes, Mapping) else {})
     names = {key for known in given.values() for key in known}
@@ -137,7 +138,7 @@ def _read_networkx(source: Any) -> RawGraph:
         raise DataError("Two nodes of the graph have the same name when written as text.")
     pairs = [(str(u), str(v)) for u, v in source.edges()]
     return RawGraph(pairs, list(attributes), attributes, directed=source.is_directed(),
-                    source="the networkx graph", kind="networkx")  # fmt: skip
+                    source="The networkx graph", kind="networkx")  # fmt: skip
 
 
 def _read_sparse(source: Any) -> RawGraph:
@@ -155,7 +156,7 @@ def _read_sparse(source: Any) -> RawGraph:
         rows, columns = keys // n, keys % n
         rows, columns = rows[rows <= columns], columns[rows <= columns]
     pairs = np.stack([rows, columns], axis=1)
-    return RawGraph(pairs, range(n), directed=not symmetric, source="the matrix", kind="scipy")
+    return RawGraph(pairs, range(n), directed=not symmetric, source="The matrix", kind="scipy")
 
 
 def _read_pairs(source: Iterable[Any]) -> RawGraph:
@@ -166,7 +167,7 @@ def _read_pairs(source: Iterable[Any]) -> RawGraph:
         if any(end is None or str(end) in {"", "nan"} for end in ends):
             raise DataError(f"Edge {number} leaves out a node; remove it, or name both.")
         pairs.append((str(ends[0]), str(ends[1])))
-    return RawGraph(pairs, source="the edges", kind="pairs")
+    return RawGraph(pairs, source="The list of edges", kind="pairs")
 
 
 # -- numbering and checking -------------------------------------------------------------
@@ -223,16 +224,16 @@ def _simple(ends: Any, raw: RawGraph, care: _Care, *, directed: bool) -> Any:
     loops = ends[:, 0] == ends[:, 1]
     if loops.any() and care.loops is None:
         raise DataError(
-            f"{raw.source} joins {int(loops.sum())} node(s) to themselves; remove those lines, or "
-            "give loops='drop' to leave them out."
+            f"{raw.source} joins {some(int(loops.sum()), 'node to itself', 'nodes to themselves')};"
+            " remove such edges, or give loops='drop' (--loops drop) to have them left out."
         )
     both = ends[~loops] if directed else np.sort(ends[~loops], axis=1)
     edges = np.unique(both, axis=0) if len(both) else both.reshape(-1, 2)
     again = len(both) - len(edges)
     if again and care.duplicates is None and (directed or not raw.directed):
         raise DataError(
-            f"{raw.source} names {again} edge(s) more than once"
-            f"{'' if directed else ', perhaps in both directions'}; give duplicates='merge' to "
-            "count each once."
+            f"{raw.source} names {some(again, 'edge')} more than once"
+            f"{'' if directed else ', perhaps in both directions'}; give duplicates='merge' "
+            "(--duplicates merge) to count each once."
         )
     return edges.astype(np.int64)

@@ -9,7 +9,11 @@ What is missing, null or empty is the same: not known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -18,6 +22,10 @@ from sfumato.errors import DataError
 
 DEEPEST = 50
 """More levels than this are taken for a mistake, such as a record that contains itself."""
+
+
+PLAIN = (str, int, float, Decimal, np.generic, date, time, UUID, Enum, type(None))
+"""Values that stand for themselves when they are written as text."""
 
 
 class NumberText(str):
@@ -86,8 +94,11 @@ class _Survey:
                 self._value(place, value)
 
     def _value(self, place: str, value: Any, *, detached: bool = False) -> None:
-        if isinstance(value, set | frozenset | bytes):
-            raise DataError(f"{self.source}: '{place}' holds a {type(value).__name__}.")
+        if not isinstance(value, PLAIN):
+            raise DataError(
+                f"{self.source}: '{place}' holds a value of the type {type(value).__name__}; "
+                "records hold text, numbers, dates, true and false, lists and objects."
+            )
         if detached and value not in (None, ""):
             raise DataError(
                 f"{self.source}: the key of the value at '{place}' has a dot; write it without."

@@ -33,7 +33,7 @@ def _read(source: Any, name: str | None) -> Trees:
     if isinstance(source, str | Path):
         return _read_file(Path(source), name)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
-        return from_nested(list(source), source="the records", name=name or "trees")
+        return from_nested(list(source), source="The list of records", name=name or "trees")
     raise ParameterError(
         "Trees are read from a file of JSON, JSON lines or XML, or from a list of nested mappings, "
         f"not from {type(source).__name__}."

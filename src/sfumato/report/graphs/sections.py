@@ -14,7 +14,10 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.anonymize.graphs.plan import EditPlan
+from sfumato.attack.graphs.collusion import colluding_neighbours
+from sfumato.attack.graphs.edges import edge_disclosure
 from sfumato.data.graphs.directed import DirectedGraph
+from sfumato.data.wording import some
 from sfumato.released.structure import class_sizes, structural_classes
 from sfumato.report.section import Fact, Page, TemplateSection
 from sfumato.report.svg import Series, histogram
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
     from sfumato.data.graphs.directed import AnyGraph
 
-DEPTHS = (1, 2, 3)
+DEPTHS = (1, 2, 3, 4)
 DRAWN = 40
 """Nodes in the picture."""
 
@@ -45,11 +48,30 @@ def _gather(page: Page) -> dict[str, Any]:
             (f"H{depth}", first, second)
             for depth, first, second in zip(DEPTHS, *alone, strict=True)
         ],
+        "edges": [
+            (attack, *(attack_on(graph) for graph in (before, after)))
+            for attack, attack_on in EDGES_LEARNT.items()
+        ],
         "chart": _chart(len(before), alone),
         "first": _picture(before, before, "before"),
         "second": _picture(after, before, "after"),
         "losses": page.release.loss,
     }
+
+
+def _disclosed(graph: AnyGraph) -> int:
+    return edge_disclosure(graph).exposed
+
+
+def _by_colluders(graph: AnyGraph) -> int:
+    return int(colluding_neighbours(graph).figures["edges disclosed between others"])
+
+
+EDGES_LEARNT = {
+    "between people of two degrees, nearly all of whom know each other": _disclosed,
+    "between friends of two people who find themselves": _by_colluders,
+}
+"""What is learnt about who knows whom without being found oneself, by who learns it."""
 
 
 def _alone(graph: AnyGraph, depth: int) -> int:
@@ -123,6 +145,21 @@ def _facts(page: Page) -> list[Fact]:
     return [Fact("Edits", f"{plan.added + plan.removed:,}", f"of {len(plan.graph.edges):,} edges")]
 
 
+def _remarks(page: Page) -> list[str | Markup]:
+    """Say how many people those who know more than the promise is about still single out."""
+    plan = getattr(page.release.decision, "content", None)
+    if not isinstance(plan, EditPlan):
+        return []
+    alone = _alone(type(plan.graph)(len(plan.graph), plan.edges), 2)
+    said = Markup(
+        "<b>Who knows more.</b> {} of {} still stand alone for somebody who knows how many "
+        "neighbours each of their neighbours has."
+    )
+    return [said.format(f"{alone:,}", some(len(plan.graph), "node"))]
+
+
 SECTIONS = (
-    TemplateSection("structure", "Who stands out", "graphs/structure.html", _gather, _facts),
+    TemplateSection(
+        "structure", "Who stands out", "graphs/structure.html", _gather, _facts, _remarks
+    ),
 )
