@@ -1,4 +1,4 @@
-"""Attacks on models: evasion, poisoning, membership, and what privacy changes about them.
+"""Attacks on models: evasion, poisoning, membership, attributes, and what privacy changes of it.
 
 An attack here holds what the adversary holds: a fitted model (weights, gradients, thresholds, or
 nothing but its answers), rows of the same kind, or a say in some of the training rows.
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
+    from sfumato.attack.models.attributes import AttributeInference as AttributeInference
+    from sfumato.attack.models.attributes import infer_attribute as infer_attribute
     from sfumato.attack.models.defence import vouch as vouch
     from sfumato.attack.models.evasion import Evasion as Evasion
     from sfumato.attack.models.evasion import evade as evade
@@ -32,6 +34,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.attack.models.targets import target_of as target_of
 
 _HOME = {
+    "AttributeInference": "attributes",
     "Evasion": "evasion",
     "Features": "features",
     "Membership": "guesses",
@@ -42,6 +45,7 @@ _HOME = {
     "draw_evasion": "pictures",
     "evade": "evasion",
     "flip_labels": "poisoning",
+    "infer_attribute": "attributes",
     "judge_detector": "intrusion",
     "judge_scores": "guesses",
     "membership": "guesses",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Misled: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.bool_]]
 
-ROUNDS = 10
+ROUNDS = 8
 HALVINGS = 12
 
 

@@ -109,12 +109,17 @@ def _found_at(inside: NDArray[np.float64], ranked: NDArray[np.float64], alarm: f
 def _confidence(model: Any, rows: Any, labels: Any) -> NDArray[np.float64]:
     """Return the log-odds that a model gives the true labels."""
     shares = np.asarray(model.predict_proba(rows), dtype=np.float64)
+    chosen = find_classes(model, labels)
+    return log_odds(shares[np.arange(len(chosen)), chosen])
+
+
+def find_classes(model: Any, labels: Any) -> NDArray[np.int64]:
+    """Return the places of labels among the classes of a model."""
     places = {value: place for place, value in enumerate(np.asarray(model.classes_).tolist())}
     try:
-        chosen = np.array([places[value] for value in np.asarray(labels).tolist()])
+        return np.array([places[value] for value in np.asarray(labels).tolist()], dtype=np.int64)
     except KeyError:
         raise ParameterError("A label is none of the classes that the model knows.") from None
-    return log_odds(shares[np.arange(len(chosen)), chosen])
 
 
 def log_odds(shares: NDArray[Any]) -> NDArray[np.float64]:
