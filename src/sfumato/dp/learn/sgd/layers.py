@@ -319,11 +319,11 @@ def _patches(module: Any, a: Any, positions: tuple[int, ...]) -> Any:
     """Give the patches a kernel meets: examples × patch × positions."""
     signal = a.dim() == 3  # an image of height 1
     image = array(a.unsqueeze(2) if signal else a)
-    one, none = ((1,), (0,)) if signal else ((), ())
-    size = (*one, *module.kernel_size)
-    out = np.empty((*image.shape[:2], *size, *one, *positions), dtype=image.dtype)
+    flat, edge = ((1,), (0,)) if signal else ((), ())
+    size = (*flat, *module.kernel_size)
+    out = np.empty((*image.shape[:2], *size, *flat, *positions), dtype=image.dtype)
     kernels.patches(
-        image, (*one, *module.dilation), (*none, *module.padding), (*one, *module.stride), out
+        image, (*flat, *module.dilation), (*edge, *module.padding), (*flat, *module.stride), out
     )
     return torch.from_numpy(out).view(len(image), -1, math.prod(positions))
 
