@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from sfumato.lazy import lazy_names
 
 if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
-    from sfumato.attack.models.attributes import AttributeInference as AttributeInference
     from sfumato.attack.models.attributes import infer_attribute as infer_attribute
     from sfumato.attack.models.defence import vouch as vouch
     from sfumato.attack.models.evasion import Evasion as Evasion
@@ -34,7 +33,6 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.attack.models.targets import target_of as target_of
 
 _HOME = {
-    "AttributeInference": "attributes",
     "Evasion": "evasion",
     "Features": "features",
     "Membership": "guesses",
