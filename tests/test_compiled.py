@@ -103,7 +103,7 @@ def test_classes_and_records_are_counted(pairs, minimum):
         sum(s * max(s, minimum) for s, _ in pairs),
         sum(s >= minimum for s, _ in pairs if s > 0),
         sum(s for s, _ in pairs if s < minimum),
-        sum(s // minimum for s, _ in pairs),
+        sum((s - (s // 2 if f else 0)) // minimum for s, f in pairs),
         sum(s // 2 for s, f in pairs if f),
     )
 
