@@ -219,11 +219,11 @@ def large(_seeds):
         f"{len(made.measurements) - 30} tables of pairs, {len(made.rows):,} rows"
     )
     from sfumato.dp.publish.synthesis import kernels
-    from sfumato.dp.publish.synthesis.curator import Grouping
+    from sfumato.dp.publish.synthesis.curator import AtomGroups
 
     widths = np.minimum(sizes, 16)
     atoms = np.stack([np.minimum(c, 15).astype(np.uint8) for c in columns.values()])
-    grouping = Grouping(
+    grouping = AtomGroups(
         widths.astype(np.int64),
         np.zeros((30, 1, 16), np.uint8),
         widths[:, None],

@@ -27,7 +27,7 @@ PRICE = 0.5
 """Seconds it takes to load the compiler and the code it made earlier."""
 
 
-class Account:
+class WaitingAccount:
     """What a process has lost by staying plain, in estimated seconds."""
 
     def __init__(self, price: float = PRICE) -> None:
@@ -49,7 +49,7 @@ class Account:
         return False
 
 
-ACCOUNT = Account()
+ACCOUNT = WaitingAccount()
 
 
 class Kernel(Generic[P, R]):

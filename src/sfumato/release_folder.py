@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedRelease:
     """Where a release was put, and what its file was found to be."""
 
     path: Path
@@ -67,7 +67,7 @@ def save_release(
     dataset: str | None = None,
     recorded_as: str | None = None,
     **report_options: Any,
-) -> Saved:
+) -> SavedRelease:
     """Write the folder; raise `PromiseBroken` instead if the file does not keep the promise.
 
     ``dataset`` is what the ledger calls the data, where the release is named for what it is;
@@ -107,7 +107,7 @@ def save_release(
             f"{target} cannot be written ({error.strerror}); choose a folder that may be "
             "written to."
         ) from None
-    return Saved(target / data.name, checked)
+    return SavedRelease(target / data.name, checked)
 
 
 def _write(release: Release, folder: Path, file_format: str | None, *, guard: bool = False) -> Path:

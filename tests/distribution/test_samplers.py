@@ -227,11 +227,11 @@ def test_the_remainder_of_the_table_serves_many_draws_too(variance, discrete, mo
     shares = [share - share // 16 for share in plan.table.shares]
     spare = (1 << plan.table.level) - 1 - len(shares)
     cells = np.array(alias._alias(shares + [0] * spare, plan.table.level), dtype=np.uint64)
-    table = alias.Table(plan.weights, cells, plan.table.level, tuple(shares))
+    table = alias.AliasTable(plan.weights, cells, plan.table.level, tuple(shares))
     settled = []
-    settle = alias.Table.settle
+    settle = alias.AliasTable.settle
     monkeypatch.setattr(
-        alias.Table, "settle", lambda self, source: settled.append(1) or settle(self, source)
+        alias.AliasTable, "settle", lambda self, source: settled.append(1) or settle(self, source)
     )
     cut = gaussian._Plan(variance, discrete, plan.power, table)
     with noise.insecure_seeded(11):

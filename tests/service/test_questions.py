@@ -86,11 +86,11 @@ def test_a_hundred_at_once_are_one_charge(site):
 def test_one_question_at_a_time_and_another_is_put_off(site):
     person = site.people["stranger"]
     office = site.house.office
-    first = questions.Row(person.id, "people", "", "{}", "a", "elsewhere")
+    first = questions.QuestionRow(person.id, "people", "", "{}", "a", "elsewhere")
     taken = questions.take_question(office, first)
     with pytest.raises(questions.QuestionUnderWay):
         questions.take_question(
-            office, questions.Row(person.id, "people", "", "{}", "b", "elsewhere")
+            office, questions.QuestionRow(person.id, "people", "", "{}", "b", "elsewhere")
         )
     questions.finish(site.house.office, taken.id, state="failed", tick=0, code="test")
 
@@ -98,7 +98,7 @@ def test_one_question_at_a_time_and_another_is_put_off(site):
 def test_a_dead_worker_s_question_is_interrupted_and_not_tried_again(site, monkeypatch):
     monkeypatch.setattr(questions, "LEASE", -1.0)
     stranger = site.people["stranger"].id
-    row = questions.Row(stranger, "people", "", '{"question": "SELECT 1"}', "dead", "dead")
+    row = questions.QuestionRow(stranger, "people", "", '{"question": "SELECT 1"}', "dead", "dead")
     taken = questions.take_question(site.house.office, row)
     told = site.client("stranger", token=True).get(f"/api/v1/questions/{taken.id}").json()
     assert (told["state"], told["code"], told["charged"]) == ("failed", "interrupted", False)
@@ -165,7 +165,7 @@ def test_an_answer_is_hidden_until_its_tick(site, ask):
 
 def taken(site, key, role="stranger", charge=None):
     person, worker = site.people[role].id, site.house.worker
-    row = questions.Row(person, "people", "", '{"question": "SELECT 1"}', key, worker)
+    row = questions.QuestionRow(person, "people", "", '{"question": "SELECT 1"}', key, worker)
     return site.house.office.together(lambda now: questions.write_question(now, row, charge))
 
 
@@ -364,7 +364,7 @@ def test_signs_of_life_are_given_while_every_thread_works(site):
 def test_a_late_answer_is_a_charged_failure(site):
     owner, worker = site.people["owner"].id, site.house.worker
     taken = questions.take_question(
-        site.house.office, questions.Row(owner, "people", "", "{}", "late", worker)
+        site.house.office, questions.QuestionRow(owner, "people", "", "{}", "late", worker)
     )
     questions.finish(
         site.house.office, taken.id, state="failed", tick=0.01, code="deadline", charge=1

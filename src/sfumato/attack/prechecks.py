@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedAttack:
     """One attack, on the original data (where they are known) and on the release."""
 
     after: Outcome
@@ -53,7 +53,7 @@ class Precheck(Shown):
     source: str
     records: int
     promise: str
-    tried: tuple[Tried, ...]
+    tried: tuple[TriedAttack, ...]
     skipped: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -62,7 +62,7 @@ class Precheck(Shown):
         return not self.succeeding
 
     @property
-    def succeeding(self) -> tuple[Tried, ...]:
+    def succeeding(self) -> tuple[TriedAttack, ...]:
         """The attacks that succeed on the release."""
         return tuple(attempt for attempt in self.tried if attempt.after.succeeds)
 
@@ -157,13 +157,13 @@ def _see_original(original: Any, after: View) -> View | None:
     return view
 
 
-def _try(attack: Attack, after: View, before: View | None, knowledge: Knowledge) -> Tried:
+def _try(attack: Attack, after: View, before: View | None, knowledge: Knowledge) -> TriedAttack:
     """Run an attack on the release, and on the original data where it fits them."""
     found = attack.run(after, knowledge)
     comparable = before is not None and getattr(attack, "twice", True)
     if not comparable or before is None or attack.misfit(before, knowledge) is not None:
-        return Tried(found)
-    return Tried(found, attack.run(before, knowledge))
+        return TriedAttack(found)
+    return TriedAttack(found, attack.run(before, knowledge))
 
 
 def _promised(view: View) -> str:

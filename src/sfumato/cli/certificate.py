@@ -20,7 +20,7 @@ def certificate(request: CertificateCommand) -> None:
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
     from sfumato.errors import ParameterError  # noqa: PLC0415 - the same
     from sfumato.govern.certificates.certificate import certify_release  # noqa: PLC0415 - the same
-    from sfumato.govern.certificates.checkpoints import Tree  # noqa: PLC0415 - the same
+    from sfumato.govern.certificates.checkpoints import LedgerTree  # noqa: PLC0415 - the same
     from sfumato.govern.certificates.keys import key_at, public_key  # noqa: PLC0415 - the same
     from sfumato.govern.ledger.connection import Store  # noqa: PLC0415 - the same
     from sfumato.govern.ledger.ledger import Ledger  # noqa: PLC0415 - the same
@@ -32,7 +32,7 @@ def certificate(request: CertificateCommand) -> None:
         raise ParameterError(f"Entry {request.number} tells of no release; it is {entry.kind!r}.")
     key = key_at(request.key)
     store = Store(request.ledger, create=False)
-    made = certify_release(entry, leaves=Tree(store).leaves(), key=key)
+    made = certify_release(entry, leaves=LedgerTree(store).leaves(), key=key)
     store.close()
     write_text_atomically(request.output, json.dumps(made, indent=1) + "\n")
     out.print(f"{request.output}: entry {entry.number}, signed with {public_key(key)['kid']}")

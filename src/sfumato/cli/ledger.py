@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.requests.ledger import (
     AmendCommand,
     ExportCommand,
-    Format,
+    ExportFormat,
     NewRules,
     Place,
     ShowCommand,
@@ -138,7 +138,7 @@ def export(request: ExportCommand) -> None:
     from sfumato.data.atomic import refuse_existing  # noqa: PLC0415 - help stays quick
 
     target = request.target
-    endings = {f".{kind.value}": kind for kind in Format}
+    endings = {f".{kind.value}": kind for kind in ExportFormat}
     kind = request.format or endings.get(target.suffix.lower())
     if kind is None:
         raise ParameterError(

@@ -12,7 +12,7 @@ from sfumato.requests.publish import TrainCommand, make_estimator
 if TYPE_CHECKING:
     from sfumato.ask.session.session import Session
     from sfumato.release import Release
-    from sfumato.requests.publish import Published
+    from sfumato.requests.publish import PicturedRequest
 
 
 @takes_request
@@ -64,7 +64,7 @@ def _validate(session: Session, estimator: Any, folds: int, asked: dict[str, Any
     out.print(str(session.cross_validate(estimator, folds=folds, **asked)), markup=False)
 
 
-def _hand_over(release: Release, published: Published, session: Session) -> None:
+def _hand_over(release: Release, published: PicturedRequest, session: Session) -> None:
     """Say what was learnt, save and record the release, and draw it where wanted."""
     from sfumato.cli.display.publication import draw, save  # noqa: PLC0415 - help stays quick
     from sfumato.cli.display.terminal import note, out  # noqa: PLC0415 - the same

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-class Named(TypedDict, total=False):
+class ReaderOptions(TypedDict, total=False):
     """What every reader may be told: what to call the data."""
 
     name: str | None
 
 
-class TableReading(Named, total=False):
+class TableReading(ReaderOptions, total=False):
     """How a CSV file, a frame or a mapping of columns becomes a table."""
 
     delimiter: str | None
@@ -45,11 +45,11 @@ class SetsReading(TableReading, total=False):
     separator: str
 
 
-class TreesReading(Named, total=False):
+class TreesReading(ReaderOptions, total=False):
     """How records that branch are read."""
 
 
-class GraphReading(Named, total=False):
+class GraphReading(ReaderOptions, total=False):
     """How edges are read, where something in them would be refused."""
 
     nodes: Any

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
-    from sfumato.dp.accounting.costs import Spent
+    from sfumato.dp.accounting.costs import SpentTotals
     from sfumato.dp.neighbours import Neighbours
 
 SCOPES = ("dataset", "analyst", "purpose")
@@ -126,7 +126,7 @@ def names_of(analyst: str, purpose: str) -> dict[str, str]:
 
 
 def check(
-    limit: Guarantee, spent: Spent, after: Spent, *, scope: str, name: str, block: str
+    limit: Guarantee, spent: SpentTotals, after: SpentTotals, *, scope: str, name: str, block: str
 ) -> None:
     """Refuse a charge after which a limit would be passed."""
     if fits(limit, after):
@@ -161,7 +161,7 @@ def share_left(limit: Guarantee, rest: Guarantee) -> Fraction:
 
 
 def _side_by_side(
-    limit: Guarantee, before: Spent, after: Spent
+    limit: Guarantee, before: SpentTotals, after: SpentTotals
 ) -> tuple[Guarantee, Guarantee, Guarantee]:
     """Give what the charge would add, what is left, and what is missing."""
     rest, so_far, then = left(limit, before), total(limit, before), total(limit, after)

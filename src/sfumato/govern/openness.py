@@ -19,15 +19,15 @@ from sfumato.govern.policies import amount_of
 if TYPE_CHECKING:
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.ledger.registrations import Registration
-    from sfumato.govern.office.catalogue import Listed
+    from sfumato.govern.office.catalogue import CatalogueEntry
     from sfumato.govern.office.office import Office
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldDataset:
     """What everybody may know of one dataset."""
 
-    listed: Listed
+    listed: CatalogueEntry
     registration: Registration
     limit: str
     spent: str
@@ -42,12 +42,12 @@ class Held:
         return self.registration.purposes
 
 
-def list_held(office: Office, ledger: Ledger) -> list[Held]:
+def list_held(office: Office, ledger: Ledger) -> list[HeldDataset]:
     """List what is held, for everybody."""
     return [held for listed in list_datasets(office) if (held := tell_held(office, ledger, listed))]
 
 
-def tell_held(office: Office, ledger: Ledger, listed: Listed) -> Held | None:
+def tell_held(office: Office, ledger: Ledger, listed: CatalogueEntry) -> HeldDataset | None:
     """Tell what everybody may know of a dataset; None where it is not registered."""
     if ledger.registration(listed.name) is None:
         return None
@@ -55,7 +55,7 @@ def tell_held(office: Office, ledger: Ledger, listed: Listed) -> Held | None:
     limit, spent = next((allowed, used) for (_, scope, _), allowed, used in now.limits()
                         if scope == "dataset")  # fmt: skip
     used, whole = total(limit, spent), amount_of(limit)
-    return Held(
+    return HeldDataset(
         listed,
         now.registration,
         in_short(limit),

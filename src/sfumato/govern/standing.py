@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from sfumato.dp.accounting.costs import Cost, Spent
+    from sfumato.dp.accounting.costs import Cost, SpentTotals
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import Neighbours
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Standing(Shown):
     """Every limit that applies, with what was spent of it."""
 
-    accounts: tuple[tuple[Guarantee, Spent], ...]
+    accounts: tuple[tuple[Guarantee, SpentTotals], ...]
     neighbours: Neighbours
 
     def covers(self, cost: Cost) -> bool:
@@ -46,7 +46,7 @@ class Standing(Shown):
         return min(found, default=None)
 
     @property
-    def tightest(self) -> tuple[Guarantee, Spent]:
+    def tightest(self) -> tuple[Guarantee, SpentTotals]:
         """The limit of which least is left; of limits of several kinds, the smallest part."""
         if len(self.accounts) == 1:
             return self.accounts[0]

@@ -21,7 +21,7 @@ from sfumato.report.svg import bar
 
 if TYPE_CHECKING:
     from sfumato.attack.finding import Outcome
-    from sfumato.attack.prechecks import Precheck, Tried
+    from sfumato.attack.prechecks import Precheck, TriedAttack
 
 _ROW = Markup("""<tr>
 <th scope="row">{name}<div class="small soft">knows {knows}; {measure} from {threshold:g} on counts{notes}</div></th>
@@ -122,7 +122,7 @@ def _lead(checked: Precheck) -> str:
     )
 
 
-def _row(tried: Tried) -> Markup:
+def _row(tried: TriedAttack) -> Markup:
     after, before = tried.after, tried.before
     tone = "bad" if after.succeeds else "good"
     return _ROW.format(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from sfumato.errors import ParameterError
 from sfumato.requests.request import Request, Texts, argument, option, piece
-from sfumato.requests.session import DataPlace, Delivery, Opening, Price
+from sfumato.requests.session import DataPlace, DatasetOpening, Delivery, Price
 from sfumato.requests.texts import float_of, pairs_of
 
 
@@ -83,5 +83,5 @@ class AskCommand(Request):
 
     data: DataPlace
     asked: AskRequest
-    opening: Opening = piece(Opening)
+    opening: DatasetOpening = piece(DatasetOpening)
     delivery: Delivery = piece(Delivery)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from sfumato.requests.ask import Blocks, Bounds, EstimateOnly
 from sfumato.requests.request import Request, Texts, argument, option, piece
-from sfumato.requests.session import DataPlace, Delivery, Opening, Price
+from sfumato.requests.session import DataPlace, DatasetOpening, Delivery, Price
 from sfumato.requests.texts import float_of
 
 
@@ -86,5 +86,5 @@ class HistogramCommand(Request):
 
     data: DataPlace
     asked: HistogramRequest = piece(HistogramRequest)
-    opening: Opening = piece(Opening)
+    opening: DatasetOpening = piece(DatasetOpening)
     delivery: Delivery = piece(Delivery)

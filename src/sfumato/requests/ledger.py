@@ -29,7 +29,7 @@ class Place(Request):
     ] = None
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     """What an export is written as."""
 
     json = "json"
@@ -104,6 +104,7 @@ class ExportCommand(Request):
     target: Annotated[Path, argument(help="File to write.")]
     place: Place = piece(Place)
     format: Annotated[
-        Format | None, option("--format", help="json or csv; by the ending of the file if absent.")
+        ExportFormat | None,
+        option("--format", help="json or csv; by the ending of the file if absent."),
     ] = None
     force: Annotated[bool, option("--force", help="Replace the file if it exists.")] = False

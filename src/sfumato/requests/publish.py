@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from sfumato.errors import ParameterError
 from sfumato.requests.ask import Bounds
 from sfumato.requests.request import Amount, Request, argument, option, piece
-from sfumato.requests.session import DataPlace, Opening
+from sfumato.requests.session import DataPlace, DatasetOpening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ class SavedOnce(Request):
     force: Annotated[bool, option("--force", help="Replace what is already there.")] = False
 
 
-class Published(SavedOnce):
+class PicturedRequest(SavedOnce):
     """The same, with a picture."""
 
     picture: Annotated[Path | None, option("--picture", help="SVG file to draw it into.")] = None
@@ -104,8 +104,8 @@ class KMeansCommand(Request):
         str, option("--algorithm", help="'best', or 'lecture': rounds of sizes and sums.")
     ] = "best"
     bounds: Bounds = {}
-    published: Published = piece(Published)
-    opening: Opening = piece(Opening)
+    published: PicturedRequest = piece(PicturedRequest)
+    opening: DatasetOpening = piece(DatasetOpening)
 
 
 class TopKCommand(Request):
@@ -130,8 +130,8 @@ class TopKCommand(Request):
             le=3,
         ),
     ] = 1
-    published: Published = piece(Published)
-    opening: Opening = piece(Opening)
+    published: PicturedRequest = piece(PicturedRequest)
+    opening: DatasetOpening = piece(DatasetOpening)
 
 
 class TrainCommand(Request):
@@ -163,5 +163,5 @@ class TrainCommand(Request):
         int | None,
         option("--cross-validate", help="Also buy a noisy score, over so many folds.", metavar="K"),
     ] = None
-    published: Published = piece(Published)
-    opening: Opening = piece(Opening)
+    published: PicturedRequest = piece(PicturedRequest)
+    opening: DatasetOpening = piece(DatasetOpening)

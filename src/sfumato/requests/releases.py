@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.requests.anonymize import AnonymizeRequest
 from sfumato.requests.publish import MODELS, OncePrice
 from sfumato.requests.request import Texts, option
-from sfumato.requests.synthesize import Copied, ShapedSynthesize
+from sfumato.requests.synthesize import CopyLikeness, ShapedSynthesize
 from sfumato.requests.texts import pairs_of
 from sfumato.shape import TABLE, find_shape
 
@@ -56,7 +56,7 @@ def _bins(texts: list[str]) -> dict[str, Any]:
 _ALGORITHM = option(help="Algorithm of the shape; its first if absent.")
 
 
-class ReleaseRequest(AnonymizeRequest, Copied, OncePrice):
+class ReleaseRequest(AnonymizeRequest, CopyLikeness, OncePrice):
     """A release to be made: of which kind, what is promised or spent, and how it is made."""
 
     kind: Annotated[

@@ -58,7 +58,7 @@ class EstimatesRequest(Request):
     )
 
 
-class Told(Request):
+class DatasetFacts(Request):
     """What everybody may know about a dataset."""
 
     title: Annotated[ShortText, option(help="What it is called on the openness page.")] = ""
@@ -108,7 +108,7 @@ class DatasetRequest(Request):
         ),
     ] = ""
     purposes: Annotated[list[ShortText], option(help="What it may be used for.")] = []
-    told: Told = piece(Told)
+    told: DatasetFacts = piece(DatasetFacts)
     unit: UnitWords = piece(UnitWords)
     owner: OwnerRules = piece(OwnerRules)
 

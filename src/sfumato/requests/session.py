@@ -28,7 +28,7 @@ DataPlace = Annotated[
 ]
 
 
-class Format(StrEnum):
+class AnswerFormat(StrEnum):
     """How an answer is written."""
 
     table = "table"
@@ -132,7 +132,7 @@ class Asker(Request):
     ] = None
 
 
-class Opening(Request):
+class DatasetOpening(Request):
     """What is said about a dataset that is opened: tables, unit, the owner's rules, who asks."""
 
     schema_file: Annotated[
@@ -169,8 +169,8 @@ class Opening(Request):
 class Delivery(Request):
     """How an answer is shown or written."""
 
-    format: Annotated[Format, option("--format", "-f", help="How the answer is written.")] = (
-        Format.table
+    format: Annotated[AnswerFormat, option("--format", "-f", help="How the answer is written.")] = (
+        AnswerFormat.table
     )
     output: Annotated[
         Path | None, option("--output", "-o", help="File to write the answer to.")

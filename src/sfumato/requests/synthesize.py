@@ -9,7 +9,7 @@ from sfumato.requests.ask import Bounds
 from sfumato.requests.files import Quiet, Record, ReleaseFolder, ShapeName
 from sfumato.requests.publish import OncePrice, SavedOnce
 from sfumato.requests.request import Amount, Request, Texts, argument, option, piece
-from sfumato.requests.session import DataPlace, Opening
+from sfumato.requests.session import DataPlace, DatasetOpening
 from sfumato.requests.shapes import NoOptions, SchemaOfShape, ShapedCommand
 from sfumato.requests.texts import pairs_of
 
@@ -36,7 +36,7 @@ def _ends(ends: tuple[Any, Any]) -> tuple[Any, Any]:
     return texts[0], texts[1]
 
 
-class Copied(Request):
+class CopyLikeness(Request):
     """What a synthetic table is like."""
 
     target: Annotated[
@@ -90,9 +90,9 @@ class SynthesizeCommand(Request):
     """`sfumato synthesize`: a table, what its copy is like, and the dataset that is opened."""
 
     data: DataPlace
-    copied: Copied = piece(Copied)
+    copied: CopyLikeness = piece(CopyLikeness)
     published: SavedOnce = piece(SavedOnce)
-    opening: Opening = piece(Opening)
+    opening: DatasetOpening = piece(DatasetOpening)
     shape: ShapeName = "table"
 
 

@@ -41,7 +41,7 @@ PATIENCE = 30.0
 _MOST_SHOWN = 50_000
 
 
-class Running:
+class RunningQuestion:
     """A question that this worker is working on.
 
     It hears of its charge and of its settlement inside their transactions, and writes its row
@@ -53,10 +53,10 @@ class Running:
         self.started = time.monotonic()
         self.charge: int | None = None
         self.loop = asyncio.get_running_loop()
-        self.taken: asyncio.Future[Running] = self.loop.create_future()
+        self.taken: asyncio.Future[RunningQuestion] = self.loop.create_future()
         self.done = asyncio.Event()
         self.over = threading.Event()
-        self.row: questions.Row | None = None
+        self.row: questions.QuestionRow | None = None
         self.result: str | None = None
         self.ended: dict[str, Any] | None = None
         self.id = ""
@@ -100,7 +100,7 @@ class Running:
 
     # -- told to whoever waits ------------------------------------------------------------
 
-    def tell(self, running: Running) -> None:
+    def tell(self, running: RunningQuestion) -> None:
         """Tell the request that waits which question it is (from any thread)."""
         if not self.taken.done():
             self.loop.call_soon_threadsafe(self._tell, running, None)
@@ -114,7 +114,7 @@ class Running:
         self.over.set()
         self.loop.call_soon_threadsafe(self.done.set)
 
-    def _tell(self, running: Running | None, error: BaseException | None) -> None:
+    def _tell(self, running: RunningQuestion | None, error: BaseException | None) -> None:
         if self.taken.done():
             return
         if running is not None:
@@ -129,9 +129,9 @@ async def ask(
     found: Open,
     asked: QuestionRequest,
     granted: tuple[str, ...] | None = None,
-) -> Running:
+) -> RunningQuestion:
     """Take a question; return when it is charged, or raise when it is refused."""
-    running = Running(found, caller.pseudonym)
+    running = RunningQuestion(found, caller.pseudonym)
     house.threads.submit(_work_beside_few, house, caller, running, asked, granted)
     return await running.taken
 
@@ -144,7 +144,7 @@ def _work_beside_few(house: House, *given: Any) -> None:
 def _work(
     house: House,
     caller: Caller,
-    running: Running,
+    running: RunningQuestion,
     asked: QuestionRequest,
     granted: tuple[str, ...] | None,
 ) -> None:
@@ -156,7 +156,7 @@ def _work(
         submission, price = submit(house, desk, asked), asked.price.given()
         text = submission.text(purpose, **price)
         key = f"{desk.opened.dataset}\0{running.found.listed.version}\0{text}"
-        running.row = questions.Row(
+        running.row = questions.QuestionRow(
             caller.id, desk.opened.dataset, purpose or "",
             asked.model_dump_json(exclude_defaults=True), key, house.worker,
         )  # fmt: skip
@@ -177,11 +177,11 @@ def _work(
         running.finish()
 
 
-def _enter(house: House, running: Running) -> Running | None:
+def _enter(house: House, running: RunningQuestion) -> RunningQuestion | None:
     """Begin a question, unless another of its analyst is under way; give the same one if it is."""
     assert running.row is not None
     with house.guard:
-        other: Running | None = house.taken.get(running.row.person)
+        other: RunningQuestion | None = house.taken.get(running.row.person)
         if other is not None and other.row is not None and not other.is_late:
             if other.row.under_way != running.row.under_way:
                 raise questions.under_way()
@@ -200,7 +200,7 @@ def _enter(house: House, running: Running) -> Running | None:
     return None
 
 
-def _leave(house: House, running: Running) -> None:
+def _leave(house: House, running: RunningQuestion) -> None:
     assert running.row is not None
     with house.guard:
         house.running.pop(running.row.id, None)
@@ -208,7 +208,7 @@ def _leave(house: House, running: Running) -> None:
             del house.taken[running.row.person]
 
 
-def _wait_for_late_ones(house: House, running: Running, tick: float) -> None:
+def _wait_for_late_ones(house: House, running: RunningQuestion, tick: float) -> None:
     """Begin at a tick if work of the same analyst goes on after its deadline.
 
     They share a desk, so this one would be charged when that one ends, which nobody may learn.
@@ -234,7 +234,11 @@ def _sleep_until(moment: float) -> None:
 
 
 def _answer(
-    house: House, running: Running, desk: Desk, submission: Submission, price: dict[str, Any]
+    house: House,
+    running: RunningQuestion,
+    desk: Desk,
+    submission: Submission,
+    price: dict[str, Any],
 ) -> None:
     facts = running.found.listed.facts
     try:
@@ -257,7 +261,7 @@ def _answer(
         _remember_shown(house, running.row)
 
 
-def _repeat(house: House, running: Running, answer: Answer) -> None:
+def _repeat(house: House, running: RunningQuestion, answer: Answer) -> None:
     """Write the row of an answer that is given again; at once only if she has seen it before."""
     row = running.row
     assert row is not None
@@ -273,7 +277,7 @@ def _repeat(house: House, running: Running, answer: Answer) -> None:
     running.tell(running)
 
 
-def _remember_shown(house: House, row: questions.Row) -> None:
+def _remember_shown(house: House, row: questions.QuestionRow) -> None:
     if len(house.shown) >= _MOST_SHOWN:
         house.shown.clear()  # so some repeats wait for a tick
     house.shown[row.person, row.key] = row.id
@@ -285,7 +289,7 @@ def _was_shown(house: House, what: tuple[str, str]) -> bool:
     return earlier is not None and questions.was_shown(house.office, earlier)
 
 
-async def wait_for(house: House, running: Running, seconds: float) -> dict[str, Any] | None:
+async def wait_for(house: House, running: RunningQuestion, seconds: float) -> dict[str, Any] | None:
     """Wait until a question is over and shown, at most so long; give its row."""
     end = time.monotonic() + seconds
     if not running.done.is_set():
@@ -321,7 +325,7 @@ async def watch(house: House) -> None:
             await house.pulse(questions.beat, house.office, house.worker)
 
 
-async def _close_late(house: House, id_: str, running: Running) -> None:
+async def _close_late(house: House, id_: str, running: RunningQuestion) -> None:
     """Fail a question whose deadline is over; before its charge it is only waiting."""
     if running.is_late and running.charge is not None:
         await house.pulse(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.limits import Limits
-    from sfumato.govern.office.catalogue import Listed
+    from sfumato.govern.office.catalogue import CatalogueEntry
     from sfumato.govern.policies import Policy
     from sfumato.service.settings import Settings
 
@@ -94,7 +94,7 @@ def suggest_roles(file: Path, shape: str) -> Any:
     return find_shape(shape).suggest(file) if shape == "trees" else None
 
 
-def read_held(settings: Settings, listed: Listed) -> Any:
+def read_held(settings: Settings, listed: CatalogueEntry) -> Any:
     """Read data of any shape."""
     facts = listed.facts
     file = schema_at(settings, listed.name, facts.shape)

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from sfumato.ask.session.desk import Desk
 from sfumato.ask.session.open import open_dataset
 from sfumato.errors import ParameterError
-from sfumato.govern.certificates.checkpoints import Tree
+from sfumato.govern.certificates.checkpoints import LedgerTree
 from sfumato.govern.certificates.keys import key_at
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.office.catalogue import find_dataset
 from sfumato.govern.office.office import Office
 from sfumato.requests.releases import TABLES
 from sfumato.service.problems import not_found
-from sfumato.service.published import Published
+from sfumato.service.published import PublicTreeKeeper
 from sfumato.service.settings import secret_at
 from sfumato.service.sources import locate
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from sfumato.ask.session.dataset import Opened
+    from sfumato.ask.session.dataset import OpenDataset
     from sfumato.govern.ledger.charges import Charge, Receipt
-    from sfumato.govern.office.catalogue import Listed
+    from sfumato.govern.office.catalogue import CatalogueEntry
     from sfumato.service.settings import Settings
 
 T = TypeVar("T")
@@ -102,9 +102,9 @@ def hearing(listener: Listener) -> Any:
 class Open(NamedTuple):
     """A dataset that is open: for questions, and for prices, which only read the ledger."""
 
-    listed: Listed
-    asking: Opened
-    pricing: Opened
+    listed: CatalogueEntry
+    asking: OpenDataset
+    pricing: OpenDataset
 
 
 class House:
@@ -116,14 +116,14 @@ class House:
         self.ledger = NotingLedger(settings.place)
         self.reader = Ledger(settings.place)
         self.office = Office(settings.place)
-        self.tree = Tree(Ledger(settings.place)._store)  # noqa: SLF001 - a connection of its own
+        self.tree = LedgerTree(Ledger(settings.place)._store)  # noqa: SLF001 - a connection of its own
         self.key = key_at(settings.path / "keys" / "signing.pem")
         self.secret = secret_at(settings.path / "keys" / "secret")
         self.operator = secret_at(settings.path / "keys" / "operator").hex()
         self.worker = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sfumato")
         self._pulse = ThreadPoolExecutor(_PULSE, thread_name_prefix="sfumato-pulse")
-        self.published = Published(self.tree, self.office, self.key)
+        self.published = PublicTreeKeeper(self.tree, self.office, self.key)
         self.pages: dict[str, Any] = {}
         self.running: dict[str, Any] = {}
         self.taken: dict[str, Any] = {}
@@ -156,7 +156,7 @@ class House:
             if taken:
                 self._hands.release()
 
-    def listed(self, name: str) -> Listed:
+    def listed(self, name: str) -> CatalogueEntry:
         """Find a dataset in the catalogue."""
         found = find_dataset(self.office, name)
         if found is None:
@@ -191,7 +191,7 @@ class House:
         found = self.is_open(name)
         return await self.thread(self.opened, name) if found is None else found
 
-    def _opened(self, listed: Listed) -> Open:
+    def _opened(self, listed: CatalogueEntry) -> Open:
         if listed.facts.shape not in TABLES:
             raise ParameterError(
                 f"{listed.name!r} holds data of the shape '{listed.facts.shape}', which answer no "

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from sfumato.govern.certificates.checkpoints import Tree
+    from sfumato.govern.certificates.checkpoints import LedgerTree
     from sfumato.govern.office.office import Office
 
 GRID = 60.0
 _MOST = 1000
 
 
-class Shown(NamedTuple):
+class PublicTree(NamedTuple):
     """The public tree of a moment."""
 
     at: datetime
@@ -39,13 +39,13 @@ class Shown(NamedTuple):
     signed: dict[str, Any]
 
 
-class Published:
+class PublicTreeKeeper:
     """Gives the public tree; safe for threads, and to be called in one."""
 
-    def __init__(self, tree: Tree, office: Office, key: Ed25519PrivateKey) -> None:
+    def __init__(self, tree: LedgerTree, office: Office, key: Ed25519PrivateKey) -> None:
         self._tree, self._office, self._key = tree, office, key
         self._lock = threading.Lock()
-        self._shown: Shown | None = None
+        self._shown: PublicTree | None = None
         self._made: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def grid(self) -> float:
@@ -57,7 +57,7 @@ class Published:
         grid = self.grid()
         return int(grid - now() % grid) + 1
 
-    def shown(self) -> Shown:
+    def shown(self) -> PublicTree:
         """Give the tree as it was at the last public moment."""
         grid = self.grid()
         at = datetime.fromtimestamp(now() // grid * grid, UTC)
@@ -70,7 +70,7 @@ class Published:
             levels = kept.levels if kept is not None and same else Levels(leaves)
             when = at.isoformat(timespec="seconds")
             signed = sign_checkpoint(Checkpoint(levels.size, levels.root.hex(), when), self._key)
-            self._shown = Shown(at, leaves, levels, signed)
+            self._shown = PublicTree(at, leaves, levels, signed)
             return self._shown
 
     def once(self, what: tuple[Any, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

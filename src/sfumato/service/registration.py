@@ -18,8 +18,8 @@ from sfumato.data.tables.suggestions import inspect
 from sfumato.errors import ParameterError
 from sfumato.govern.office import events
 from sfumato.govern.office.catalogue import (
+    CatalogueEntry,
     Facts,
-    Listed,
     add_dataset,
     change_facts,
     check_name,
@@ -99,7 +99,7 @@ def _register_shaped(
         check_schema_text(wanted.schema_text, file.parent)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(wanted.schema_text, encoding="utf-8")
-    listed = Listed(wanted.name, "", source, wanted.schema_text, 1, 0.0, facts)
+    listed = CatalogueEntry(wanted.name, "", source, wanted.schema_text, 1, 0.0, facts)
     data = read_held(house.settings, listed)
     if facts.subject:
         where = source_at(house.settings, source)

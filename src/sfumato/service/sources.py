@@ -16,7 +16,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.govern.office.catalogue import Listed
+    from sfumato.govern.office.catalogue import CatalogueEntry
     from sfumato.service.settings import Settings
 
 SPARK, UPLOADED, DATABASE = "spark:", "upload:", "database:"
@@ -35,7 +35,7 @@ def folder_of(settings: Settings, dataset: str) -> Path:
     return settings.path / "data" / dataset
 
 
-def locate(settings: Settings, listed: Listed) -> tuple[Any, Schema | None]:
+def locate(settings: Settings, listed: CatalogueEntry) -> tuple[Any, Schema | None]:
     """Give what a session opens, and the schema."""
     file = folder_of(settings, listed.name) / "schema.yaml"
     schema = Schema.read(file) if file.exists() else None

@@ -42,7 +42,7 @@ class GraphOptions(BaseModel):
     )
 
 
-class GraphReading(BaseModel):
+class EdgeFileOptions(BaseModel):
     """How a file of edges is read, where something in it would be refused."""
 
     loops: str | None = Field(None, description="'drop': leave out edges from a node to itself.")
@@ -62,7 +62,7 @@ class GraphShape(Shape):
     unit: ClassVar[str] = "node"
     files: ClassVar[tuple[str, ...]] = ("release.edges", "release.graphml", "groups.json")
 
-    options: ClassVar[Mapping[str, Any]] = {"anonymize": GraphOptions, "read": GraphReading}
+    options: ClassVar[Mapping[str, Any]] = {"anonymize": GraphOptions, "read": EdgeFileOptions}
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> AnyGraph:  # noqa: ARG002 - a graph has no schema
         """Bring edges in."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.anonymize.hybrid.options import Anonymizing
+from sfumato.anonymize.hybrid.options import HybridOptions
 from sfumato.data.reading_options import HybridReading, check_reading
 from sfumato.shape import Shape
 
@@ -26,7 +26,7 @@ class HybridShape(Shape):
 
     name: ClassVar[str] = "hybrid"
     files: ClassVar[tuple[str, ...]] = ("release.csv", "release.parquet")
-    options: ClassVar[Mapping[str, Any]] = {"anonymize": Anonymizing}
+    options: ClassVar[Mapping[str, Any]] = {"anonymize": HybridOptions}
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> HybridRecords:
         """Bring a file or frame in."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sfumato.anonymize.sets.options import Anonymizing, Attacking, Reading
+from sfumato.anonymize.sets.options import KnownItemsOptions, SetFileOptions, SetOptions
 from sfumato.data.reading_options import SetsReading, check_reading
 from sfumato.shape import Shape
 
@@ -31,9 +31,9 @@ class SetShape(Shape):
         "release.dat", "release.csv", "release.parquet", "chunks.json",
     )  # fmt: skip
     options: ClassVar[Mapping[str, Any]] = {
-        "read": Reading,
-        "anonymize": Anonymizing,
-        "attack": Attacking,
+        "read": SetFileOptions,
+        "anonymize": SetOptions,
+        "attack": KnownItemsOptions,
     }
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Sets:

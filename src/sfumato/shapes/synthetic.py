@@ -57,7 +57,7 @@ class SyntheticView(View):
         return {"unit": str(group + 1)}
 
 
-class Attacking(BaseModel):
+class SyntheticAttackOptions(BaseModel):
     """What attacks on a synthetic table need beside the people in the data."""
 
     outsiders: str | None = Field(
@@ -73,7 +73,7 @@ class SyntheticData(Shape):
 
     name: ClassVar[str] = "synthetic"
     unit: ClassVar[str] = "synthetic unit"
-    options: ClassVar[Mapping[str, Any]] = {"attack": Attacking}
+    options: ClassVar[Mapping[str, Any]] = {"attack": SyntheticAttackOptions}
     open_report: ClassVar[bool] = True
     files: ClassVar[tuple[str, ...]] = ("release.csv", "release.parquet", "release.dat", "release.edges")  # fmt: skip  # noqa: E501
 

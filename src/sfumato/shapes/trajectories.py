@@ -50,7 +50,7 @@ class TraceOptions(BaseModel):
     )
 
 
-class Reading(BaseModel):
+class PointFileOptions(BaseModel):
     """How a file of points is read, where its columns do not have their usual names."""
 
     unit: str | None = Field(None, description="What is protected: 'trip' or 'person'.")
@@ -74,7 +74,7 @@ class TrajectoryShape(Shape):
     unit: ClassVar[str] = "trace"
     files: ClassVar[tuple[str, ...]] = ("release.csv", "release.parquet")
 
-    options: ClassVar[Mapping[str, Any]] = {"anonymize": TraceOptions, "read": Reading}
+    options: ClassVar[Mapping[str, Any]] = {"anonymize": TraceOptions, "read": PointFileOptions}
 
     def read(self, source: Any, *, schema: Any = None, **options: Any) -> Trajectories:
         """Bring points in; `schema` states options of `sf.read` in a file or a mapping."""

@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.anonymize.definitions.definition import Definition
 from sfumato.anonymize.tables.policy import Policy
-from sfumato.data.hierarchies.pinned_hierarchy import Pinned
+from sfumato.data.hierarchies.pinned_hierarchy import PinnedHierarchy
 from sfumato.errors import HierarchyError, ParameterError, SchemaError, Unsatisfiable
 
 JOBS = {"engineer": "technical", "smith": "technical", "writer": "arts", "dancer": "arts"}
@@ -90,7 +90,7 @@ def test_a_policy_reads_back_as_it_was(first, policy):
     assert policy.schema.identifier_names == ("name",)
     for name, bound in zip(SCHEMA.quasi_names, first.decision.problem.hierarchies, strict=True):
         rule = policy.schema.attributes[name].hierarchy
-        kept = rule.hierarchy if isinstance(rule, Pinned) else rule
+        kept = rule.hierarchy if isinstance(rule, PinnedHierarchy) else rule
         assert kept.rows() == bound.rows()
         assert [s.tolist() for s in kept.spans] == [s.tolist() for s in bound.spans]
         assert kept.ordered == bound.ordered
@@ -187,7 +187,7 @@ def test_rules_by_frequency_take_no_new_values():
 def test_a_wider_range_keeps_the_levels_of_fixed_widths():
     rule = sf.Hierarchy.intervals(width=5)
     bound = rule.over(["20", "24", "33"], "age")
-    grown = Pinned(bound, rule).over(["20", "91", "-3"], "age")
+    grown = PinnedHierarchy(bound, rule).over(["20", "91", "-3"], "age")
     assert grown.height == bound.height
     rows = {row[0]: row for row in grown.rows()}
     assert all(rows[row[0]] == row for row in bound.rows())
@@ -201,10 +201,10 @@ def test_a_wider_range_keeps_the_levels_of_fixed_widths():
 def test_pinned_hierarchies_are_part_of_schema_files(tmp_path):
     rule = sf.Hierarchy.mask(3)
     bound = rule.over(["123", "124"], "code")
-    schema = sf.Schema(quasi={"code": Pinned(bound, rule)})
+    schema = sf.Schema(quasi={"code": PinnedHierarchy(bound, rule)})
     schema.write(tmp_path / "schema.yaml")
     again = sf.Schema.read(tmp_path / "schema.yaml").attributes["code"].hierarchy
-    assert isinstance(again, Pinned)
+    assert isinstance(again, PinnedHierarchy)
     assert again.hierarchy.rows() == bound.rows()
     assert again.over(["999"], "code").rows()[-1] == ("999", "99*", "9**", "*")
 

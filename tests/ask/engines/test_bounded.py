@@ -25,7 +25,7 @@ from sfumato.ask.engines import (
     bounded_texts,
 )
 from sfumato.ask.engines.bounded_arrow import batches
-from sfumato.ask.engines.bounded_summing import Shape, bounded_totals
+from sfumato.ask.engines.bounded_summing import ContributionColumns, bounded_totals
 from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.ask.language.language import (
     Apply,
@@ -146,7 +146,7 @@ def questions(draw):
     numbers = draw(st.permutations([-1, *range(columns - spread)]))
     numbers = (*numbers, *range(columns - spread, columns))
     totals = len(numbers) - spread
-    shape = Shape(person, keys, numbers, (True,) * totals, spread)
+    shape = ContributionColumns(person, keys, numbers, (True,) * totals, spread)
     number = st.sampled_from([0, 1, -1, 7, 2**31 - 1, 2**31, -(2**63), 2**63 - 1])
     cells = [KINDS[person], *(st.none() | KINDS[kind] for kind in keys), *[number] * columns]
     rows = draw(st.lists(st.tuples(*cells), max_size=40))
@@ -167,7 +167,7 @@ def test_keeps_what_the_definition_names(question, salt):
 @example(  # two rows whose numbers agree modulo P, told apart by the total that is named first
     (
         [(0, 1, 2**31 - 1), (0, 2**31, 0)],
-        Shape("integer", (), (1, 0, -1), (True,) * 3),
+        ContributionColumns("integer", (), (1, 0, -1), (True,) * 3),
         GroupsBound(1, 1),
     ),
     1,
@@ -211,10 +211,10 @@ def test_many_blocks_and_growing_tables(limits, stretch, monkeypatch):
     monkeypatch.setattr(bounded_codes, "_LEAST", 8)
     monkeypatch.setattr(bounded_texts, "_LEAST", 8)
     rows = [(p * stretch, g * stretch, z) for p, g, z in random_rows(300, 50, 6000)]
-    shape = Shape("integer", ("integer",), (-1, 0), (False, False))
+    shape = ContributionColumns("integer", ("integer",), (-1, 0), (False, False))
     assert computed(rows, shape, limits) == reference(rows, shape, limits)
     texts = [(f"person {p}", f"group {g}", z) for p, g, z in rows]
-    shape = Shape("text", ("text",), (-1, 0), (False, False))
+    shape = ContributionColumns("text", ("text",), (-1, 0), (False, False))
     assert computed(texts, shape, limits) == reference(texts, shape, limits)
 
 
@@ -222,14 +222,14 @@ def test_many_blocks_and_growing_tables(limits, stretch, monkeypatch):
 def test_people_with_many_rows_in_few_and_in_many_groups(groups):
     """Fewer ranks are looked at first than rows there are, and more where groups are too few."""
     rows = random_rows(4, groups, 6000) + [(9, g, 1) for g in range(30)]
-    shape = Shape("integer", ("integer",), (-1, 0), (False, False))
+    shape = ContributionColumns("integer", ("integer",), (-1, 0), (False, False))
     limits = GroupsBound(20, 5)
     assert computed(rows, shape, limits) == reference(rows, shape, limits)
 
 
 def test_order_of_storage_does_not_matter():
     rows = random_rows(50, 20, 2000)
-    shape = Shape("integer", ("integer",), (0, -1), (False, False))
+    shape = ContributionColumns("integer", ("integer",), (0, -1), (False, False))
     limits = GroupsBound(3, 2)
     assert computed(rows, shape, limits) == computed(rows[::-1], shape, limits)
     assert computed(rows, shape, limits) == computed(sorted(rows), shape, limits)
@@ -277,7 +277,7 @@ def test_texts_of_every_length_and_null_are_told_apart():
 
 def test_wide_totals_are_exact():
     rows = [(i, 0, 2**63 - 1) for i in range(5)] + [(9, 1, -(2**63)), (9, 1, -(2**63))]
-    shape = Shape("integer", ("integer",), (0,), (True,))
+    shape = ContributionColumns("integer", ("integer",), (0,), (True,))
     found = computed(rows, shape, GroupsBound(1, 2))
     assert found == {((0,), ()): (5, (5 * (2**63 - 1),)), ((1,), ()): (1, (-(2**64),))}
 

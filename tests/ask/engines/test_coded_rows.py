@@ -17,7 +17,7 @@ from any_engine import ENGINES, opener
 import sfumato as sf
 from sfumato.dp.publish.synthesis.coarsening import group, smooth_all
 from sfumato.dp.publish.synthesis.columns import Column, coder_of
-from sfumato.dp.publish.synthesis.curator import Noisy
+from sfumato.dp.publish.synthesis.curator import NoisyCounts
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.tables import rows_of
 
@@ -73,7 +73,7 @@ def test_codes_and_pairs_are_those_of_the_same_rows_in_duckdb(held):
     ours, theirs = (source.code_rows(coders(), None, 1) for source in (rows, plain))
     for mine, yours in zip(ours.count_ones(domain), theirs.count_ones(domain), strict=True):
         assert mine.tolist() == yours.tolist()
-    noisy = [Noisy(np.full(size, 20), 1.0, 1) for size in domain.sizes]
+    noisy = [NoisyCounts(np.full(size, 20), 1.0, 1) for size in domain.sizes]
     columns = smooth_all(domain, noisy, 300.0, most=5)
     atoms, grouping = [column.atoms for column in columns], group(columns)
     assert (

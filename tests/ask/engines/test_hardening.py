@@ -27,7 +27,7 @@ from sfumato.ask.plan.plan import plan
 from sfumato.ask.price.grids import grid_for
 from sfumato.ask.price.preparation import prepare
 from sfumato.ask.sql.parse import parse
-from sfumato.dp.accounting.costs import Cost, Spent
+from sfumato.dp.accounting.costs import Cost, SpentTotals
 from sfumato.dp.accounting.filters import fits, total
 from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import DataError, Refused, SfumatoError
@@ -273,7 +273,7 @@ def test_errors_are_paid_for_every_time(open_on):
 
 def test_deltas_add_up_truly():
     budget = sf.ApproxDP(1000, 0.5)
-    spent = Spent()
+    spent = SpentTotals()
     for _ in range(10_000):
         spent = spent.plus(Cost(epsilon="0.001", delta="0.001"))
     assert spent.delta == 10

@@ -16,7 +16,7 @@ from sfumato.ask.binned.bin_labels import real_labels, whole_labels
 from sfumato.ask.pictures.picture import MOST_BARS, heat_map, notebook, picture
 from sfumato.ask.price.measures import Recipe
 from sfumato.ask.price.noise import Noise
-from sfumato.dp.accounting.costs import Cost, Spent
+from sfumato.dp.accounting.costs import Cost, SpentTotals
 from sfumato.errors import ParameterError
 from sfumato.govern.standing import Standing
 from sfumato.pictures.marks import figure, fitted, plain, text_width, wrapped
@@ -44,7 +44,7 @@ def answer(keys, places, *, extra=None, ranges=None, notes=(), **measures):
         rows=rows,
         guarantee=sf.PureDP(0.1),
         cost=Cost(Fraction(1, 10)),
-        standing=Standing(((sf.PureDP(1.0), Spent()),), sf.PureDP(1.0).neighbours),
+        standing=Standing(((sf.PureDP(1.0), SpentTotals()),), sf.PureDP(1.0).neighbours),
         notes=tuple(notes),
         measures=columns,
         ranges=ranges or {},

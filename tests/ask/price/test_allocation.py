@@ -15,7 +15,7 @@ from scipy import stats
 
 from sfumato.ask.language.language import Column, Key, Measure, Question, Scan
 from sfumato.ask.language.request import Grid, GroupsBound, RowBound, RowsBound, Total
-from sfumato.ask.price.allocation import Wanted, allocate
+from sfumato.ask.price.allocation import Demand, allocate
 from sfumato.ask.price.contributions import bound_for, sensitivity_of, touched
 from sfumato.ask.price.grids import grid_for, point_grid
 from sfumato.ask.price.key_discovery import people_needed
@@ -382,6 +382,6 @@ def test_a_mean_of_hardly_any_rows_has_no_value():
 
 
 def test_strategies_need_no_data():
-    wanted = Wanted(breakdown(question(COUNT)), RowBound(), finds_keys=False, searches=0)
+    wanted = Demand(breakdown(question(COUNT)), RowBound(), finds_keys=False, searches=0)
     plan = allocate(wanted, Price("pure", epsilon=F(1)))
     assert plan.noises[0].size == 1

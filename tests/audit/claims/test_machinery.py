@@ -198,7 +198,7 @@ def test_outputs_that_come_often_are_told_apart_by_themselves_alone():
 @pytest.mark.parametrize("compiled", [True, False])
 def test_columns_that_look_alike_share_their_weights(compiled, monkeypatch):
     """Twenty Laplace answers: the log-ratio is the number above less that below, times 1/b."""
-    monkeypatch.setattr("sfumato.compiled.Account.worth", lambda *_: compiled)
+    monkeypatch.setattr("sfumato.compiled.WaitingAccount.worth", lambda *_: compiled)
     rng = np.random.default_rng(6)
     first, second = (read(rng.laplace(x, 5, (20_000, 20)), 20_000) for x in (1.0, 0.0))
     alike = next(s for s in learn(first, second, floats=False) if s.family == "alike")

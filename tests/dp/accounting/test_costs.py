@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from scipy.stats import norm
 
 from sfumato import GDP, RDP, ZCDP, ApproxDP, LocalDP, PureDP, dp
-from sfumato.dp.accounting.costs import Cost, Spent
+from sfumato.dp.accounting.costs import Cost, SpentTotals
 from sfumato.dp.accounting.filters import fits, left, total
 from sfumato.dp.guarantee_json import (
     guarantee_from_json,
@@ -88,12 +88,12 @@ COSTS = [
 @pytest.mark.parametrize("cost", COSTS, ids=str)
 def test_costs_and_totals_read_back(cost):
     assert Cost.from_json(json.loads(json.dumps(cost.to_json()))) == cost
-    spent = Spent().plus(cost).plus(COSTS[0]).plus(COSTS[1])
-    assert Spent.from_json(json.loads(json.dumps(spent.to_json()))) == spent
+    spent = SpentTotals().plus(cost).plus(COSTS[0]).plus(COSTS[1])
+    assert SpentTotals.from_json(json.loads(json.dumps(spent.to_json()))) == spent
 
 
 def test_totals_without_rho_are_written_as_they_always_were():
-    spent = Spent().plus(Cost("0.1")).plus(Cost(mu_squared=1))
+    spent = SpentTotals().plus(Cost("0.1")).plus(Cost(mu_squared=1))
     assert "concentrated" not in json.dumps([spent.to_json(), Cost("0.1").to_json()])
     for broken in ({"epsilon": "1"}, {**Cost(1).to_json(), "more": "1"}):
         with pytest.raises(ValueError, match="no cost"):
@@ -163,7 +163,7 @@ def _maps_to(source, target):
 
 
 def test_rho_is_added_up_by_a_concentrated_budget():
-    budget, spent = ZCDP(0.1), Spent()
+    budget, spent = ZCDP(0.1), SpentTotals()
     for cost in (Cost(concentrated="0.04"), Cost("0.2"), Cost(mu_squared="0.02")):
         spent = spent.plus(cost)
     assert total(budget, spent) == ZCDP("0.07")
@@ -173,9 +173,9 @@ def test_rho_is_added_up_by_a_concentrated_budget():
 
 
 def test_a_pure_budget_has_no_place_for_rho():
-    assert not fits(PureDP(5), Spent().plus(Cost(concentrated="0.0001")))
+    assert not fits(PureDP(5), SpentTotals().plus(Cost(concentrated="0.0001")))
     with pytest.raises(ParameterError):
-        total(PureDP(5), Spent().plus(Cost(concentrated="0.0001")))
+        total(PureDP(5), SpentTotals().plus(Cost(concentrated="0.0001")))
 
 
 @pytest.mark.parametrize("count", [1, 5, 40])
@@ -185,7 +185,7 @@ def test_rho_in_an_approximate_budget_is_safe(count):
     each = Fraction(0)
     for k in range(1, 400):
         each = Fraction(k, 20_000) / count
-        spent = Spent()
+        spent = SpentTotals()
         for _ in range(count):
             spent = spent.plus(Cost(concentrated=each))
         if not fits(budget, spent):
@@ -199,17 +199,19 @@ def test_rho_in_an_approximate_budget_is_safe(count):
 
 def test_rho_after_normal_noise_needs_its_epsilon_and_delta():
     budget = ApproxDP(1, 1e-6)
-    spent = Spent().plus(Cost(mu_squared="0.001"))
+    spent = SpentTotals().plus(Cost(mu_squared="0.001"))
     assert not fits(budget, spent.plus(Cost(concentrated="1e-9")))
     assert fits(budget, spent.plus(Cost.of(ZCDP("0.0001"), delta="1e-8")))
-    assert not fits(budget, Spent().plus(Cost(concentrated="0.001")).plus(Cost(delta="1e-12")))
+    assert not fits(
+        budget, SpentTotals().plus(Cost(concentrated="0.001")).plus(Cost(delta="1e-12"))
+    )
 
 
 def test_sampled_mechanisms_are_added_as_an_upper_bound():
     """Ten trainings charged one by one promise no less than all of them composed numerically."""
     step = dp.Step.gaussian(4, rate=0.01, times=200)
     single = dp.account(step, delta=1e-7, accountants=["pld"]).guarantee
-    spent = Spent()
+    spent = SpentTotals()
     for _ in range(10):
         spent = spent.plus(Cost.of(single))
     promised = total(ApproxDP(20, 1e-5), spent)

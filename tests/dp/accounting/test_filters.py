@@ -19,13 +19,13 @@ from scipy.special import expit, log_ndtr, ndtri
 from scipy.stats import norm
 
 from sfumato import GDP, ZCDP, ApproxDP, PureDP, dp
-from sfumato.dp.accounting.filters import Cost, Spent, fits, gaussian_cost, left, total
+from sfumato.dp.accounting.filters import Cost, SpentTotals, fits, gaussian_cost, left, total
 from sfumato.dp.accounting.ways import HALF_PI
 from sfumato.errors import ParameterError
 
 
 def spend(*costs):
-    spent = Spent()
+    spent = SpentTotals()
     for cost in costs:
         spent = spent.plus(cost)
     return spent
@@ -33,7 +33,7 @@ def spend(*costs):
 
 def most(budget, cost, start=None):
     """Count how many equal charges fit, and check that fitting never comes back."""
-    spent, count = start or Spent(), 0
+    spent, count = start or SpentTotals(), 0
     while fits(budget, spent.plus(cost)):
         spent, count = spent.plus(cost), count + 1
         assert count < 20_000
@@ -107,7 +107,7 @@ def test_totals_are_sums_and_read_back(many):
     assert spent.epsilon_squared == sum(one.epsilon**2 for one in many)
     assert spent.mu_squared == sum(one.mu_squared for one in many)
     assert spent.delta == sum(one.delta for one in many)
-    assert Spent.from_json(json.loads(json.dumps(spent.to_json()))) == spent
+    assert SpentTotals.from_json(json.loads(json.dumps(spent.to_json()))) == spent
     first = next((k for k, one in enumerate(many) if one.mu_squared), None)
     if first is None:
         assert spent.opening is None
@@ -116,7 +116,7 @@ def test_totals_are_sums_and_read_back(many):
 
 
 def test_totals_never_grow_beyond_sixty_digits_and_never_round_down():
-    spent, exact = Spent(), Fraction(0)
+    spent, exact = SpentTotals(), Fraction(0)
     for k in range(2, 300):
         step = Fraction(1, 10**9 + 7 * k)
         spent, exact = spent.plus(Cost(step)), exact + step
@@ -157,7 +157,7 @@ def test_what_is_left_of_a_pure_budget_is_exact_and_never_negative():
 def test_a_budget_of_another_kind_is_refused():
     for judge in (fits, total, left):
         with pytest.raises(ParameterError, match="ApproxDP"):
-            judge(GDP(1), Spent())
+            judge(GDP(1), SpentTotals())
 
 
 # --- approximate budgets: what must fit, what must not -----------------------------------------
@@ -364,7 +364,7 @@ def test_pld_of_dp_accounting_never_finds_more_than_the_filter():
         assert numerical.epsilon <= total(budget, spend(*steps)).epsilon * (1 + 1e-6)
         assert numerical.epsilon > 0.75
     with pytest.raises(ParameterError, match="steps="):
-        total(budget, Spent(), accountant="pld")
+        total(budget, SpentTotals(), accountant="pld")
 
 
 def test_opendp_agrees_on_gaussian_and_concentrated_totals():

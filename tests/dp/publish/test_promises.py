@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.dp.noise import insecure_seeded
 from sfumato.dp.publish.purse import Purse
 from sfumato.dp.publish.synthesis import currencies, graphs, ladder, sets, trajectories
-from sfumato.dp.publish.synthesis.curator import Curator, Noisy
+from sfumato.dp.publish.synthesis.curator import Curator, NoisyCounts
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.topk import release as winners
 from sfumato.dp.publish.topk.release import top_k
@@ -71,7 +71,7 @@ def tell(patch):
 
     def histogram(self, column, price):
         self._pay("histogram", price)
-        return Noisy(30 + 7 * np.arange(self.domain.columns[column].size), 4.0, price)
+        return NoisyCounts(30 + 7 * np.arange(self.domain.columns[column].size), 4.0, price)
 
     def choose(self, model, weights, price, error):
         self._pay("choice", price)
@@ -81,7 +81,7 @@ def tell(patch):
         self._pay("table", price)
         _, i, j, a, b = candidate
         shape = (self._grouping.widths[i, a], self._grouping.widths[j, b])
-        return Noisy(np.add.outer(np.arange(shape[0]) * 20, np.arange(shape[1])), 4.0, price)
+        return NoisyCounts(np.add.outer(np.arange(shape[0]) * 20, np.arange(shape[1])), 4.0, price)
 
     for name, told in (("histogram", histogram), ("choose", choose), ("table", table)):
         patch.setattr(Curator, name, told)

@@ -118,9 +118,9 @@ def test_joined_cells_and_blocks_are_those_of_least_squares():
     noisy = []
     for level, spread in zip(levels, (3.0, 5.0, 11.0), strict=True):
         sums = np.bincount(level, weights=truth)
-        noisy.append(purse.Noisy(sums + RNG.normal(0, spread, sums.size), spread))
-    cells = purse.Noisy(noisy[1].values.reshape(16, 16), noisy[1].deviation)
-    blocks = purse.Noisy(noisy[2].values.reshape(2, 2), noisy[2].deviation)
+        noisy.append(purse.NoisyNumbers(sums + RNG.normal(0, spread, sums.size), spread))
+    cells = purse.NoisyNumbers(noisy[1].values.reshape(16, 16), noisy[1].deviation)
+    blocks = purse.NoisyNumbers(noisy[2].values.reshape(2, 2), noisy[2].deviation)
     found = spatial.fit_blocks(blocks, *spatial.joined_totals(cells, noisy[0], parts))
     rows = np.concatenate(
         [(level == np.arange(level.max() + 1)[:, None]) / kept.deviation

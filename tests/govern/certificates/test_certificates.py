@@ -18,7 +18,7 @@ from sfumato.govern.certificates.certificate import certify_release
 from sfumato.govern.certificates.check import check_certificate
 from sfumato.govern.certificates.checkpoints import (
     Checkpoint,
-    Tree,
+    LedgerTree,
     compare_checkpoints,
     make_checkpoint,
     sign_checkpoint,
@@ -41,7 +41,7 @@ def certified(tmp_path_factory):
     for number in range(5):
         ledger.record("noted", {"dataset": "other", "number": number})
     key = key_at(folder / "signing.pem")
-    leaves = Tree(Store(folder / "ledger.sqlite")).leaves()
+    leaves = LedgerTree(Store(folder / "ledger.sqlite")).leaves()
     return certify_release(entry, leaves=leaves, key=key), file, key, leaves
 
 
@@ -161,7 +161,7 @@ def test_the_tree_of_a_moment_ends_before_the_first_entry_that_is_later(tmp_path
     ledger = Ledger(tmp_path / "ledger.sqlite")
     for number in range(3):
         ledger.record("noted", {"dataset": "other", "number": number})
-    tree = Tree(Store(tmp_path / "ledger.sqlite"))
+    tree = LedgerTree(Store(tmp_path / "ledger.sqlite"))
     whole, times = tree.leaves(), [one.time for one in ledger.entries()]
     for place, time in enumerate(times):
         assert tree.leaves(datetime.fromisoformat(time)) == whole[:place]

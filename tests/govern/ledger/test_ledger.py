@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from sfumato import ZCDP, ApproxDP, PureDP, dp
-from sfumato.dp.accounting.costs import Cost, Spent
+from sfumato.dp.accounting.costs import Cost, SpentTotals
 from sfumato.dp.accounting.filters import gaussian_cost
 from sfumato.errors import (
     BudgetExceeded,
@@ -68,10 +68,10 @@ def test_a_charge_moves_every_account(ledger, registration, charge):
     ledger.register(registration)
     receipt = ledger.charge(charge())
     ledger.charge(charge(analyst="bob", purpose="research", cost=Cost(0.7)))
-    assert ledger.spent("patients") == Spent().plus(Cost(0.1)).plus(Cost(0.7))
-    assert ledger.spent("patients", analyst="ann") == Spent().plus(Cost(0.1))
-    assert ledger.spent("patients", purpose="research") == Spent().plus(Cost(0.7))
-    assert ledger.spent("patients", analyst="nobody") == Spent()
+    assert ledger.spent("patients") == SpentTotals().plus(Cost(0.1)).plus(Cost(0.7))
+    assert ledger.spent("patients", analyst="ann") == SpentTotals().plus(Cost(0.1))
+    assert ledger.spent("patients", purpose="research") == SpentTotals().plus(Cost(0.7))
+    assert ledger.spent("patients", analyst="nobody") == SpentTotals()
     assert ledger.position("patients", "ann") == ledger.position("patients", "bob") == 1
     assert ledger.position("patients", "nobody") == 0
     entry = ledger.entries()[1]

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from sfumato import PureDP
-from sfumato.dp.accounting.costs import Cost, Spent
+from sfumato.dp.accounting.costs import Cost, SpentTotals
 from sfumato.govern import Ledger, Limits, Registration
 from sfumato.govern.ledger import chain
 from sfumato.govern.ledger.charges import spent_text
@@ -136,7 +136,7 @@ def test_kept_totals_that_do_not_follow_from_the_entries_are_found(tamper, state
 
 
 def test_a_lowered_total_is_found(tamper):
-    lower = spent_text(Spent().plus(Cost(0.1)))
+    lower = spent_text(SpentTotals().plus(Cost(0.1)))
     found = tamper(("UPDATE sfumato_accounts SET spent = ? WHERE scope = 'dataset'", (lower,)))
     assert "kept totals" in found.why
 
@@ -235,7 +235,7 @@ def test_a_tail_cut_off_with_the_head_needs_the_noted_head(file, charge):
             (COUNT, COUNT),
         )
         connection.execute("DELETE FROM sfumato_accounts WHERE name = 'dan'")
-        lower = spent_text(Spent(**_sums(6)))
+        lower = spent_text(SpentTotals(**_sums(6)))
         connection.execute(
             "UPDATE sfumato_accounts SET spent = ? WHERE scope IN ('dataset', 'purpose')", (lower,)
         )
@@ -249,7 +249,7 @@ def test_a_tail_cut_off_with_the_head_needs_the_noted_head(file, charge):
 
 
 def _sums(count):
-    spent = Spent()
+    spent = SpentTotals()
     for _ in range(count):
         spent = spent.plus(Cost(0.1))
     return vars(spent)

@@ -20,7 +20,7 @@ from sfumato.local.protocols.rappor import RAPPOR
 from sfumato.local.reports import Reports
 from sfumato.local.wire.files import pieces, write_messages
 from sfumato.local.wire.json_lines import encode_json
-from sfumato.local.wire.messages import Address, Dropped, Reason, encode
+from sfumato.local.wire.messages import Address, DroppedReports, Reason, encode
 from sfumato.local.wire.reader import Reader
 
 ANSWERS = ("none", "one", "two", "three", "many")
@@ -49,7 +49,7 @@ def read(data, agreed):
     reader = Reader(agreed.address, agreed.protocol)
     return [
         found
-        if isinstance(found, Dropped)
+        if isinstance(found, DroppedReports)
         else Got(found.nonce, reader.reports(found.rows), found.out_of_range, found.malformed)
         for found in reader.read([data])
     ]
@@ -157,7 +157,7 @@ def changed(data, place, value):
 
 def reasons(data, agreed):
     found = list(read(data, agreed))
-    assert all(isinstance(one, Dropped) for one in found)
+    assert all(isinstance(one, DroppedReports) for one in found)
     return [(one.reason, one.reports) for one in found]
 
 
@@ -241,7 +241,7 @@ def test_nothing_that_arrives_raises(data):
     cut = data.draw(st.integers(0, len(message)))
     for arrived in (bytes(message), bytes(message[:cut]), data.draw(st.binary(max_size=80))):
         for found in read(arrived, agreed):
-            if isinstance(found, Dropped):
+            if isinstance(found, DroppedReports):
                 assert found.reports >= 1
             else:
                 assert len(found.reports) + found.out_of_range + found.malformed >= 1
@@ -282,5 +282,5 @@ def test_files_of_both_forms_may_be_joined(pattern, at_once, tmp_path, monkeypat
     for found in (list(read(data, agreed)), [one for piece in cut for one in read(piece, agreed)]):
         taken = [one for one in found if isinstance(one, Got)]
         assert all(same(one.reports, part) for one, part in zip(taken, parts, strict=True))
-        dropped = [one.reason for one in found if isinstance(one, Dropped)]
+        dropped = [one.reason for one in found if isinstance(one, DroppedReports)]
         assert dropped == [Reason.MALFORMED] * sum(sign in "xtc" for sign in pattern)

@@ -16,7 +16,7 @@ from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
 from sfumato.anonymize.hybrid.clusters import Columns, gather
-from sfumato.anonymize.hybrid.merging import STRATEGIES, Cluster, Merging
+from sfumato.anonymize.hybrid.merging import STRATEGIES, Cluster, MergedClusters
 from sfumato.data.tables.permutation import RandomWords, shuffle
 from sfumato.data.wording import listed
 from sfumato.decision import Decision, SearchRecord
@@ -116,7 +116,7 @@ def merge_clusters(
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise ParameterError(f"{name} must be a number from 0 to 1, not {value!r}.")
     columns, wanted = Columns.of(data), sets_promised(promise)
-    search = Merging(columns, data.sets, wanted, strategy, bound, set_bound)
+    search = MergedClusters(columns, data.sets, wanted, strategy, bound, set_bound)
     k = max([p.k for p in promise.parts if isinstance(p, KAnonymity)])
     search.start(_groups(columns, data, k, seed))
     search.join(_judge(data, promise))

@@ -49,7 +49,7 @@ class Cluster:
 
 
 @dataclass
-class Merging:
+class MergedClusters:
     """The clusters, and the trade-off so far: (loss of rows, loss of sets) after each step."""
 
     columns: Columns

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Anonymizing(BaseModel):
+class HybridOptions(BaseModel):
     """How clusters are merged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -11,7 +11,7 @@ class _Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Reading(_Options):
+class SetFileOptions(_Options):
     """How a file of sets is read."""
 
     hierarchy: str | None = Field(
@@ -32,7 +32,7 @@ class Reading(_Options):
     )
 
 
-class Anonymizing(_Options):
+class SetOptions(_Options):
     """How sets are anonymised."""
 
     meaning: Literal["set", "bag"] | None = Field(
@@ -52,7 +52,7 @@ class Anonymizing(_Options):
     )
 
 
-class Attacking(_Options):
+class KnownItemsOptions(_Options):
     """What an attacker knows of a person's set."""
 
     known: int | None = Field(

@@ -31,7 +31,7 @@ import yaml
 
 from sfumato.data.atomic import write_text_atomically
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.data.hierarchies.pinned_hierarchy import Pinned
+from sfumato.data.hierarchies.pinned_hierarchy import PinnedHierarchy
 from sfumato.data.hierarchies.rule_specs import rows_spec, rule_of, spec_of
 from sfumato.data.schema import Schema
 from sfumato.data.schema_files import schema_text
@@ -87,7 +87,7 @@ def policy_text(policy: Policy) -> str:
 def bound_hierarchy(attribute: Attribute) -> Hierarchy | None:
     """Return the rows of an attribute's hierarchy, where it has rows."""
     rule: HierarchyRule | None = attribute.hierarchy
-    if isinstance(rule, Pinned):
+    if isinstance(rule, PinnedHierarchy):
         return rule.hierarchy
     return rule if isinstance(rule, Hierarchy) else None
 
@@ -105,7 +105,7 @@ def _hierarchy_lines(name: str, attribute: Attribute) -> Iterator[str]:
         return
     spec = rows_spec(hierarchy)
     rows, spans = spec.pop("rows"), spec.pop("spans", ())
-    if isinstance(attribute.hierarchy, Pinned):
+    if isinstance(attribute.hierarchy, PinnedHierarchy):
         spec["rule"] = spec_of(attribute.hierarchy.rule)
     yield f'  "{"".join(map(_escaped, name))}":\n'
     if spec:
@@ -223,7 +223,7 @@ def _spec(entry: Any, name: str) -> Any:
 
 def _named(rule: HierarchyRule, source: str) -> HierarchyRule:
     """Return the hierarchy under the name by which messages call it."""
-    if isinstance(rule, Pinned):
+    if isinstance(rule, PinnedHierarchy):
         return replace(rule, hierarchy=replace(rule.hierarchy, source=source))
     return replace(rule, source=source) if isinstance(rule, Hierarchy) else rule
 

@@ -87,7 +87,7 @@ def decide(
 
 
 def _find_recoding(
-    prepared: Prepared,
+    prepared: PreparedTable,
     search: Callable[..., Recoding],
     algorithm: str,
     seed: int | None,
@@ -107,7 +107,7 @@ def _find_recoding(
 
 
 def settle_decision(
-    prepared: Prepared,
+    prepared: PreparedTable,
     recoding: Recoding,
     settings: RowSettings,
     asked: dict[str, Any],
@@ -222,7 +222,7 @@ def decides_levels(algorithm: str, options: dict[str, Any]) -> bool:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prepared:
+class PreparedTable:
     """A table counted and priced: the problem, and what is needed to apply its solution.
 
     Where people have several rows, `source` knows whose they are and the problem is about primary
@@ -242,7 +242,7 @@ def prepare(
     population: Any,
     objective: str,
     suppression: float,
-) -> Prepared:
+) -> PreparedTable:
     """Count the table and set up the problem."""
     schema = table.schema
     _check_promise(promise, schema)
@@ -251,10 +251,10 @@ def prepare(
         from sfumato.anonymize.tables.people.release import prepare_people  # noqa: PLC0415 - rarely needed
 
         source = prepare_people(table, promise, settings, unit, population, objective, suppression)
-        return Prepared(table, source.problem, None, source)
+        return PreparedTable(table, source.problem, None, source)
     rows = release_rows(table, promise, settings)
     problem, tuple_of = pose(table, promise, rows.counted, population, objective, suppression)
-    return Prepared(table, problem, rows.bind(tuple_of))
+    return PreparedTable(table, problem, rows.bind(tuple_of))
 
 
 def _check_promise(promise: Definition, schema: Schema) -> None:

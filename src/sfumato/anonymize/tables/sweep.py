@@ -73,7 +73,7 @@ def sweep(
     decide = algorithm_named(algorithm, time_limit, options)
     prepared = prepare(source, promise, RowSettings(), population, objective, share)
     people = None if prepared.source is None else prepared.source.people
-    counted = _Counted(
+    counted = _CountedTable(
         prepared.problem, people, share, source.schema.weights, algorithm,
         decides_levels(algorithm, options),
     )  # fmt: skip
@@ -96,7 +96,7 @@ def sweep_release(
     decide = algorithm_named(name, time_limit, asked)
     promises = _promises(release.promise, ks)
     decision = release.decision
-    counted = _Counted(
+    counted = _CountedTable(
         decision.problem, decision.people, share, release.schema.weights, name,
         decides_levels(name, asked),
     )  # fmt: skip
@@ -115,7 +115,7 @@ def _promises(promise: Definition, ks: Iterable[int]) -> dict[int, Definition]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Counted:
+class _CountedTable:
     """A table that was counted: the problem, and whose the records are where people have several.
 
     `problem` is then about records or about primary records; people are decided about anew.
@@ -150,7 +150,7 @@ class _Counted:
 
 
 def _points(
-    counted: _Counted,
+    counted: _CountedTable,
     promises: dict[int, Definition],
     search: Callable[..., Recoding],
 ) -> tuple[SweepPoint, ...]:

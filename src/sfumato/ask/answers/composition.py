@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sfumato.ask.answers.measurement import Numbers
     from sfumato.ask.language.language import Measure, Question
-    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.price.preparation import PreparedQuestion
 
 
 def noisy_columns(found: Numbers) -> dict[str, NoisyColumn]:
@@ -128,7 +128,7 @@ def outputs_of(question: Question) -> tuple[Output, ...]:
     return (*keys, *(Output(m.name, Column(m.name, "real")) for m in question.measures))
 
 
-def bounding_notes(prepared: Prepared) -> tuple[Note, ...]:
+def bounding_notes(prepared: PreparedQuestion) -> tuple[Note, ...]:
     """Say what was done to contributions and groups: true whatever the data are."""
     notes = [Note(told) for told in _kept(prepared)]
     notes += [
@@ -146,7 +146,7 @@ def bounding_notes(prepared: Prepared) -> tuple[Note, ...]:
     return (*notes, *_quantile_notes(prepared))
 
 
-def _kept(prepared: Prepared) -> Iterator[str]:
+def _kept(prepared: PreparedQuestion) -> Iterator[str]:
     bound = prepared.bound
     if isinstance(bound, RowBound):
         return
@@ -165,7 +165,7 @@ _RANGE = "its interval is the range in which it was looked for"
 _CHOSEN = "count, chosen by a keyed hash; how many were left out is not measured"
 
 
-def _quantile_notes(prepared: Prepared) -> list[Note]:
+def _quantile_notes(prepared: PreparedQuestion) -> list[Note]:
     notes = []
     for measure in prepared.wanted.parts.quantiles:
         epsilon = prepared.allocation.quantile_epsilon

@@ -14,13 +14,13 @@ from sfumato.ask.price.accuracy import errors, needs_size
 from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
-    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.price.preparation import PreparedQuestion
     from sfumato.dp.guarantees import Guarantee
     from sfumato.govern.standing import Standing
 
 
 def estimate_answer(
-    prepared: Prepared, guarantee: Guarantee, standing: Standing, confidence: float
+    prepared: PreparedQuestion, guarantee: Guarantee, standing: Standing, confidence: float
 ) -> AnswerForecast:
     """Tell what a prepared question would cost and how far off its numbers would be."""
     check_confidence(confidence)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.ask.language.language import Bounds, Expression, Question, Value
     from sfumato.ask.language.request import Aggregates
     from sfumato.ask.price.noise import Noise
-    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.price.preparation import PreparedQuestion
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Numbers:
     measures for which no bounds stood out, whose numbers therefore say nothing.
     """
 
-    prepared: Prepared
+    prepared: PreparedQuestion
     keys: tuple[tuple[Value, ...], ...]
     totals: dict[int, list[int]]
     quantiles: dict[str, list[float]]
     unfound: frozenset[str] = frozenset()
 
 
-def measure(prepared: Prepared, engine: Engine, salt: bytes) -> Numbers:
+def measure(prepared: PreparedQuestion, engine: Engine, salt: bytes) -> Numbers:
     """Answer a prepared question with noisy numbers."""
     found, unfound = _find_bounds(prepared, engine, salt)
     ready = prepared.bounded(found)
@@ -71,7 +71,7 @@ def measure(prepared: Prepared, engine: Engine, salt: bytes) -> Numbers:
 
 
 def _find_bounds(
-    prepared: Prepared, engine: Engine, salt: bytes
+    prepared: PreparedQuestion, engine: Engine, salt: bytes
 ) -> tuple[dict[tuple[Expression, Expression | None], Bounds], set[Any]]:
     """Find bounds privately; name the terms for which none stood out."""
     found: dict[tuple[Expression, Expression | None], Bounds] = {}
@@ -99,7 +99,7 @@ def public_keys(question: Question) -> tuple[tuple[Value, ...], ...] | None:
 
 
 def _noised(
-    ready: Prepared, exact: Aggregates, keys: tuple[tuple[Value, ...], ...] | None
+    ready: PreparedQuestion, exact: Aggregates, keys: tuple[tuple[Value, ...], ...] | None
 ) -> tuple[tuple[tuple[Value, ...], ...], dict[int, list[int]]]:
     """Add noise to the totals of all groups; keep the groups that may be shown."""
     threshold = ready.threshold

@@ -33,7 +33,7 @@ _MOST_BINS = 900  # of one column; an expression has a limit of parts
 
 
 @dataclass(frozen=True)
-class Binned:
+class BinnedColumn:
     """A column cut into bins: the key's expression, its values, and what is in no bin."""
 
     expression: Expression
@@ -48,7 +48,7 @@ def binned(
     domain: Sequence[Value] | None,
     bounds: Bounds | None,
     with_missing: bool = False,
-) -> Binned:
+) -> BinnedColumn:
     """Cut a column into bins: edges, a number of bins within bounds, or categories."""
     if isinstance(bins, (str, bytes, bool)):
         raise _wrong_bins(column.name)
@@ -89,7 +89,7 @@ def _wrong_bins(name: str) -> ParameterError:
 # -- numbers ---------------------------------------------------------------------------------
 
 
-def _numbers(column: Column, edges: tuple[Fraction, ...], *, with_missing: bool) -> Binned:
+def _numbers(column: Column, edges: tuple[Fraction, ...], *, with_missing: bool) -> BinnedColumn:
     low, high = edges[0], edges[-1]
     whole = column.kind == "integer" and all(edge.denominator == 1 for edge in edges)
     if whole:
@@ -100,7 +100,7 @@ def _numbers(column: Column, edges: tuple[Fraction, ...], *, with_missing: bool)
         labels = real_labels(edges)
     expression = _cut(column, edges, labels, with_missing=with_missing)
     outside = f"values of {column.name} outside {float(low):g} … {float(high):g}"
-    return Binned(expression, _all(labels, with_missing), _left(outside, with_missing))
+    return BinnedColumn(expression, _all(labels, with_missing), _left(outside, with_missing))
 
 
 def _cut(
@@ -198,7 +198,7 @@ def _check_rising(name: str, edges: Sequence[Any]) -> None:
 
 def _categories(
     column: Column, bins: Any, domain: Sequence[Value] | None, *, with_missing: bool
-) -> Binned:
+) -> BinnedColumn:
     if bins is None and column.kind == "boolean":
         bins = (False, True)
     if bins is None and domain is None:
@@ -220,10 +220,10 @@ def _categories(
     known: tuple[Value, ...] = tuple(value for value in values if value is not None)
     if with_missing:
         known = (*known, None)
-    return Binned(column, known, _left(f"other values of {column.name}", with_missing))
+    return BinnedColumn(column, known, _left(f"other values of {column.name}", with_missing))
 
 
-def _dates(column: Column, bins: Any, *, with_missing: bool) -> Binned:
+def _dates(column: Column, bins: Any, *, with_missing: bool) -> BinnedColumn:
     if bins is None or isinstance(bins, int):
         raise ParameterError(
             Message(
@@ -240,4 +240,4 @@ def _dates(column: Column, bins: Any, *, with_missing: bool) -> Binned:
     labels[-1] = f"{edges[-2]} … {edges[-1]}"
     expression = _cut(column, edges, labels, with_missing=with_missing)
     outside = f"dates of {column.name} outside {edges[0]} … {edges[-1]}"
-    return Binned(expression, _all(labels, with_missing), _left(outside, with_missing))
+    return BinnedColumn(expression, _all(labels, with_missing), _left(outside, with_missing))

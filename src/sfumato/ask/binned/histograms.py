@@ -19,8 +19,8 @@ from sfumato.ask.language.build import NUMBERS
 from sfumato.ask.language.language import Column, Filter, Question
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.plan.pruning import pruned
-from sfumato.ask.scope.assembly import Given, check_groups, key, measure
-from sfumato.ask.scope.scopes import Name, Person, fresh, scan
+from sfumato.ask.scope.assembly import GivenFacts, check_groups, key, measure
+from sfumato.ask.scope.scopes import Name, PersonName, fresh, scan
 from sfumato.ask.sql.parse import parse
 from sfumato.dp.rounding import stated
 from sfumato.errors import ParameterError, Refused
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sfumato.ask.answers.answer import Answer
-    from sfumato.ask.binned.bins import Binned
+    from sfumato.ask.binned.bins import BinnedColumn
     from sfumato.ask.language.language import Bounds, Expression, Key
     from sfumato.ask.scope.scopes import Scope
-    from sfumato.ask.session.dataset import Opened
+    from sfumato.ask.session.dataset import OpenDataset
 
 LATITUDE, LONGITUDE = "latitude", "longitude"
 _CONDITION = Message(
@@ -56,7 +56,7 @@ class BinnedQuestion:
 
 
 def histogram_question(
-    opened: Opened,
+    opened: OpenDataset,
     columns: str | Sequence[str],
     *,
     bins: Any = None,
@@ -86,7 +86,7 @@ def histogram_question(
 
 
 def map_question(
-    opened: Opened,
+    opened: OpenDataset,
     *,
     latitude: str,
     longitude: str,
@@ -124,7 +124,7 @@ def _as_column(expression: Expression, real: Column, column: Column) -> Expressi
 
 def _question(
     scope: Scope,
-    found: Mapping[str, Binned],
+    found: Mapping[str, BinnedColumn],
     sums: Sequence[str],
     *,
     counts: bool,
@@ -144,7 +144,7 @@ def _question(
         raise ParameterError(
             f"Bounds were given for {strange[0]!r}, which is not in the histogram."
         )
-    given = Given.read(wanted, {})
+    given = GivenFacts.read(wanted, {})
     taken = [key.name for key in keys]
     measures = []
     if counts:
@@ -156,22 +156,22 @@ def _question(
     return BinnedQuestion(pruned(question), tuple(binned.left_out for binned in found.values()))
 
 
-def _keys(scope: Scope, found: Mapping[str, Binned]) -> tuple[Key, ...]:
+def _keys(scope: Scope, found: Mapping[str, BinnedColumn]) -> tuple[Key, ...]:
     keys = []
     for name, cut in found.items():
-        given = Given.read({}, {name: cut.values})
+        given = GivenFacts.read({}, {name: cut.values})
         keys.append(key(name, cut.expression, scope, given))
     check_groups(keys)
     return tuple(keys)
 
 
-def _scope(opened: Opened, where: str | None) -> Scope:
+def _scope(opened: OpenDataset, where: str | None) -> Scope:
     facts = opened.facts[opened.table]
     scope = scan(facts, facts.name)
     return scope if where is None else scope.filtered(_condition(opened, where))
 
 
-def _condition(opened: Opened, where: str) -> Expression | None:
+def _condition(opened: OpenDataset, where: str) -> Expression | None:
     """Read a condition by asking for the rows it is true of."""
     if not isinstance(where, str):
         raise ParameterError(_CONDITION)
@@ -203,7 +203,7 @@ def _column(scope: Scope, name: str) -> Column:
     if not isinstance(name, str):
         raise ParameterError("A histogram is of columns, by their names.")
     found = scope.find(Name(name))
-    if isinstance(found, Person):
+    if isinstance(found, PersonName):
         raise refuse("person_shown", name=found.name)
     assert isinstance(found, Column)  # a scan shows columns alone
     return found
@@ -224,7 +224,7 @@ def _bins_of(bins: Any, name: str, *, several: bool) -> Any:
     return bins
 
 
-def _bounds(opened: Opened, names: Sequence[str], bounds: Any) -> dict[str, Bounds]:
+def _bounds(opened: OpenDataset, names: Sequence[str], bounds: Any) -> dict[str, Bounds]:
     if bounds is None:
         return {}
     given = bounds if isinstance(bounds, Mapping) else None

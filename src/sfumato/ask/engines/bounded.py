@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sfumato.ask.engines.bounded_arrow import Batch
-    from sfumato.ask.engines.bounded_summing import Shape
+    from sfumato.ask.engines.bounded_summing import ContributionColumns
     from sfumato.ask.language.language import Kind, TableFacts
     from sfumato.ask.language.request import Aggregates, Request
     from sfumato.ask.plan.plan import Layout
@@ -136,8 +136,8 @@ def _close(pieces: Iterable[Batch]) -> None:
         batch.close()
 
 
-def _shape(request: Request, layout: Layout) -> Shape:
-    from sfumato.ask.engines.bounded_summing import Shape  # noqa: PLC0415 - loads numba
+def _shape(request: Request, layout: Layout) -> ContributionColumns:
+    from sfumato.ask.engines.bounded_summing import ContributionColumns  # noqa: PLC0415 - loads numba
 
     assert layout.person_kind is not None
     names = [name for name in (*layout.values, *layout.spread) if name]
@@ -148,7 +148,7 @@ def _shape(request: Request, layout: Layout) -> Shape:
         if total.form == "squares"
     }
     wide = tuple(not narrow(total) for total in request.totals)
-    return Shape(
+    return ContributionColumns(
         layout.person_kind,
         layout.key_kinds,
         tuple(numbers),

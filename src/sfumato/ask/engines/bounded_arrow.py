@@ -78,7 +78,7 @@ _INTEGER, _TEXT = b"l", b"u"
 _KEPT_BACK = "DuckDB could not compute the columns of the question; its own message is kept back."
 
 
-class Whole(NamedTuple):
+class WholeColumn(NamedTuple):
     """A column of whole numbers; ``present`` is empty where every row has one."""
 
     values: NDArray[np.int64]
@@ -93,7 +93,7 @@ class Text(NamedTuple):
     present: NDArray[np.bool_]
 
 
-Cells: TypeAlias = "Whole | Text"
+Cells: TypeAlias = "WholeColumn | Text"
 
 
 @dataclass(eq=False)
@@ -137,7 +137,7 @@ def _present(array: Any) -> NDArray[np.bool_]:
 def _cells(array: Any, form: bytes) -> Cells:
     end = array.offset + array.length
     if form == _INTEGER:
-        return Whole(_view(array.buffers[1], end, np.int64)[array.offset :], _present(array))
+        return WholeColumn(_view(array.buffers[1], end, np.int64)[array.offset :], _present(array))
     starts = _view(array.buffers[1], end + 1, np.int32)[array.offset :]
     size = int(starts[-1]) if len(starts) else 0
     return Text(starts, _view(array.buffers[2], size, np.uint8), _present(array))

@@ -58,7 +58,7 @@ class Totals(NamedTuple):
     sums: NDArray[np.int64]
 
 
-class Desk(NamedTuple):
+class ChoiceScratch(NamedTuple):
     """Room for the rows of a block, ordered by person, and for those of one person.
 
     ``groups``, ``outcomes`` and ``cells`` are of the block; ``packed`` holds rank and place of the
@@ -138,7 +138,9 @@ def _sort(
 
 
 @njit(cache=True, nogil=True)
-def _order_ties(person: int, base: int, begin: int, end: int, desk: Desk, hashes: Hashes) -> None:
+def _order_ties(
+    person: int, base: int, begin: int, end: int, desk: ChoiceScratch, hashes: Hashes
+) -> None:
     """Order rows of different groups whose first ranks are equal."""
     packed, groups = desk.packed, desk.groups
     for i in range(begin + 1, end):
@@ -153,7 +155,7 @@ def _order_ties(person: int, base: int, begin: int, end: int, desk: Desk, hashes
 
 
 @njit(cache=True, nogil=True)
-def _split(person: int, base: int, count: int, desk: Desk, hashes: Hashes) -> Any:
+def _split(person: int, base: int, count: int, desk: ChoiceScratch, hashes: Hashes) -> Any:
     """Find where each group ends among sorted rows; return how many groups there are."""
     packed, groups, ends = desk.packed, desk.groups, desk.ends
     cells = at = 0
@@ -179,7 +181,9 @@ def _split(person: int, base: int, count: int, desk: Desk, hashes: Hashes) -> An
 
 
 @njit(cache=True, nogil=True)
-def _kept_groups(person: int, base: int, size: int, wanted: int, desk: Desk, hashes: Hashes) -> Any:
+def _kept_groups(
+    person: int, base: int, size: int, wanted: int, desk: ChoiceScratch, hashes: Hashes
+) -> Any:
     """Leave the rows of a person's groups with the smallest ranks, one group after the other.
 
     Return how many groups these are, and whether as many rows as ``wanted`` were enough.
@@ -203,7 +207,7 @@ def _kept_groups(person: int, base: int, size: int, wanted: int, desk: Desk, has
 
 @njit(cache=True, nogil=True)
 def _row_number(
-    person: int, place: int, v: int, desk: Desk, hashes: Hashes, columns: NDArray[np.int64]
+    person: int, place: int, v: int, desk: ChoiceScratch, hashes: Hashes, columns: NDArray[np.int64]
 ) -> Any:
     u = hashes.u
     for column in columns:
@@ -214,7 +218,12 @@ def _row_number(
 
 @njit(cache=True, nogil=True)
 def _row_before(
-    a: int, b: int, base: int, desk: Desk, order: NDArray[np.int64], columns: NDArray[np.int64]
+    a: int,
+    b: int,
+    base: int,
+    desk: ChoiceScratch,
+    order: NDArray[np.int64],
+    columns: NDArray[np.int64],
 ) -> Any:
     """Order two rows of a person by their numbers, then by their keys and values."""
     numbers, groups, cells = desk.numbers, desk.groups, desk.cells
@@ -235,7 +244,7 @@ def _smallest_rows(
     begin: int,
     end: int,
     base: int,
-    desk: Desk,
+    desk: ChoiceScratch,
     order: NDArray[np.int64],
     columns: NDArray[np.int64],
 ) -> None:
@@ -273,7 +282,14 @@ def _smallest_rows(
 
 @njit(cache=True, nogil=True)
 def _first_rows(
-    person: int, base: int, begin: int, end: int, v: int, desk: Desk, hashes: Hashes, columns: Any
+    person: int,
+    base: int,
+    begin: int,
+    end: int,
+    v: int,
+    desk: ChoiceScratch,
+    hashes: Hashes,
+    columns: Any,
 ) -> None:
     """Leave in the heap the rows of a cell that come first."""
     for member in range(begin, end):
@@ -285,7 +301,7 @@ def _first_rows(
 
 @njit(cache=True, nogil=True)
 def _kept_rows(
-    person: int, base: int, cells: int, v: int, desk: Desk, hashes: Hashes, columns: Any
+    person: int, base: int, cells: int, v: int, desk: ChoiceScratch, hashes: Hashes, columns: Any
 ) -> Any:
     """Cut each cell of a person to the rows that are kept; return how many are left in all.
 
@@ -310,7 +326,7 @@ def _kept_rows(
 
 @njit(cache=True, nogil=True)
 def _add(
-    person: int, base: int, count: int, desk: Desk, seen: NDArray[np.int64], totals: Totals
+    person: int, base: int, count: int, desk: ChoiceScratch, seen: NDArray[np.int64], totals: Totals
 ) -> None:
     """Add kept rows to their outcomes; ``seen[outcome]`` is the last person counted there."""
     people, kept, sums = totals
@@ -329,7 +345,7 @@ def _add(
 
 @njit(cache=True, nogil=True)
 def _take_block(
-    first: int, last: int, laid: PeopleRows, cursor: NDArray[np.int64], desk: Desk
+    first: int, last: int, laid: PeopleRows, cursor: NDArray[np.int64], desk: ChoiceScratch
 ) -> None:
     """Order the rows of a block by person: the second, nearby step of the laying out."""
     pairs, starts = laid.pairs, laid.starts
@@ -359,7 +375,7 @@ def bound(
     total = len(starts) - 1
     longest, widest = most_rows(starts, 1), most_rows(starts, width)
     cursor, seen = np.empty(width, np.int64), np.full(len(totals.people), -1, np.int64)
-    desk = Desk(
+    desk = ChoiceScratch(
         np.empty(widest, np.int64),
         np.empty(widest if len(laid.outcomes) else 0, np.int64),
         np.empty((widest, laid.z.shape[0]), np.int64),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numba import njit
 
-from sfumato.ask.engines.bounded_arrow import Text, Whole
+from sfumato.ask.engines.bounded_arrow import Text, WholeColumn
 from sfumato.ask.engines.bounded_kernels import tally
 from sfumato.ask.engines.bounded_texts import longer, search_text
 
@@ -34,7 +34,7 @@ _LEAST = 1024  # slots of a table, and a range that always counts as close toget
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class CodedColumn:
     """A column of codes; ``values[code]`` is a number or the bytes of a text.
 
     ``missing`` is the code of NULL, if a row has it; its value means nothing.
@@ -95,7 +95,9 @@ def _code_whole(
     return len(values), used
 
 
-def _search_whole(pieces: Sequence[Whole], rows: int, seed: int) -> tuple[Codes, NDArray[np.int64]]:
+def _search_whole(
+    pieces: Sequence[WholeColumn], rows: int, seed: int
+) -> tuple[Codes, NDArray[np.int64]]:
     codes = np.empty(rows, np.int32)
     size, used, row = _LEAST, 0, 0
     table, known = np.full(size, _EMPTY, np.int32), np.empty(size, np.int64)
@@ -113,7 +115,7 @@ def _search_whole(pieces: Sequence[Whole], rows: int, seed: int) -> tuple[Codes,
     return codes, known[:used]
 
 
-def _close_together(pieces: Sequence[Whole], rows: int) -> tuple[int, int] | None:
+def _close_together(pieces: Sequence[WholeColumn], rows: int) -> tuple[int, int] | None:
     """Give the range of the values if they may serve as codes."""
     if not rows or any(len(piece.present) for piece in pieces):
         return None
@@ -122,7 +124,7 @@ def _close_together(pieces: Sequence[Whole], rows: int) -> tuple[int, int] | Non
     return (low, high) if high - low < max(rows, _LEAST) else None
 
 
-def _offsets(pieces: Sequence[Whole], rows: int, low: int) -> Codes:
+def _offsets(pieces: Sequence[WholeColumn], rows: int, low: int) -> Codes:
     codes = np.empty(rows, np.int32)
     row = 0
     for piece in pieces:
@@ -132,12 +134,12 @@ def _offsets(pieces: Sequence[Whole], rows: int, low: int) -> Codes:
     return codes
 
 
-def coded(pieces: Sequence[Cells], rows: int, seed: int) -> Coded:
+def coded(pieces: Sequence[Cells], rows: int, seed: int) -> CodedColumn:
     """Code the values of a column, given in pieces; ``seed`` keys the hash of the search."""
     texts = [piece for piece in pieces if isinstance(piece, Text)]
     if texts:
         return _dense(*search_text(texts, rows, seed))
-    numbers = [piece for piece in pieces if isinstance(piece, Whole)]
+    numbers = [piece for piece in pieces if isinstance(piece, WholeColumn)]
     ends = _close_together(numbers, rows)
     if ends is None:
         return _dense(*_search_whole(numbers, rows, seed))
@@ -145,7 +147,7 @@ def coded(pieces: Sequence[Cells], rows: int, seed: int) -> Coded:
     return _dense(_offsets(numbers, rows, low), low + np.arange(high - low + 1))
 
 
-def _dense(codes: Codes, values: Values) -> Coded:
+def _dense(codes: Codes, values: Values) -> CodedColumn:
     """Give NULL a code, and take away codes that do not occur."""
     missing = None
     if len(codes) and codes.min() < 0:
@@ -155,14 +157,14 @@ def _dense(codes: Codes, values: Values) -> Coded:
     counts = np.zeros(len(values), np.int64)
     tally(codes, counts)
     if isinstance(values, list) or counts.all():
-        return Coded(codes, counts, values, missing)
+        return CodedColumn(codes, counts, values, missing)
     used = np.flatnonzero(counts)
     new = np.zeros(len(values), np.int32)
     new[used] = np.arange(len(used))
-    return Coded(new[codes], counts[used], values[used])
+    return CodedColumn(new[codes], counts[used], values[used])
 
 
-def joined(first: Coded, second: Coded, seed: int) -> Coded:
+def joined(first: CodedColumn, second: CodedColumn, seed: int) -> CodedColumn:
     """Code pairs of codes; the values are the numbers first · |second| + second."""
     pairs = first.codes.astype(np.int64) * len(second.values) + second.codes
-    return coded([Whole(pairs, np.empty(0, np.bool_))], len(pairs), seed)
+    return coded([WholeColumn(pairs, np.empty(0, np.bool_))], len(pairs), seed)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.ask.engines.bounded_codes import Coded, joined
+from sfumato.ask.engines.bounded_codes import CodedColumn, joined
 from sfumato.ask.plan.choice import SEPARATOR, value_text
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ class Tuples:
     texts: list[bytes]
     order: NDArray[np.int64]
 
-    def as_column(self) -> Coded:
+    def as_column(self) -> CodedColumn:
         """Give the codes as a column that can itself be part of a tuple."""
-        return Coded(self.codes, self.counts, np.arange(len(self.keys)))
+        return CodedColumn(self.codes, self.counts, np.arange(len(self.keys)))
 
 
 def _value(cell: int | bytes, kind: Kind) -> Value:
@@ -49,7 +49,7 @@ def _value(cell: int | bytes, kind: Kind) -> Value:
     return dt.date.fromordinal(cell + _EPOCH) if kind == "date" else cell
 
 
-def _values(column: Coded, kind: Kind) -> list[Value]:
+def _values(column: CodedColumn, kind: Kind) -> list[Value]:
     cells = column.values if isinstance(column.values, list) else column.values.tolist()
     values = [_value(cell, kind) for cell in cells]
     if column.missing is not None:
@@ -57,7 +57,7 @@ def _values(column: Coded, kind: Kind) -> list[Value]:
     return values
 
 
-def texts_of(column: Coded, kind: Kind) -> list[bytes]:
+def texts_of(column: CodedColumn, kind: Kind) -> list[bytes]:
     """Write the values of a column as they are hashed."""
     if column.missing is None and isinstance(column.values, list):
         return column.values
@@ -66,7 +66,7 @@ def texts_of(column: Coded, kind: Kind) -> list[bytes]:
     return [value_text(value).encode() for value in _values(column, kind)]
 
 
-def _ranks(column: Coded) -> NDArray[np.int64]:
+def _ranks(column: CodedColumn) -> NDArray[np.int64]:
     """Give each code the place of its value in the order of the plan: NULL first."""
     values = column.values
     if isinstance(values, list):
@@ -80,7 +80,9 @@ def _ranks(column: Coded) -> NDArray[np.int64]:
     return ranks
 
 
-def tuples_of(columns: Sequence[Coded], kinds: Sequence[Kind], rows: int, seed: int) -> Tuples:
+def tuples_of(
+    columns: Sequence[CodedColumn], kinds: Sequence[Kind], rows: int, seed: int
+) -> Tuples:
     """Code the tuples of several columns; of none, every row has the empty tuple."""
     if not columns:
         counts = np.full(min(rows, 1), rows, np.int64)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.ask.engines.bounded_arrow import Whole
+from sfumato.ask.engines.bounded_arrow import WholeColumn
 from sfumato.ask.engines.bounded_choice import Hashes, PeopleRows, Totals, bound
-from sfumato.ask.engines.bounded_codes import Coded, coded
+from sfumato.ask.engines.bounded_codes import CodedColumn, coded
 from sfumato.ask.engines.bounded_digests import digests
 from sfumato.ask.engines.bounded_groups import Tuples, texts_of, tuples_of
 from sfumato.ask.engines.bounded_kernels import scatter, scatter_column
@@ -34,7 +34,7 @@ _ROWS_IN_BLOCK = 1 << 14  # so that the rows of a block of people stay in the se
 
 
 @dataclass(frozen=True)
-class Shape:
+class ContributionColumns:
     """What the columns of contributions are: the person, the keys, then whole numbers.
 
     ``numbers`` has, for every total and then for every spread, the place of its column among the
@@ -57,7 +57,10 @@ class Shape:
 
 
 def bounded_totals(
-    pieces: Sequence[Batch], shape: Shape, limits: GroupsBound | RowsBound, salt: bytes
+    pieces: Sequence[Batch],
+    shape: ContributionColumns,
+    limits: GroupsBound | RowsBound,
+    salt: bytes,
 ) -> Aggregates:
     """Bound and add up rows, given in pieces that are closed on the way."""
     rows = sum(batch.rows for batch in pieces)
@@ -71,11 +74,13 @@ def bounded_totals(
     return _aggregates(kept, groups, outcomes, shape)
 
 
-def _coded_column(pieces: Sequence[Batch], place: int, rows: int, seed: int) -> Coded:
+def _coded_column(pieces: Sequence[Batch], place: int, rows: int, seed: int) -> CodedColumn:
     return coded([batch.columns[place] for batch in pieces], rows, seed)
 
 
-def _outcomes(pieces: Sequence[Batch], groups: Tuples, shape: Shape, seed: int) -> Tuples | None:
+def _outcomes(
+    pieces: Sequence[Batch], groups: Tuples, shape: ContributionColumns, seed: int
+) -> Tuples | None:
     """Tell rows of a group apart by their grid points, where they are asked for."""
     if not shape.spread:
         return None
@@ -88,10 +93,10 @@ def _outcomes(pieces: Sequence[Batch], groups: Tuples, shape: Shape, seed: int) 
 
 def _kept(
     pieces: Sequence[Batch],
-    people: Coded,
+    people: CodedColumn,
     groups: Tuples,
     outcomes: Tuples | None,
-    shape: Shape,
+    shape: ContributionColumns,
     limits: GroupsBound | RowsBound,
     salt: bytes,
 ) -> Totals:
@@ -113,10 +118,10 @@ def _kept(
 
 def _laid_out(
     pieces: Sequence[Batch],
-    people: Coded,
+    people: CodedColumn,
     groups: Tuples,
     outcomes: Tuples | None,
-    shape: Shape,
+    shape: ContributionColumns,
     starts: NDArray[np.int64],
     shift: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -144,11 +149,13 @@ def _laid_out(
 
 def _contributed(cells: Cells) -> NDArray[np.int64]:
     """Give the numbers rows contribute: 0 where there is none."""
-    assert isinstance(cells, Whole)
+    assert isinstance(cells, WholeColumn)
     return np.where(cells.present, cells.values, 0) if len(cells.present) else cells.values
 
 
-def _aggregates(kept: Totals, groups: Tuples, outcomes: Tuples | None, shape: Shape) -> Aggregates:
+def _aggregates(
+    kept: Totals, groups: Tuples, outcomes: Tuples | None, shape: ContributionColumns
+) -> Aggregates:
     found = np.flatnonzero(kept.rows)
     totals = tuple(_totals(kept, found, shape))
     if outcomes is None:
@@ -162,7 +169,9 @@ def _aggregates(kept: Totals, groups: Tuples, outcomes: Tuples | None, shape: Sh
     )
 
 
-def _totals(kept: Totals, found: NDArray[np.int64], shape: Shape) -> Iterator[NDArray[Any]]:
+def _totals(
+    kept: Totals, found: NDArray[np.int64], shape: ContributionColumns
+) -> Iterator[NDArray[Any]]:
     for column, wide in zip(shape.numbers, shape.wide, strict=False):
         if column < 0:
             yield kept.rows[found]

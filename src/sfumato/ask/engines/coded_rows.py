@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sfumato.ask.plan.dialects import Dialect
     from sfumato.data.tables.table import Kind as TableKind
     from sfumato.dp.publish.synthesis.columns import Coder
-    from sfumato.dp.publish.synthesis.curator import Grouping
+    from sfumato.dp.publish.synthesis.curator import AtomGroups
     from sfumato.dp.publish.synthesis.domain import Domain
 
 _TYPES: Mapping[Kind, str] = {
@@ -190,7 +190,7 @@ class HeldCodes:
         return [counted[a:b] for a, b in pairwise(ends)]
 
     def count_pairs(
-        self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping
+        self, atoms: Sequence[NDArray[np.uint8]], grouping: AtomGroups
     ) -> NDArray[np.int64]:
         """Count the rows of all pairs of atoms, in one pass."""
         rows, sizes, offsets = self.rows, grouping.sizes, grouping.offsets()

@@ -17,7 +17,7 @@ from sqlglot import exp
 from sfumato.ask.engines.collecting import collected
 from sfumato.ask.engines.describing import declared_kinds, described
 from sfumato.ask.engines.duckdb_sources import (
-    Stored,
+    ScannedRelation,
     kinds_of,
     memory,
     named_by_text,
@@ -55,7 +55,7 @@ class DuckDBEngine:
         self._catalog = engine.fresh("asked")
         self._facts: dict[str, TableFacts] = {}
         self._in_place: dict[str, Path] = {}
-        self._kept: list[Stored] = []
+        self._kept: list[ScannedRelation] = []
         self._by_text = False
         self._fingerprint: tuple[object, str] | None = None
         self.left_out: dict[str, tuple[str, ...]] = {}
@@ -107,7 +107,7 @@ class DuckDBEngine:
 
     def _add(
         self,
-        source: Stored,
+        source: ScannedRelation,
         name: str,
         types: Mapping[str, str],
         *,
@@ -128,7 +128,7 @@ class DuckDBEngine:
         self._facts[name] = facts
 
     def _hold(
-        self, source: Stored, name: str, kinds: Mapping[str, Kind], person: str | None
+        self, source: ScannedRelation, name: str, kinds: Mapping[str, Kind], person: str | None
     ) -> None:
         """Load a table, or make a view of it where it is large."""
         target = f"{quoted(self._catalog)}.{quoted(SCHEMA)}.{quoted(name)}"
@@ -145,7 +145,7 @@ class DuckDBEngine:
         if in_place and source.path is not None:
             self._in_place[name] = source.path
 
-    def _reachable(self, source: Stored) -> tuple[str, Callable[[], None]]:
+    def _reachable(self, source: ScannedRelation) -> tuple[str, Callable[[], None]]:
         """Give a scan that our connection can run; frames of another one go through a file."""
         if source.engine is self._engine or source.path is not None:
             if source.engine is not self._engine and source.table is None:  # another database
@@ -245,7 +245,7 @@ def _said(error: BaseException) -> str | None:
     return None
 
 
-def _schema_types(source: Stored) -> dict[str, str]:
+def _schema_types(source: ScannedRelation) -> dict[str, str]:
     schema = source.table.known_schema if source.table is not None else None
     if schema is None:
         return {}

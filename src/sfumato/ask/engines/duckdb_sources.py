@@ -57,7 +57,7 @@ _SQL: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class ScannedRelation:
     """A relation that DuckDB can scan."""
 
     engine: DuckDB
@@ -78,7 +78,7 @@ class Stored:
             return self.engine.rows(self.scan) * len(self.types) * 12
 
 
-def stored(source: Any, table: str | None = None) -> Stored:
+def stored(source: Any, table: str | None = None) -> ScannedRelation:
     """Find out how to scan a source: a table, a path, a frame or a mapping of columns."""
     if isinstance(source, (str, Path)) and Path(source).suffix.lower() in _DATABASES:
         return _database(Path(source), table)
@@ -86,12 +86,12 @@ def stored(source: Any, table: str | None = None) -> Stored:
         raise SchemaError(f"A table name belongs to a database file, and '{table}' was given.")
     found = brought(read(source))
     path = Path(found.source) if found.kind in {"csv", "parquet"} else None
-    return Stored(
+    return ScannedRelation(
         found.engine.local, found.scan, found.types, found.source, found.kind == "csv", path, found
     )
 
 
-def _database(path: Path, table: str | None) -> Stored:
+def _database(path: Path, table: str | None) -> ScannedRelation:
     if not path.is_file():
         raise DataError(f"{path} is not a file; give the path of a DuckDB database.")
     engine = DuckDB()
@@ -114,11 +114,15 @@ def _database(path: Path, table: str | None) -> Stored:
                 "asked about with table=…"
             )
         scan = f"source.{quoted(chosen[0][0])}.{quoted(chosen[0][1])}"
-        return Stored(engine, scan, engine.types(scan), str(path), path=path)
+        return ScannedRelation(engine, scan, engine.types(scan), str(path), path=path)
 
 
 def kinds_of(
-    stored: Stored, declared: Mapping[str, Kind], person: str | None, *, by_text: bool = False
+    stored: ScannedRelation,
+    declared: Mapping[str, Kind],
+    person: str | None,
+    *,
+    by_text: bool = False,
 ) -> tuple[dict[str, Kind], tuple[str, ...]]:
     """Give the kinds of columns, and the columns that have none.
 
@@ -159,7 +163,7 @@ def _small(type_: str) -> bool:
     return scale == 0 and precision <= 18
 
 
-def _person_kind(stored: Stored, column: str, type_: str, kind: Kind) -> Kind:
+def _person_kind(stored: ScannedRelation, column: str, type_: str, kind: Kind) -> Kind:
     """Tell people apart exactly, by the type alone: what one cell holds must not show.
 
     Numbers too wide and doubles are told apart by their text, a whole double by its digits.
@@ -177,12 +181,12 @@ def _person_kind(stored: Stored, column: str, type_: str, kind: Kind) -> Kind:
     return "text" if exact == "real" else kind
 
 
-def named_by_text(stored: Stored, person: str | None) -> bool:
+def named_by_text(stored: ScannedRelation, person: str | None) -> bool:
     """Tell whether people are told apart by texts, as then those of all tables are."""
     return stored.texts or (person is not None and stored.types.get(person) in _REAL)
 
 
-def _looks(stored: Stored, columns: list[str]) -> dict[str, Kind]:
+def _looks(stored: ScannedRelation, columns: list[str]) -> dict[str, Kind]:
     """Find out, in one pass, what the cells of text columns look like."""
     tests = [(column, kind) for column in columns for kind in _LOOKS]
     if not tests:
@@ -203,7 +207,7 @@ def _looks(stored: Stored, columns: list[str]) -> dict[str, Kind]:
     return found
 
 
-def typed_cells(stored: Stored, kinds: Mapping[str, Kind], person: str | None) -> str:
+def typed_cells(stored: ScannedRelation, kinds: Mapping[str, Kind], person: str | None) -> str:
     """Give the SELECT list that brings cells to their kinds; what does not fit becomes NULL."""
     return ", ".join(
         f"{_typed(column, stored, kind, person=column == person)} AS {quoted(column)}"
@@ -211,7 +215,7 @@ def typed_cells(stored: Stored, kinds: Mapping[str, Kind], person: str | None) -
     )
 
 
-def _typed(column: str, stored: Stored, kind: Kind, *, person: bool) -> str:
+def _typed(column: str, stored: ScannedRelation, kind: Kind, *, person: bool) -> str:
     name, type_ = quoted(column), stored.types[column]
     cell = f"nullif({name}, '')" if stored.texts else name
     cell = f"CAST({name} AS VARCHAR)" if type_ == _ENDLESS else cell

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from sfumato.ask.engines.bounded import narrow_rows, sum_pieces
-from sfumato.ask.engines.bounded_arrow import Batch, Text, Whole
+from sfumato.ask.engines.bounded_arrow import Batch, Text, WholeColumn
 from sfumato.ask.language.request import RowBound
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import contributions
@@ -107,7 +107,7 @@ def _columns(packed: Packed, rows: int, layout: Layout) -> Iterator[Cells]:
         present = _numbers(next(strings), np.dtype(np.bool_)) if nullable else _NONE
         present = _NONE if present.all() else present
         if kind != "text":
-            yield Whole(_numbers(next(strings), np.dtype(">i8")).astype(np.int64), present)
+            yield WholeColumn(_numbers(next(strings), np.dtype(">i8")).astype(np.int64), present)
             continue
         starts = np.zeros(rows + 1, np.int32)
         np.cumsum(_numbers(next(strings), np.dtype(">i4")), out=starts[1:])

@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato import __version__
 from sfumato.ask.engines.bounded import gathered, narrow_rows, summed
-from sfumato.ask.engines.bounded_arrow import Batch, Text, Whole
+from sfumato.ask.engines.bounded_arrow import Batch, Text, WholeColumn
 from sfumato.ask.language.request import Aggregates, RowBound
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import contributions, narrow
@@ -128,7 +128,9 @@ def _cells(column: Any) -> Cells:
     present = column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else none
     end = column.offset + len(column)
     if pa.types.is_int64(column.type):
-        return Whole(np.frombuffer(column.buffers()[1], np.int64)[column.offset : end], present)
+        return WholeColumn(
+            np.frombuffer(column.buffers()[1], np.int64)[column.offset : end], present
+        )
     column = column.cast(pa.string())
     _, starts, data = column.buffers()
     places = np.frombuffer(starts, np.int32)[column.offset : column.offset + len(column) + 1]

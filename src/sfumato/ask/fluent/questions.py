@@ -15,9 +15,16 @@ from sfumato.ask.language.build import condition
 from sfumato.ask.language.language import Column, Expression, Output, Question
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.plan.pruning import pruned
-from sfumato.ask.scope.assembly import Asked, Given, check_given, check_groups, key, read_bounds
+from sfumato.ask.scope.assembly import (
+    AskedAggregate,
+    GivenFacts,
+    check_given,
+    check_groups,
+    key,
+    read_bounds,
+)
 from sfumato.ask.scope.measure_register import MeasureRegister
-from sfumato.ask.scope.scopes import Name, Person, Scope, fresh, short
+from sfumato.ask.scope.scopes import Name, PersonName, Scope, fresh, short
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -40,7 +47,7 @@ class RowNames:
         known = any(seen.name == name for seen in self.scope.seen)
         qualified = Name(of) if of and not known else None
         found = self.scope.find(Name(last if qualified else name), qualified)
-        if isinstance(found, Person):
+        if isinstance(found, PersonName):
             raise refuse("person_shown", name=found.name)
         return found
 
@@ -49,14 +56,14 @@ class RowNames:
         raise refuse("aggregate_place", what=asked.spelling, place="a term over rows")
 
 
-def asked_for(wanted: Aggregation, names: RowNames) -> Asked:
+def asked_for(wanted: Aggregation, names: RowNames) -> AskedAggregate:
     """Read an aggregate over the rows of a scope."""
     term = None if wanted.of is None else wanted.of.read(names)
     where = None if wanted.condition is None else condition(wanted.condition.read(names), "where")
     if wanted.kind == "people" and names.scope.person is None:
         raise refuse("no_person", name=names.scope.table, what="count")
     bounds = None if wanted.bounds is None else read_bounds(wanted.spelling, wanted.bounds)
-    return Asked(wanted.kind, term, where, wanted.order, wanted.spelling, bounds)
+    return AskedAggregate(wanted.kind, term, where, wanted.order, wanted.spelling, bounds)
 
 
 class _GroupNames:
@@ -85,7 +92,7 @@ class _GroupNames:
 
 
 @dataclass(frozen=True)
-class Asking:
+class AggregateMethods:
     """Numbers about groups of rows."""
 
     scope: Scope
@@ -97,56 +104,58 @@ class Asking:
     most: int | None = None
     asker: Any = field(default=None, compare=False, repr=False)
 
-    def aggregate(self, **measures: object) -> Asking:
+    def aggregate(self, **measures: object) -> AggregateMethods:
         """Ask for numbers, each under its name; arithmetic on aggregates is allowed."""
         new = tuple((short(name), _measure(name, what)) for name, what in measures.items())
         return replace(self, measures=self.measures + new)
 
-    def _with(self, wanted: Aggregation) -> Asking:
+    def _with(self, wanted: Aggregation) -> AggregateMethods:
         return replace(self, measures=(*self.measures, (None, wanted)))
 
-    def count(self, of: object = None) -> Asking:
+    def count(self, of: object = None) -> AggregateMethods:
         """Count rows, or the values of a term."""
         return self._with(aggregates.count(of))
 
-    def people(self) -> Asking:
+    def people(self) -> AggregateMethods:
         """Count different people."""
         return self._with(aggregates.people())
 
-    def sum(self, of: object, *, low: Any = None, high: Any = None) -> Asking:
+    def sum(self, of: object, *, low: Any = None, high: Any = None) -> AggregateMethods:
         """Add up, clamped to [low, high] where they are given."""
         return self._with(aggregates.sum_(of, bounds=_pair(low, high)))
 
-    def avg(self, of: object, *, low: Any = None, high: Any = None) -> Asking:
+    def avg(self, of: object, *, low: Any = None, high: Any = None) -> AggregateMethods:
         """Take the mean."""
         return self._with(aggregates.avg(of, bounds=_pair(low, high)))
 
-    def variance(self, of: object, *, low: Any = None, high: Any = None) -> Asking:
+    def variance(self, of: object, *, low: Any = None, high: Any = None) -> AggregateMethods:
         """Take the variance."""
         return self._with(aggregates.variance(of, bounds=_pair(low, high)))
 
-    def stddev(self, of: object, *, low: Any = None, high: Any = None) -> Asking:
+    def stddev(self, of: object, *, low: Any = None, high: Any = None) -> AggregateMethods:
         """Take the standard deviation."""
         return self._with(aggregates.stddev(of, bounds=_pair(low, high)))
 
-    def median(self, of: object, *, low: Any = None, high: Any = None) -> Asking:
+    def median(self, of: object, *, low: Any = None, high: Any = None) -> AggregateMethods:
         """Take the median."""
         return self._with(aggregates.median(of, bounds=_pair(low, high)))
 
-    def quantile(self, of: object, order: float, *, low: Any = None, high: Any = None) -> Asking:
+    def quantile(
+        self, of: object, order: float, *, low: Any = None, high: Any = None
+    ) -> AggregateMethods:
         """Take a quantile."""
         return self._with(aggregates.quantile(of, order, bounds=_pair(low, high)))
 
-    def having(self, kept: Term) -> Asking:
+    def having(self, kept: Term) -> AggregateMethods:
         """Show only groups whose noisy numbers satisfy a condition."""
         return replace(self, kept=kept if self.kept is None else self.kept & kept)
 
-    def order_by(self, *what: object, descending: bool = False) -> Asking:
+    def order_by(self, *what: object, descending: bool = False) -> AggregateMethods:
         """Sort the answer."""
         new = tuple((terms.named(term), descending) for term in what)
         return replace(self, sorting=self.sorting + new)
 
-    def limit(self, most: int) -> Asking:
+    def limit(self, most: int) -> AggregateMethods:
         """Show only the first groups."""
         if isinstance(most, bool) or not isinstance(most, int) or most < 0:
             raise ParameterError(f"A limit is a whole number, and {most!r} was given.")
@@ -171,7 +180,7 @@ class Asking:
     @property
     def question(self) -> Question:
         """The question, checked."""
-        given = Given.read({}, dict(self.values))
+        given = GivenFacts.read({}, dict(self.values))
         keys = [key(name, term, self.scope, given) for name, term in self.keys]
         check_groups(keys)
         register = MeasureRegister(self.scope, given, [key.name for key in keys])

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.fluent.aggregates import count
-from sfumato.ask.fluent.questions import Asking, RowNames, asked_for
+from sfumato.ask.fluent.questions import AggregateMethods, RowNames, asked_for
 from sfumato.ask.fluent.terms import named
 from sfumato.ask.language.build import clamp
 from sfumato.ask.language.language import Column, Constant, Expression, PersonAggregate
 from sfumato.ask.language.refusals import refuse
-from sfumato.ask.scope.assembly import Given, narrowed
+from sfumato.ask.scope.assembly import GivenFacts, narrowed
 from sfumato.ask.scope.joins import join_person, join_public, per_person, person_aggregate
-from sfumato.ask.scope.scopes import Name, Scope, Seen, checked, scan, short, table_named
+from sfumato.ask.scope.scopes import Name, Scope, VisibleName, checked, scan, short, table_named
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ class Rows:
 
     def with_columns(self, **terms: object) -> Rows:
         """Add columns, or replace those of the same name."""
-        new = tuple(Seen(self.alias, short(name), self._term(what)) for name, what in terms.items())
+        new = tuple(
+            VisibleName(self.alias, short(name), self._term(what)) for name, what in terms.items()
+        )
         kept = tuple(seen for seen in self.scope.seen if seen.name not in terms)
         return replace(self, scope=replace(self.scope, seen=kept + new))
 
@@ -76,7 +78,7 @@ class Rows:
         """Show these columns only; the rows still belong to their people."""
         wanted: dict[str, object] = {name: name for name in columns} | terms
         seen = tuple(
-            Seen(self.alias, short(name), self._term(what)) for name, what in wanted.items()
+            VisibleName(self.alias, short(name), self._term(what)) for name, what in wanted.items()
         )
         return replace(self, scope=replace(self.scope, seen=seen))
 
@@ -118,7 +120,7 @@ class Rows:
         listed = [(name, self._term(name)) for name in keys]
         numbers = [(short(name), self._number(name, wanted)) for name, wanted in aggregates.items()]
         made, columns = per_person(self.scope, listed, numbers)
-        seen = tuple(Seen(self.alias, name, column) for name, column in columns.items())
+        seen = tuple(VisibleName(self.alias, name, column) for name, column in columns.items())
         return replace(self, scope=replace(made, seen=seen))
 
     def _number(self, name: str, wanted: Aggregation) -> PersonAggregate:
@@ -136,18 +138,18 @@ class Rows:
         *columns: str,
         keys: Mapping[str, Sequence[Any] | None] | None = None,
         **terms: object,
-    ) -> Asking:
+    ) -> AggregateMethods:
         """Group by columns or terms; ``keys`` gives the values each may have."""
         wanted: dict[str, object] = {name: name for name in columns} | terms
         _check_names([*columns, *terms])
         grouped = tuple((short(name), self._term(what)) for name, what in wanted.items())
-        return Asking(self.scope, grouped, tuple((keys or {}).items()), asker=self.asker)
+        return AggregateMethods(self.scope, grouped, tuple((keys or {}).items()), asker=self.asker)
 
-    def aggregate(self, **measures: object) -> Asking:
+    def aggregate(self, **measures: object) -> AggregateMethods:
         """Ask for numbers about all rows."""
-        return Asking(self.scope, asker=self.asker).aggregate(**measures)
+        return AggregateMethods(self.scope, asker=self.asker).aggregate(**measures)
 
-    def count(self) -> Asking:
+    def count(self) -> AggregateMethods:
         """Count the rows."""
         return self.aggregate(count=count())
 
@@ -182,8 +184,8 @@ def _hidden(scope: Scope, ours: int, shared: set[str]) -> Scope:
 
 def _bounded(term: Expression, name: str, bounds: tuple[Any, Any]) -> Expression:
     """Clamp a term: a plain column by its bounds, another by LEAST and GREATEST."""
-    given = Given.read({name: bounds}, {})
+    given = GivenFacts.read({name: bounds}, {})
     if isinstance(term, Column):
-        return narrowed(term, Given.read({term.name: bounds}, {}))
+        return narrowed(term, GivenFacts.read({term.name: bounds}, {}))
     low, high = given.bounds[name.lower()]
     return clamp(term, Constant(low, "real"), Constant(high, "real"))

@@ -50,11 +50,11 @@ from sfumato.ask.language.normal_form import (
 )
 from sfumato.ask.language.question_tree import (
     Call,
+    CanonicalTerm,
     Name,
     Pair,
     ReadMeasure,
     ReadQuestion,
-    Written,
     number,
 )
 
@@ -120,7 +120,7 @@ def write(question: Question) -> tuple[str, ReadQuestion]:
 
 def _place(letter: str, index: int) -> Token:
     """Write a key or a measure by its place."""
-    return Token(Written(f"{letter}{index}", Call(f"{letter}{index}", ())))
+    return Token(CanonicalTerm(f"{letter}{index}", Call(f"{letter}{index}", ())))
 
 
 def canonical_condition(relation: Relation, condition: Expression | None) -> str:
@@ -132,8 +132,8 @@ def canonical_condition(relation: Relation, condition: Expression | None) -> str
 class _Rows:
     """A relation as text: what it is, the conditions on its rows, how its columns are written."""
 
-    base: Written
-    conditions: frozenset[Written]
+    base: CanonicalTerm
+    conditions: frozenset[CanonicalTerm]
     names: Names
 
     @property
@@ -146,9 +146,9 @@ class _Rows:
         )
 
     @property
-    def whole(self) -> Written:
+    def whole(self) -> CanonicalTerm:
         """The relation as text and as a tree."""
-        return Written(str(self), self.term)
+        return CanonicalTerm(str(self), self.term)
 
     def __str__(self) -> str:
         if not self.conditions:
@@ -192,9 +192,9 @@ def _join_public(relation: JoinPublic, joins: int) -> _Rows:
     return _Rows(call(f"{word}{joins}", parts), frozenset(), {**below.names, **new})
 
 
-def _equal(left: Written, right: Written) -> Written:
+def _equal(left: CanonicalTerm, right: CanonicalTerm) -> CanonicalTerm:
     """Write what a join is made by."""
-    return Written(f"{left} = {right}", Pair("=", left.term, right.term))
+    return CanonicalTerm(f"{left} = {right}", Pair("=", left.term, right.term))
 
 
 def _join_person(relation: JoinPerson, joins: int) -> _Rows:
@@ -229,11 +229,11 @@ def _per_person(relation: PerPerson) -> _Rows:
     return _Rows(call("people", [below.whole, *keys]), frozenset(), names)
 
 
-def _person_number(aggregate: PersonAggregate, names: Names) -> Written:
+def _person_number(aggregate: PersonAggregate, names: Names) -> CanonicalTerm:
     inner = call(
         aggregate.function, [] if aggregate.term is None else [normal_text(aggregate.term, names)]
     )
-    return call("each", [Written(inner + bounds_text(aggregate.bounds), inner.term)])
+    return call("each", [CanonicalTerm(inner + bounds_text(aggregate.bounds), inner.term)])
 
 
 def _shown_bounds(aggregate: PersonAggregate) -> Bounds | None:
@@ -264,11 +264,11 @@ def _bounds(term: Expression) -> Bounds | None:
     return term.bounds if isinstance(term, Column) else interval_of(term)
 
 
-def _short(text: Written) -> Written:
+def _short(text: CanonicalTerm) -> CanonicalTerm:
     """Keep names short: a long one is replaced by its digest, as repetition can multiply it."""
     if len(text) <= _LONG:
         return text
-    return Written(f"sha256({hashlib.sha256(text.encode()).hexdigest()})", Name("…"))
+    return CanonicalTerm(f"sha256({hashlib.sha256(text.encode()).hexdigest()})", Name("…"))
 
 
 def _key(key: Key, names: Names) -> tuple[str, tuple[Term, tuple[Term, ...] | None]]:

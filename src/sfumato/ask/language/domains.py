@@ -37,7 +37,7 @@ def public_values(
     where: Expression | None,
 ) -> tuple[Value, ...] | None:
     """Derive the values of a key from declared domains, bounds, its form and the WHERE."""
-    derived = _finite(expression, _Known(domains, conjuncts(where)))
+    derived = _finite(expression, _KnownDomains(domains, conjuncts(where)))
     asked = _asked(expression, where)
     if asked is None:
         return None if derived is None else ordered(derived)
@@ -83,7 +83,7 @@ def _typed(values: Iterable[Value], kind: Kind) -> set[Value]:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownDomains:
     """Declared domains, and what WHERE demands of every row."""
 
     domains: Mapping[str, Sequence[Value]]
@@ -144,7 +144,7 @@ class _Known:
         return range(math.floor(low), math.ceil(high) + 1)
 
 
-def _finite(expression: Expression, known: _Known) -> set[Value] | None:
+def _finite(expression: Expression, known: _KnownDomains) -> set[Value] | None:
     enumerated = _by_enumeration(expression, known)
     if enumerated is not None:
         return enumerated
@@ -153,7 +153,7 @@ def _finite(expression: Expression, known: _Known) -> set[Value] | None:
     return _by_form(expression, known)
 
 
-def _by_enumeration(expression: Expression, known: _Known) -> set[Value] | None:
+def _by_enumeration(expression: Expression, known: _KnownDomains) -> set[Value] | None:
     """Compute the expression for every value of the one column it reads."""
     columns = columns_of(expression)
     if len(columns) != 1:
@@ -192,7 +192,7 @@ def bounded_key(key: Key) -> bool:
     return key.values is not None and declared and not _labels(key.expression)
 
 
-def _by_form(expression: Expression, known: _Known) -> set[Value] | None:
+def _by_form(expression: Expression, known: _KnownDomains) -> set[Value] | None:
     match expression:
         case Constant(value, _):
             return {value}
@@ -210,7 +210,7 @@ def _by_form(expression: Expression, known: _Known) -> set[Value] | None:
     return None
 
 
-def _union(terms: Iterable[Expression], known: _Known) -> set[Value] | None:
+def _union(terms: Iterable[Expression], known: _KnownDomains) -> set[Value] | None:
     found: set[Value] = {None}
     for term in terms:
         values = _finite(term, known)
@@ -220,7 +220,7 @@ def _union(terms: Iterable[Expression], known: _Known) -> set[Value] | None:
     return found
 
 
-def _mapped(inner: Expression, term: Arithmetic, known: _Known) -> set[Value] | None:
+def _mapped(inner: Expression, term: Arithmetic, known: _KnownDomains) -> set[Value] | None:
     """Compute inner ∘ constant for every value of the inner term."""
     values = _finite(inner, known) if kind_of(inner) == "integer" else None
     if values is None:

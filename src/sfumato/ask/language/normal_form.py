@@ -37,7 +37,15 @@ from sfumato.ask.language.language import (
     Not,
     OneOf,
 )
-from sfumato.ask.language.question_tree import Call, Literal, Name, Pair, Written, number, quoted
+from sfumato.ask.language.question_tree import (
+    Call,
+    CanonicalTerm,
+    Literal,
+    Name,
+    Pair,
+    number,
+    quoted,
+)
 from sfumato.ask.language.walk import columns_of
 
 if TYPE_CHECKING:
@@ -47,8 +55,8 @@ if TYPE_CHECKING:
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _TURNED = {">": "<", ">=": "<="}
-TRUE, FALSE = Written("true", Literal("TRUE")), Written("false", Literal("FALSE"))
-_NULL = Written("null", Literal("NULL"))
+TRUE, FALSE = CanonicalTerm("true", Literal("TRUE")), CanonicalTerm("false", Literal("FALSE"))
+_NULL = CanonicalTerm("null", Literal("NULL"))
 _DIGITS = 1100  # of a decimal; a double has 767 at most, and other numbers are fractions beyond
 
 
@@ -56,14 +64,14 @@ _DIGITS = 1100  # of a decimal; a double has 767 at most, and other numbers are 
 class Token:
     """How a column is written, and the bounds that follow from what it stands for."""
 
-    text: Written
+    text: CanonicalTerm
     bounds: Bounds | None = None
 
 
 Names: TypeAlias = Mapping[str, Token]
 
 
-def normal_text(expression: Expression, names: Names, *, positive: bool = True) -> Written:
+def normal_text(expression: Expression, names: Names, *, positive: bool = True) -> CanonicalTerm:
     """Write an expression, or the opposite of a condition, as text and as a tree."""
     if not isinstance(expression, (Column, Constant)) and not columns_of(expression):
         expression = _computed(expression)
@@ -86,10 +94,12 @@ def normal_text(expression: Expression, names: Names, *, positive: bool = True) 
     return _signed(_written(expression, names), positive)
 
 
-def normal_terms(expression: Logic, names: Names, *, positive: bool = True) -> frozenset[Written]:
+def normal_terms(
+    expression: Logic, names: Names, *, positive: bool = True
+) -> frozenset[CanonicalTerm]:
     """Write the terms of AND or OR as a set, with everything of the same word in it flattened."""
     word = expression.operator
-    found: set[Written] = set()
+    found: set[CanonicalTerm] = set()
     for term in expression.terms:
         inner, sign = term, positive
         while isinstance(inner, Not):
@@ -103,7 +113,7 @@ def normal_terms(expression: Logic, names: Names, *, positive: bool = True) -> f
     return frozenset(found)
 
 
-def conjunct_texts(condition: Expression, names: Names) -> frozenset[Written]:
+def conjunct_texts(condition: Expression, names: Names) -> frozenset[CanonicalTerm]:
     """Write a condition as the set of what must all be true."""
     inner, sign = condition, True
     while isinstance(inner, Not):
@@ -115,7 +125,7 @@ def conjunct_texts(condition: Expression, names: Names) -> frozenset[Written]:
     return frozenset({FALSE}) if FALSE in found else found - {TRUE}
 
 
-def _joined(word: str, terms: frozenset[Written]) -> Written:
+def _joined(word: str, terms: frozenset[CanonicalTerm]) -> CanonicalTerm:
     neutral, decisive = (TRUE, FALSE) if word == "and" else (FALSE, TRUE)
     if decisive in terms:
         return decisive
@@ -125,7 +135,7 @@ def _joined(word: str, terms: frozenset[Written]) -> Written:
     return rest[0] if len(rest) == 1 else call(word, rest)
 
 
-def _compared(expression: Compare, names: Names, positive: bool) -> Written:
+def _compared(expression: Compare, names: Names, positive: bool) -> CanonicalTerm:
     sign = expression.operator if positive else _OPPOSITE[expression.operator]
     truth = _against_truth(expression, sign, names)
     if truth is not None:
@@ -138,7 +148,7 @@ def _compared(expression: Compare, names: Names, positive: bool) -> Written:
     return _pair(sign, left, right)
 
 
-def _against_truth(expression: Compare, sign: str, names: Names) -> Written | None:
+def _against_truth(expression: Compare, sign: str, names: Names) -> CanonicalTerm | None:
     """Write ``b = TRUE`` as b."""
     for term, truth in ((expression.left, expression.right), (expression.right, expression.left)):
         if isinstance(truth, Constant) and isinstance(truth.value, bool) and sign in {"=", "<>"}:
@@ -146,7 +156,7 @@ def _against_truth(expression: Compare, sign: str, names: Names) -> Written | No
     return None
 
 
-def _written(expression: Expression, names: Names) -> Written:
+def _written(expression: Expression, names: Names) -> CanonicalTerm:
     match expression:
         case Arithmetic(sign, left, right):
             texts = [normal_text(left, names), normal_text(right, names)]
@@ -167,26 +177,29 @@ def _written(expression: Expression, names: Names) -> Written:
 
 def _case(
     branches: Sequence[tuple[Expression, Expression]], default: Expression, names: Names
-) -> Written:
+) -> CanonicalTerm:
     pairs = [(normal_text(test, names), normal_text(found, names)) for test, found in branches]
     tests = [
-        Written(f"{test} -> {found}", Pair("->", test.term, found.term)) for test, found in pairs
+        CanonicalTerm(f"{test} -> {found}", Pair("->", test.term, found.term))
+        for test, found in pairs
     ]
     other = normal_text(default, names)
-    return call("case", [*tests, Written(f"else {other}", Call("else", (other.term,)))])
+    return call("case", [*tests, CanonicalTerm(f"else {other}", Call("else", (other.term,)))])
 
 
-def call(word: str, texts: Sequence[Written]) -> Written:
+def call(word: str, texts: Sequence[CanonicalTerm]) -> CanonicalTerm:
     """Write a word with what it is applied to."""
-    return Written(f"{word}({', '.join(texts)})", Call(word, tuple(text.term for text in texts)))
+    return CanonicalTerm(
+        f"{word}({', '.join(texts)})", Call(word, tuple(text.term for text in texts))
+    )
 
 
-def _pair(sign: str, left: Written, right: Written) -> Written:
-    return Written(f"({left} {sign} {right})", Pair(sign, left.term, right.term))
+def _pair(sign: str, left: CanonicalTerm, right: CanonicalTerm) -> CanonicalTerm:
+    return CanonicalTerm(f"({left} {sign} {right})", Pair(sign, left.term, right.term))
 
 
-def _flat(expression: Apply, names: Names) -> list[Written]:
-    found: list[Written] = []
+def _flat(expression: Apply, names: Names) -> list[CanonicalTerm]:
+    found: list[CanonicalTerm] = []
     for argument in expression.arguments:
         same = isinstance(argument, Apply) and argument.function == expression.function
         if same and expression.function in {"least", "greatest", "coalesce"}:
@@ -197,24 +210,24 @@ def _flat(expression: Apply, names: Names) -> list[Written]:
     return found
 
 
-def _signed(text: Written, positive: bool) -> Written:
+def _signed(text: CanonicalTerm, positive: bool) -> CanonicalTerm:
     return text if positive else call("not", [text])
 
 
-def _column(column: Column, names: Names) -> Written:
+def _column(column: Column, names: Names) -> CanonicalTerm:
     """Write a column; bounds are told where they are not those it has by itself."""
     token = names.get(column.name)
     if token is None:
         return column_text(column)
     if column.bounds == token.bounds:
         return token.text
-    return Written(token.text + bounds_text(column.bounds), token.text.term)
+    return CanonicalTerm(token.text + bounds_text(column.bounds), token.text.term)
 
 
-def column_text(column: Column) -> Written:
+def column_text(column: Column) -> CanonicalTerm:
     """Write a stored column; its kind and bounds are public facts, which no tree repeats."""
     text = f"{json.dumps(column.name)}:{column.kind}{bounds_text(column.bounds)}"
-    return Written(text, Name(column.name))
+    return CanonicalTerm(text, Name(column.name))
 
 
 def bounds_text(bounds: Bounds | None) -> str:
@@ -224,19 +237,19 @@ def bounds_text(bounds: Bounds | None) -> str:
     return f"[{value_text(bounds[0])}, {value_text(bounds[1])}]"
 
 
-def value_text(value: Any) -> Written:
+def value_text(value: Any) -> CanonicalTerm:
     """Write a literal; one text has one value."""
     if value is None:
         return _NULL
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, str):
-        return Written(json.dumps(value), quoted(value))
+        return CanonicalTerm(json.dumps(value), quoted(value))
     if isinstance(value, dt.date):
         day = value.isoformat()
-        return Written(f'date("{day}")', Call("date", (quoted(day),)))
+        return CanonicalTerm(f'date("{day}")', Call("date", (quoted(day),)))
     text = _number_text(Fraction(value))
-    return Written(text, Literal(number(text)))
+    return CanonicalTerm(text, Literal(number(text)))
 
 
 def _number_text(value: Fraction) -> str:

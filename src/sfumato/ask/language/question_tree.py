@@ -75,14 +75,14 @@ class ReadQuestion:
     limit: str | None = None
 
 
-class Written(str):
+class CanonicalTerm(str):
     """The canonical text of a term, and the term itself as a tree."""
 
     __slots__ = ("term",)
 
     term: Term
 
-    def __new__(cls, text: str, term: Term) -> Written:  # noqa: D102, PYI034 - as str has it
+    def __new__(cls, text: str, term: Term) -> CanonicalTerm:  # noqa: D102, PYI034 - as str has it
         made = super().__new__(cls, text)
         made.term = term
         return made

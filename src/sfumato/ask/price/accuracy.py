@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sfumato.ask.price.measures import Recipe
-    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.price.preparation import PreparedQuestion
 
 _LEAST, _MOST = 1e-6, 1e4
 _DIGITS = 3
 
 
-def needs_size(prepared: Prepared) -> bool:
+def needs_size(prepared: PreparedQuestion) -> bool:
     """Tell whether some error depends on the number of rows."""
     return any(r.aggregate in {"avg", "variance", "stddev"} for r in prepared.wanted.parts.recipes)
 
 
 def errors(
-    prepared: Prepared, confidence: float = 0.95, size: float | None = None
+    prepared: PreparedQuestion, confidence: float = 0.95, size: float | None = None
 ) -> dict[str, float]:
     """Give the half-width of the interval of every measure for which it can be told."""
     found = {}
@@ -66,7 +66,7 @@ def _no_accuracy(given: object) -> ParameterError:
 
 
 def least_amount(
-    at: Callable[[Fraction], Prepared], accuracy: float, *, size: float | None = None
+    at: Callable[[Fraction], PreparedQuestion], accuracy: float, *, size: float | None = None
 ) -> Fraction:
     """Find the smallest amount at which all measures are within the accuracy, with 95 %."""
     if isinstance(accuracy, bool) or not isinstance(accuracy, (int, float, Fraction)):
@@ -89,7 +89,7 @@ def least_amount(
     return _rounded(high)
 
 
-def _holds(prepared: Prepared, accuracy: float, size: float | None) -> bool:
+def _holds(prepared: PreparedQuestion, accuracy: float, size: float | None) -> bool:
     found = errors(prepared, size=size)
     names = {recipe.name for recipe in prepared.wanted.parts.recipes}
     return names <= found.keys() and all(width <= accuracy for width in found.values())

@@ -85,7 +85,7 @@ class Allocation:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Demand:
     """What a question releases: its totals, and what else it takes to answer it."""
 
     parts: Breakdown
@@ -99,7 +99,7 @@ class Wanted:
         return self.parts.people or self.finds_keys
 
 
-def allocate(wanted: Wanted, price: Price) -> Allocation:
+def allocate(wanted: Demand, price: Price) -> Allocation:
     """Divide a price among the numbers of a question."""
     shares = _Shares.of(wanted, price.kind)
     picks = len(wanted.parts.quantiles) * touched(wanted.bound)
@@ -128,7 +128,7 @@ class _Shares:
     search: Fraction  # of all searches together
 
     @classmethod
-    def of(cls, wanted: Wanted, kind: str) -> _Shares:
+    def of(cls, wanted: Demand, kind: str) -> _Shares:
         totals, picks = len(wanted.parts.totals), len(wanted.parts.quantiles)
         asked = totals + wanted.parts.people
         if kind == "gaussian":
@@ -142,7 +142,7 @@ class _Shares:
 
     @staticmethod
     def _inside(
-        wanted: Wanted, asked: int, helping: Fraction
+        wanted: Demand, asked: int, helping: Fraction
     ) -> tuple[Fraction, Fraction, Fraction]:
         """Divide 1 among ``asked`` equal numbers, the people and the searches."""
         if wanted.parts.people:
@@ -160,7 +160,7 @@ class _Shares:
 
 
 def _additive(
-    wanted: Wanted, price: Price, shares: _Shares
+    wanted: Demand, price: Price, shares: _Shares
 ) -> tuple[tuple[Noise | None, ...], Noise | None, Noise | None, Cost]:
     """Give the noise of totals, of people and of searches for bounds, and what it costs."""
     parts = [(sensitivity_of(total, wanted.bound), shares.each) for total in wanted.parts.totals]

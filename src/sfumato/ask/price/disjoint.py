@@ -77,7 +77,7 @@ def _alternatives(condition: Expression, *, holds: bool) -> Iterator[tuple[Liter
 
 
 @dataclass
-class _Allowed:
+class _AllowedValues:
     """What a term may be: missing, or a value in an interval, a set, and not among some."""
 
     missing: bool = True
@@ -140,7 +140,7 @@ class _Allowed:
 
 def _impossible(alternative: tuple[Literal, ...]) -> bool:
     """Tell whether some term of the alternative has no value left."""
-    allowed: dict[str, _Allowed] = {}
+    allowed: dict[str, _AllowedValues] = {}
     for condition, holds in alternative:
         if not columns_of(condition):
             if evaluate(condition, {}) is not holds:
@@ -154,10 +154,10 @@ def _impossible(alternative: tuple[Literal, ...]) -> bool:
     return any(values.empty() for values in allowed.values())
 
 
-def _about(term: Expression) -> _Allowed:
+def _about(term: Expression) -> _AllowedValues:
     """Begin with what is known of a term: its range, the truth values."""
     kind = kind_of(term)
-    found = _Allowed(whole=kind == "integer")
+    found = _AllowedValues(whole=kind == "integer")
     if kind in {"integer", "real"}:
         try:
             known = range_of(term)
@@ -215,19 +215,19 @@ def _comparison(sign: str, literal: Constant, term: Expression) -> Any:
     }[sign]
 
 
-def _only_missing(allowed: _Allowed) -> None:
+def _only_missing(allowed: _AllowedValues) -> None:
     allowed.present = False
 
 
-def _only_present(allowed: _Allowed) -> None:
+def _only_present(allowed: _AllowedValues) -> None:
     allowed.missing = False
 
 
-def _nothing(allowed: _Allowed) -> None:
+def _nothing(allowed: _AllowedValues) -> None:
     allowed.missing = allowed.present = False
 
 
-def _exclude(allowed: _Allowed, values: set[Any]) -> None:
+def _exclude(allowed: _AllowedValues, values: set[Any]) -> None:
     allowed.missing = False
     allowed.without |= values
 

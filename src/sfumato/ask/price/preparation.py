@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.ask.language.analysis import interval_of
 from sfumato.ask.language.refusals import refuse
-from sfumato.ask.price.allocation import Allocation, Wanted, allocate, counts_people
+from sfumato.ask.price.allocation import Allocation, Demand, allocate, counts_people
 from sfumato.ask.price.bounds_search import ASSUMED
 from sfumato.ask.price.contributions import bound_for, touched
 from sfumato.ask.price.key_discovery import people_needed
@@ -40,12 +40,12 @@ _BOUNDED = {"sum", "avg", "variance", "stddev", "quantile"}
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedQuestion:
     """A question with its bound, its noise and its cost."""
 
     question: Question
     bound: Bound
-    wanted: Wanted
+    wanted: Demand
     allocation: Allocation
     searched: tuple[tuple[Expression, Expression | None], ...]
 
@@ -64,7 +64,9 @@ class Prepared:
             self.allocation.people, delta=self.allocation.price.delta, groups=touched(self.bound)
         )
 
-    def bounded(self, found: Mapping[tuple[Expression, Expression | None], Bounds]) -> Prepared:
+    def bounded(
+        self, found: Mapping[tuple[Expression, Expression | None], Bounds]
+    ) -> PreparedQuestion:
         """Scale the noise to bounds that were found; the cost stays what was charged."""
         if not self.searched:
             return self
@@ -94,7 +96,7 @@ def prepare(
     rho: Stated | None = None,
     delta: Stated | None = None,
     standing: Standing | None = None,
-) -> Prepared:
+) -> PreparedQuestion:
     """Choose the least noise that answers a question at a price and fits what is left.
 
     Where none fits it is the least noise of all, which the ledger then refuses.
@@ -120,11 +122,11 @@ def prepare(
     return chosen
 
 
-def _quietest(prepared: list[Prepared]) -> Prepared:
+def _quietest(prepared: list[PreparedQuestion]) -> PreparedQuestion:
     return min(prepared, key=lambda offer: offer.allocation.deviation)
 
 
-def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepared]:
+def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], PreparedQuestion]:
     """Find what a question releases; give a function that prepares it at a price."""
     bound = bound_for(unit, question)
     question = replace(question, measures=tuple(_with_bounds(m) for m in question.measures))
@@ -136,10 +138,10 @@ def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepa
             replace(m, bounds=ASSUMED) if _needs_search(m) else m for m in question.measures
         ),
     )
-    wanted = Wanted(_parts(assumed, bound, question), bound, finds_keys, len(searched))
+    wanted = Demand(_parts(assumed, bound, question), bound, finds_keys, len(searched))
 
-    def prepared(price: Price) -> Prepared:
-        return Prepared(question, bound, wanted, allocate(wanted, price), searched)
+    def prepared(price: Price) -> PreparedQuestion:
+        return PreparedQuestion(question, bound, wanted, allocate(wanted, price), searched)
 
     return prepared
 

@@ -35,7 +35,7 @@ NUMERIC = frozenset({"sum", "avg", "variance", "stddev", "quantile"})
 
 
 @dataclass
-class Given:
+class GivenFacts:
     """Bounds and key values that come with the question, and which of them were used."""
 
     bounds: Mapping[str, Bounds]
@@ -43,7 +43,7 @@ class Given:
     used: set[str]
 
     @classmethod
-    def read(cls, bounds: Mapping[str, Any], keys: Mapping[str, Any]) -> Given:
+    def read(cls, bounds: Mapping[str, Any], keys: Mapping[str, Any]) -> GivenFacts:
         """Check what was given."""
         lowered = {name.lower(): read_bounds(name, pair) for name, pair in bounds.items()}
         return cls(lowered, {name.lower(): values for name, values in keys.items()}, set())
@@ -62,7 +62,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedAggregate:
     """An aggregate as asked for."""
 
     aggregate: Aggregate
@@ -104,7 +104,7 @@ def measure(
     name: str,
     aggregate: Aggregate,
     term: Expression | None,
-    given: Given,
+    given: GivenFacts,
     *,
     where: Expression | None = None,
     order: Fraction | None = None,
@@ -135,7 +135,7 @@ def measure(
     return Measure(name, aggregate, tight, where, known, order, spelling)
 
 
-def narrowed(term: Expression, given: Given, scope: Scope | None = None) -> Expression:
+def narrowed(term: Expression, given: GivenFacts, scope: Scope | None = None) -> Expression:
     """Put the bounds that the question gives for a column on it, within its own.
 
     They are given under a name that the column has in the scope, with its table or without.
@@ -154,7 +154,7 @@ def narrowed(term: Expression, given: Given, scope: Scope | None = None) -> Expr
 
 
 def _date_bounds(
-    name: str, term: Expression, given: Given, bounds: Bounds | None, scope: Scope | None
+    name: str, term: Expression, given: GivenFacts, bounds: Bounds | None, scope: Scope | None
 ) -> Bounds | None:
     """Find the days between which a quantile of dates lies: given, or declared for its column."""
     names, own = [name], None
@@ -184,7 +184,7 @@ def _within(name: str, asked: Bounds, own: Bounds) -> Bounds:
     return low, high
 
 
-def key(name: str, expression: Expression, scope: Scope, given: Given) -> Key:
+def key(name: str, expression: Expression, scope: Scope, given: GivenFacts) -> Key:
     """Make a key, with its public values where they are known."""
     kind = kind_of(checked(expression))
     if kind == "real":
@@ -224,7 +224,7 @@ def check_groups(keys: Sequence[Key]) -> None:
         raise refuse("too_many_groups", what=f"{count:,}", most=f"{MOST_GROUPS:,}")
 
 
-def check_given(given: Given) -> None:
+def check_given(given: GivenFacts) -> None:
     """Refuse bounds and keys that nothing in the question has."""
     unused = given.unused()
     if unused:

@@ -24,7 +24,7 @@ from sfumato.ask.language.language import (
 from sfumato.ask.language.multiplication import MOST_REPEATED, repetition
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.language.walk import is_null
-from sfumato.ask.scope.scopes import Person, Scope, Seen, checked, column_for, fresh
+from sfumato.ask.scope.scopes import PersonName, Scope, VisibleName, checked, column_for, fresh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,9 @@ def join_public(
             scope.relation, table.name, _typed(on), pairs, outer=outer, unique=rows == 1
         ),
         seen=scope.seen
-        + tuple(Seen(alias, column.name, replace(column, name=name)) for name, column in pairs),
+        + tuple(
+            VisibleName(alias, column.name, replace(column, name=name)) for name, column in pairs
+        ),
         taken=taken,
         domains=scope.domains
         + tuple((name, domains[c.name]) for name, c in pairs if c.name in domains),
@@ -168,7 +170,9 @@ def per_person(
         scope,
         relation=PerPerson(scope.relation, tuple(keys), tuple(aggregates)),
         seen=(),
-        people=(Person(scope.table, scope.person, scope.people[0].kind if scope.people else None),),
+        people=(
+            PersonName(scope.table, scope.person, scope.people[0].kind if scope.people else None),
+        ),
         taken=frozenset({scope.person.lower(), *(name.lower() for name in columns)}),
         domains=kept,
     )

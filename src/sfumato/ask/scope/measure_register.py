@@ -16,7 +16,7 @@ from sfumato.ask.scope.scopes import fresh, short
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sfumato.ask.scope.assembly import Asked, Given
+    from sfumato.ask.scope.assembly import AskedAggregate, GivenFacts
     from sfumato.ask.scope.scopes import Scope
 
 WHOLE = frozenset({"count", "people"})
@@ -25,13 +25,15 @@ WHOLE = frozenset({"count", "people"})
 class MeasureRegister:
     """Gives each aggregate of a question its name."""
 
-    def __init__(self, scope: Scope, given: Given, taken: list[str]) -> None:
+    def __init__(self, scope: Scope, given: GivenFacts, taken: list[str]) -> None:
         self.scope = scope
         self.given = given
         self.taken = taken
-        self.found: dict[Asked, Measure] = {}
+        self.found: dict[AskedAggregate, Measure] = {}
 
-    def __call__(self, asked: Asked, wanted: str | None, what: Callable[[], str], /) -> Column:
+    def __call__(
+        self, asked: AskedAggregate, wanted: str | None, what: Callable[[], str], /
+    ) -> Column:
         """Register an aggregate; the same one again is the same measure."""
         del what
         if asked not in self.found:
@@ -58,7 +60,7 @@ def shown_as(found: Measure) -> Column:
     return Column(found.name, "integer" if found.aggregate in WHOLE else "real")
 
 
-def default_measure(asked: Asked) -> str:
+def default_measure(asked: AskedAggregate) -> str:
     """Name a measure that has no alias: sum_cost, count, people."""
     word = "people" if asked.aggregate == "people" else asked.spelling.lower()
     if isinstance(asked.term, Column):

@@ -36,7 +36,7 @@ from sfumato.ask.language.build import (
 )
 from sfumato.ask.language.language import Apply, Column, Constant, Expression
 from sfumato.ask.language.refusals import refuse
-from sfumato.ask.scope.assembly import Asked, narrowed
+from sfumato.ask.scope.assembly import AskedAggregate, narrowed
 from sfumato.ask.scope.scopes import checked
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class _Sums:
         return arithmetic("/", self._number(name, "sum", term), self.count)
 
     def _number(self, name: str, aggregate: str, term: Expression | None) -> Column:
-        asked = Asked(
+        asked = AskedAggregate(
             "sum" if aggregate == "sum" else "count",
             term,
             self._where,

@@ -40,7 +40,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Seen:
+class VisibleName:
     """A name and what it stands for; ``bare`` when it can be said without its table."""
 
     table: str
@@ -50,7 +50,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Person:
+class PersonName:
     """A name of the person's column."""
 
     table: str
@@ -69,17 +69,17 @@ class Scope:
     """
 
     relation: Relation
-    seen: tuple[Seen, ...]
-    people: tuple[Person, ...]
+    seen: tuple[VisibleName, ...]
+    people: tuple[PersonName, ...]
     person: str | None
     table: str
     taken: frozenset[str]
     domains: tuple[tuple[str, tuple[Value, ...]], ...] = ()
     unasked: tuple[str, ...] = ()
 
-    def find(self, name: Name, table: Name | None = None) -> Expression | Person:
+    def find(self, name: Name, table: Name | None = None) -> Expression | PersonName:
         """Resolve a name, or refuse it."""
-        found: list[Expression | Person] = []
+        found: list[Expression | PersonName] = []
         if any(_named(person, name, table) for person in self.people):
             found.append(next(person for person in self.people if _named(person, name, table)))
         found += dict.fromkeys(seen.expression for seen in self.seen if _named(seen, name, table))
@@ -115,18 +115,18 @@ class Scope:
             return self
         return replace(self, relation=Filter(source, logic("and", terms)))
 
-    def aliased(self, alias: str, named: Iterable[tuple[str, Expression | Person]]) -> Scope:
+    def aliased(self, alias: str, named: Iterable[tuple[str, Expression | PersonName]]) -> Scope:
         """See the relation as a table of its own, with these names."""
         seen, people = [], []
         for name, what in named:
-            if isinstance(what, Person):
-                people.append(Person(alias, short(name), what.kind))
+            if isinstance(what, PersonName):
+                people.append(PersonName(alias, short(name), what.kind))
             else:
-                seen.append(Seen(alias, short(name), what))
+                seen.append(VisibleName(alias, short(name), what))
         return replace(self, seen=tuple(seen), people=tuple(people))
 
 
-def _named(shown: Seen | Person, name: Name, table: Name | None) -> bool:
+def _named(shown: VisibleName | PersonName, name: Name, table: Name | None) -> bool:
     return name.matches(shown.name) and (
         shown.bare if table is None else table.matches(shown.table)
     )
@@ -136,10 +136,12 @@ def scan(facts: TableFacts, alias: str) -> Scope:
     """See a private table."""
     shown = tuple(column for column in facts.columns if column.name != facts.person)
     kinds = {column.name: column.kind for column in facts.columns}
-    people = () if facts.person is None else (Person(alias, facts.person, kinds.get(facts.person)),)
+    people = (
+        () if facts.person is None else (PersonName(alias, facts.person, kinds.get(facts.person)),)
+    )
     return Scope(
         relation=Scan(facts.name, shown),
-        seen=tuple(Seen(alias, column.name, column) for column in shown),
+        seen=tuple(VisibleName(alias, column.name, column) for column in shown),
         people=people,
         person=facts.person,
         table=facts.name,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.ask.session.desk import Desk
-    from sfumato.ask.session.learn import Wanted
+    from sfumato.ask.session.learn import FitRequest
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger.snapshots import Snapshot
@@ -85,7 +85,7 @@ def cross_validate(
     score = own if score_epsilon is None else parameters.budget(score_epsilon)
     total = _total(each, many - 1, score)
 
-    def plan(now: Snapshot) -> Plan[Wanted]:
+    def plan(now: Snapshot) -> Plan[FitRequest]:
         if isinstance(desk.budget(now), ZCDP):
             raise ParameterError("This dataset has a budget in ρ; models are priced in ε and δ.")
         desk.spending.amount(now, total.epsilon)
@@ -111,7 +111,9 @@ def _total(each: Any, fits: int, score: Fraction) -> Any:
     return total
 
 
-def _validate(desk: Desk, wanted: Wanted, folds: int, epsilon: Fraction, told: str) -> Validation:
+def _validate(
+    desk: Desk, wanted: FitRequest, folds: int, epsilon: Fraction, told: str
+) -> Validation:
     names = [column.name for column in wanted.columns]
     limit = parameters.rows_per_unit(desk.spending.neighbours)
     cells = read_rows(desk, [*names, str(wanted.target)], limit)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Opened:
+class OpenDataset:
     """A dataset that is open for questions."""
 
     dataset: str

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from sfumato.ask.language.language import Question
     from sfumato.ask.price.allocation import Allocation
-    from sfumato.ask.price.preparation import Prepared
-    from sfumato.ask.session.dataset import Opened
+    from sfumato.ask.price.preparation import PreparedQuestion
+    from sfumato.ask.session.dataset import OpenDataset
     from sfumato.ask.session.submission import Submission
     from sfumato.dp.guarantees import Guarantee
     from sfumato.govern.ledger.snapshots import Snapshot
@@ -47,7 +47,7 @@ _FAILED = (
 class Desk:
     """Where one analyst asks about one dataset for one purpose."""
 
-    opened: Opened
+    opened: OpenDataset
     analyst: str
     purpose: str | None
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -91,7 +91,7 @@ class Desk:
         text = submission.text(self.purpose, **price)
         amount: dict[str, Any] = {}
 
-        def plan(now: Snapshot) -> Plan[tuple[Prepared, Guarantee]]:
+        def plan(now: Snapshot) -> Plan[tuple[PreparedQuestion, Guarantee]]:
             if not amount:  # found once: the pilot question of an accuracy is paid for
                 amount.update(find_price(self, now, submission, price))
                 if price.get("accuracy") is not None:
@@ -101,7 +101,7 @@ class Desk:
             kept = {"asked": [submission.tree]}
             return Plan(ready.allocation.cost, promised, kept, (ready, promised), now)
 
-        def work(bought: Purchase[tuple[Prepared, Guarantee]]) -> Answer:
+        def work(bought: Purchase[tuple[PreparedQuestion, Guarantee]]) -> Answer:
             return self.answer(submission, text, *bought.made, bought.after)
 
         def dump(answer: Answer) -> str:
@@ -116,7 +116,7 @@ class Desk:
                 load=lambda stored: self.repeat(stored, submission),
             )  # fmt: skip
 
-    def prepare(self, submission: Submission, now: Snapshot, **price: Any) -> Prepared:
+    def prepare(self, submission: Submission, now: Snapshot, **price: Any) -> PreparedQuestion:
         """Prepare a question at the price that the policy gives it."""
         budget, policy = self.budget(now), now.registration.policy
         asked = {name: price.get(name) for name in ("epsilon", "rho", "delta")}
@@ -152,7 +152,7 @@ class Desk:
         self,
         submission: Submission,
         text: str,
-        prepared: Prepared,
+        prepared: PreparedQuestion,
         guarantee: Guarantee,
         after: Snapshot,
     ) -> Answer:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FitRequest:
     """A fit that may be bought: the estimator with all declarations, and what it reads."""
 
     estimator: PrivateEstimator
@@ -84,7 +84,7 @@ def fit_model(
     return Model.load(text).release(desk.opened.dataset)
 
 
-def price_fit(desk: Desk, wanted: Wanted, now: Snapshot) -> Plan[Wanted]:
+def price_fit(desk: Desk, wanted: FitRequest, now: Snapshot) -> Plan[FitRequest]:
     """State what a fit costs: all that the estimator promises."""
     if isinstance(desk.budget(now), ZCDP):
         raise ParameterError(
@@ -99,7 +99,7 @@ def price_fit(desk: Desk, wanted: Wanted, now: Snapshot) -> Plan[Wanted]:
 
 def prepare_fit(
     desk: Desk, estimator: Any, target: str | None, columns: Sequence[str] | None
-) -> Wanted:
+) -> FitRequest:
     """Check what is wanted, from public facts alone."""
     if not isinstance(estimator, PrivateEstimator):
         raise ParameterError(
@@ -119,7 +119,7 @@ def prepare_fit(
     options |= _target_options(desk, estimator, found)
     ready = type(estimator)(**options)
     ready.forecast(1)  # refuses bad parameters and declarations
-    return Wanted(ready, chosen, found, left_out)
+    return FitRequest(ready, chosen, found, left_out)
 
 
 def _declared(

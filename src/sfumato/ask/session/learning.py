@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.session.publishing import Publishing
+from sfumato.ask.session.publishing import PublishingMethods
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
-class Learning(Publishing):
+class LearningMethods(PublishingMethods):
     """The methods of a session that learn models; rows are read once they are paid for."""
 
     def fit(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from sfumato.ask.session.learn import Wanted, prepare_fit
+from sfumato.ask.session.learn import FitRequest, prepare_fit
 from sfumato.ask.session.publications import find_column
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
@@ -81,7 +81,7 @@ def train_network(
     budget, failure = parameters.budget(epsilon), parameters.failure(delta)
     promise = ApproxDP(stated_up(budget), stated_up(failure), neighbours=desk.spending.neighbours)
 
-    def plan(now: Snapshot) -> Plan[Wanted]:
+    def plan(now: Snapshot) -> Plan[FitRequest]:
         desk.spending.amount(now, promise.epsilon)
         return Plan(Cost.of(promise), promise, details={"network": type(module).__name__})
 
@@ -119,7 +119,7 @@ def _check_inputs(module: Any, inputs: int) -> None:
         )
 
 
-def _check_loss(module: Any, loss: Callable[..., Any], wanted: Wanted, inputs: int) -> None:
+def _check_loss(module: Any, loss: Callable[..., Any], wanted: FitRequest, inputs: int) -> None:
     """Refuse a loss that mixes examples before it is paid for."""
     listed = "classes" in wanted.estimator.get_params()
     target = torch.zeros(2, dtype=torch.int64 if listed else torch.float32)
@@ -129,7 +129,7 @@ def _check_loss(module: Any, loss: Callable[..., Any], wanted: Wanted, inputs: i
 
 def _prepare(
     desk: Desk, target: str, columns: Sequence[str] | None, epsilon: Stated, delta: Stated
-) -> Wanted:
+) -> FitRequest:
     """Find declarations as an estimator would: of classes where they are listed, else a number."""
     facts = desk.opened.facts[desk.opened.table]
     listed = find_column(desk, target).name in dict(facts.domains)
@@ -138,7 +138,7 @@ def _prepare(
 
 
 def _encode(
-    wanted: Wanted, layout: LinearLayout, cells: dict[str, NDArray[Any]], target: NDArray[Any]
+    wanted: FitRequest, layout: LinearLayout, cells: dict[str, NDArray[Any]], target: NDArray[Any]
 ) -> tuple[Any, Any]:
     """Turn rows into inputs and targets, each row by itself."""
     codes, steps = layout.read([cells[column.name] for column in wanted.columns])

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.blocks import Blocks, add_blocks, private_part
-from sfumato.ask.session.dataset import Opened
+from sfumato.ask.session.dataset import OpenDataset
 from sfumato.ask.session.keys import key_fingerprint, new_salt
 from sfumato.ask.session.owner_rules import (
     as_registered,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from sfumato.dp.neighbours import PrivacyUnit
 
 
-def open_dataset(source: Any, **stated_facts: Any) -> Opened:
+def open_dataset(source: Any, **stated_facts: Any) -> OpenDataset:
     """Open a dataset and register it in its ledger."""
     sources = _sources(source, stated_facts["name"], stated_facts["schema"])
     first = next(iter(sources.values()))
@@ -73,7 +73,7 @@ def _open(
     ledger: Ledger,
     owned: bool,
     given: dict[str, Any],
-) -> Opened:
+) -> OpenDataset:
     known = _known(ledger, first.name)
     if known is not None:
         check_schema(first, given, known)
@@ -132,7 +132,7 @@ def _open(
     if known is not None and waiting:
         registration = ledger.add_public(first.name, waiting)
     tables.setdefault("data", tables[first.name])
-    return Opened(
+    return OpenDataset(
         first.name, first.name, first.kind, unit, engine, ledger, registration,
         salt, tables, owned,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from sfumato.message import Argument, Message
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.price.preparation import PreparedQuestion
     from sfumato.ask.session.desk import Desk
     from sfumato.ask.session.submission import Submission
     from sfumato.dp.rounding import Stated
@@ -75,7 +75,7 @@ def _amount_for(
     budget, standing = desk.budget(now), desk.standing(now, submission.blocks)
     name = "rho" if isinstance(budget, ZCDP) else "epsilon"
 
-    def at(amount: Any) -> Prepared:
+    def at(amount: Any) -> PreparedQuestion:
         price: dict[str, Any] = {"epsilon": None, "rho": None, name: amount}
         return prepare(
             submission.question, desk.opened.unit, budget, delta=delta, standing=standing, **price

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
-class Publishing(Shown):
+class PublishingMethods(Shown):
     """The methods of a session that make one artefact, to be used for ever."""
 
     desk: Desk

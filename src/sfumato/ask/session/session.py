@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from sfumato.ask.session.desk import Desk
-from sfumato.ask.session.learning import Learning
+from sfumato.ask.session.learning import LearningMethods
 from sfumato.ask.session.open import open_dataset
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.ask.sql.grouping_sets import split_grouping_sets
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _OTHER_SHAPES = ("graph", "trees", "sets", "trajectories")
 
 
-class Session(Learning):
+class Session(LearningMethods):
     """Questions of one analyst about one dataset, under a budget that the ledger keeps.
 
     ``desk`` takes the steps of each question; nothing of it needs to be called. On data of another

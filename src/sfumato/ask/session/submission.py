@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sfumato.ask.language.question_tree import ReadQuestion
-    from sfumato.ask.session.dataset import Opened
+    from sfumato.ask.session.dataset import OpenDataset
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Submission:
 
 
 def read_submission(
-    session: Opened,
+    session: OpenDataset,
     question: Any,
     *,
     bounds: Mapping[str, tuple[Any, Any]],

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sfumato.ask.answers.answer import Answer
     from sfumato.ask.language.language import Expression, Question, Relation
-    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.price.preparation import PreparedQuestion
     from sfumato.ask.session.desk import Desk
     from sfumato.ask.session.submission import Submission
     from sfumato.dp.guarantees import Guarantee
@@ -44,7 +44,7 @@ def answer_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> li
     texts = [submission.text(desk.purpose, **price) for submission in asked]
     by_text = dict(zip(texts, asked, strict=True))
 
-    def work(bought: Purchase[list[tuple[Prepared, Guarantee]]]) -> list[Answer]:
+    def work(bought: Purchase[list[tuple[PreparedQuestion, Guarantee]]]) -> list[Answer]:
         return [
             desk.answer(by_text[text], text, prepared, promised, bought.after)
             for text, (prepared, promised) in zip(bought.wanted, bought.made, strict=True)
@@ -69,7 +69,7 @@ def answer_together(desk: Desk, asked: Sequence[Submission], **price: Any) -> li
 
 def _planned(
     desk: Desk, asked: Sequence[Submission], price: dict[str, Any], now: Snapshot
-) -> Plan[list[tuple[Prepared, Guarantee]]]:
+) -> Plan[list[tuple[PreparedQuestion, Guarantee]]]:
     """Prepare all questions at the same place in the policy, to be charged as one."""
     prepared = [desk.prepare(submission, now, **price) for submission in asked]
     cost = joint_cost(

@@ -26,7 +26,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Customer, unit_of
 from sfumato.dp.publish.statistics.graph import check_declared
 from sfumato.dp.publish.statistics.nested import OwnedSets
-from sfumato.dp.publish.statistics.statistic import Measured, Statistic
+from sfumato.dp.publish.statistics.statistic import MeasuredValue, Statistic
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.ledger import Ledger
@@ -291,7 +291,7 @@ class ShapedSession(Shown):
         return PureDP(stated_up(amount), neighbours=self.spending.neighbours)
 
     def _measured(self, question: Statistic, epsilon: Fraction) -> dict[str, Any]:
-        found: Measured = question.measure(self._data, self.unit, epsilon)
+        found: MeasuredValue = question.measure(self._data, self.unit, epsilon)
         return {
             "value": found.value, "margin": found.margin, "notes": list(found.notes),
             "details": found.details, "epsilon": str(epsilon),

@@ -15,9 +15,9 @@ from sqlglot import exp
 from sfumato.ask.language import build
 from sfumato.ask.language.language import Constant, Expression
 from sfumato.ask.language.refusals import refuse
-from sfumato.ask.scope.assembly import Asked
+from sfumato.ask.scope.assembly import AskedAggregate
 from sfumato.ask.scope.pairs import AskedPair
-from sfumato.ask.scope.scopes import Person
+from sfumato.ask.scope.scopes import PersonName
 from sfumato.ask.sql.expressions import RowReader
 from sfumato.ask.sql.nodes import Node, bare, identifier, only, part, shown
 
@@ -47,7 +47,7 @@ def has_aggregate(node: Node) -> bool:
     return node.find(*_AGGREGATES) is not None
 
 
-def read_aggregate(node: Node, scope: Scope) -> Asked | None:
+def read_aggregate(node: Node, scope: Scope) -> AskedAggregate | None:
     """Read an aggregate over the rows of a scope."""
     rows = RowReader(scope, "an aggregate")
     if isinstance(node, exp.Filter):
@@ -57,15 +57,15 @@ def read_aggregate(node: Node, scope: Scope) -> Asked | None:
     if type(node) in _PLAIN:
         aggregate, spelling = _PLAIN[type(node)]
         only(node, "this")
-        return Asked(aggregate, _term(node.this, rows), spelling=spelling)
+        return AskedAggregate(aggregate, _term(node.this, rows), spelling=spelling)
     if type(node) in _ORDERS:
         order, spelling = _ORDERS[type(node)]
         only(node, "this")
-        return Asked("quantile", _term(node.this, rows), order=order, spelling=spelling)
+        return AskedAggregate("quantile", _term(node.this, rows), order=order, spelling=spelling)
     if type(node) in _QUANTILES:
         only(node, "this", "quantile", "expression")
         asked = part(node, "quantile") or part(node, "expression")
-        return Asked("quantile", _term(node.this, rows), order=_order(asked, rows),
+        return AskedAggregate("quantile", _term(node.this, rows), order=_order(asked, rows),
                      spelling="QUANTILE")  # fmt: skip
     if isinstance(node, exp.WithinGroup):
         return _within_group(node, rows)
@@ -92,7 +92,7 @@ def _term(node: Node, rows: RowReader) -> Expression:
     return rows.read(node)
 
 
-def _filtered(node: exp.Filter, scope: Scope) -> Asked:
+def _filtered(node: exp.Filter, scope: Scope) -> AskedAggregate:
     only(node, "this", "expression")
     inner = read_aggregate(node.this, scope)
     if inner is None:
@@ -107,28 +107,28 @@ def _condition(node: exp.Filter, scope: Scope) -> Expression:
     return build.condition(where, "FILTER")
 
 
-def _count(node: exp.Count, rows: RowReader) -> Asked:
+def _count(node: exp.Count, rows: RowReader) -> AskedAggregate:
     only(node, "this", "big_int")
     what = bare(node.this) if isinstance(node.this, exp.Paren) else node.this
     if isinstance(what, exp.Star):
         only(what)
-        return Asked("count", spelling="COUNT")
+        return AskedAggregate("count", spelling="COUNT")
     if isinstance(what, exp.Distinct):
         only(what, "expressions")
         terms = [bare(inner) for inner in what.expressions]
         if len(terms) == 1 and person_named(terms[0], rows.scope):
-            return Asked("people", spelling="COUNT")
+            return AskedAggregate("people", spelling="COUNT")
         if rows.scope.person is None:
             raise refuse("no_person", name=rows.scope.table, what="count")
         raise refuse("distinct_values", what=shown(node))
     if not isinstance(what, exp.Expression):
         raise refuse("unsupported", what=shown(node))
     if person_named(what, rows.scope):  # rows without a person are left out
-        return Asked("count", spelling="COUNT")
-    return Asked("count", rows.read(what), spelling="COUNT")
+        return AskedAggregate("count", spelling="COUNT")
+    return AskedAggregate("count", rows.read(what), spelling="COUNT")
 
 
-def person_named(node: Node, scope: Scope) -> Person | None:
+def person_named(node: Node, scope: Scope) -> PersonName | None:
     """Give the person's column when a node names it."""
     node = bare(node)
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
@@ -136,10 +136,10 @@ def person_named(node: Node, scope: Scope) -> Person | None:
     only(node, "this", "table")
     table = part(node, "table")
     found = scope.find(identifier(node.this), identifier(table) if table else None)
-    return found if isinstance(found, Person) else None
+    return found if isinstance(found, PersonName) else None
 
 
-def _within_group(node: exp.WithinGroup, rows: RowReader) -> Asked:
+def _within_group(node: exp.WithinGroup, rows: RowReader) -> AskedAggregate:
     only(node, "this", "expression")
     inner, order = node.this, node.expression
     if not isinstance(inner, exp.PercentileCont) or not isinstance(order, exp.Order):
@@ -151,7 +151,9 @@ def _within_group(node: exp.WithinGroup, rows: RowReader) -> Asked:
     only(ordered[0], "this", "desc", "nulls_first")
     share = _order(inner.this, rows)
     share = 1 - share if ordered[0].args.get("desc") else share
-    return Asked("quantile", _term(ordered[0].this, rows), order=share, spelling="PERCENTILE_CONT")
+    return AskedAggregate(
+        "quantile", _term(ordered[0].this, rows), order=share, spelling="PERCENTILE_CONT"
+    )
 
 
 def _order(node: Node | None, rows: RowReader) -> Fraction:

@@ -17,7 +17,7 @@ from sfumato.ask.language.days import PARTS, STARTS
 from sfumato.ask.language.language import Column, Constant, Expression
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.language.walk import MOST_DEPTH, MOST_NODES, size_and_depth
-from sfumato.ask.scope.scopes import Person
+from sfumato.ask.scope.scopes import PersonName
 from sfumato.ask.sql.nodes import Node, bare, identifier, number, only, part, shown, unsupported
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class RowReader:
         only(node, "this", "table")
         table = part(node, "table")
         found = self.scope.find(identifier(node.this), identifier(table) if table else None)
-        if isinstance(found, Person):
+        if isinstance(found, PersonName):
             raise refuse("person_shown", name=found.name)
         self.parts += 0 if isinstance(found, Column) else size_and_depth(found)[0]
         return found

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.scope.measure_register import MeasureRegister
 from sfumato.ask.scope.pairs import pair_of
-from sfumato.ask.scope.scopes import Name, Person, fresh
+from sfumato.ask.scope.scopes import Name, PersonName, fresh
 from sfumato.ask.sql.aggregates import has_aggregate, read_aggregate, read_pair
 from sfumato.ask.sql.expressions import RowReader
 from sfumato.ask.sql.nodes import Node, identifier, only, part, shown, unsupported
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from sfumato.ask.language.language import Column, Expression
-    from sfumato.ask.scope.assembly import Asked
+    from sfumato.ask.scope.assembly import AskedAggregate
     from sfumato.ask.scope.scopes import Scope
 
 
@@ -33,7 +33,9 @@ GROUPING_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 class Register(Protocol):
     """Takes aggregates and gives the columns that will show them."""
 
-    def __call__(self, asked: Asked, wanted: str | None, what: Callable[[], str], /) -> Column:
+    def __call__(
+        self, asked: AskedAggregate, wanted: str | None, what: Callable[[], str], /
+    ) -> Column:
         """Register an aggregate under a wanted name."""
 
 
@@ -93,7 +95,7 @@ class GroupReader(RowReader):
         only(node, "this", "table")
         table = part(node, "table")
         found = self.scope.find(identifier(node.this), identifier(table) if table else None)
-        if isinstance(found, Person):
+        if isinstance(found, PersonName):
             raise refuse("person_shown", name=found.name)
         raise refuse("raw_column", what=shown(node))
 

@@ -14,13 +14,13 @@ from sqlglot import exp
 from sfumato.ask.language.language import Column, Expression, Scan, TableFacts
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.scope.joins import join_person, join_public
-from sfumato.ask.scope.scopes import Name, Person, Scope, Seen
+from sfumato.ask.scope.scopes import Name, PersonName, Scope, VisibleName
 from sfumato.ask.sql.expressions import RowReader
 from sfumato.ask.sql.nodes import Node, bare, identifier, only, part, shown
 from sfumato.errors import Refused
 
 Source: TypeAlias = tuple[Scope | TableFacts, str]
-Pair: TypeAlias = tuple[Expression | Person, Expression | Person]
+Pair: TypeAlias = tuple[Expression | PersonName, Expression | PersonName]
 
 
 def join(node: Node, left: Source, right: Source) -> Scope:
@@ -62,7 +62,7 @@ def _scope(source: Source) -> Scope:
     what, alias = source
     if isinstance(what, Scope):
         return what
-    seen = tuple(Seen(alias, column.name, column) for column in what.columns)
+    seen = tuple(VisibleName(alias, column.name, column) for column in what.columns)
     return Scope(Scan(what.name, what.columns), seen, (), None, what.name, frozenset())
 
 
@@ -77,7 +77,11 @@ def _joined(
         return _to_public(second, first, left[0][1], turned, outer=False)
     if isinstance(second, TableFacts):
         return _to_public(first, second, second_alias, pairs, outer=outer)
-    people = [pair for pair in pairs if isinstance(pair[0], Person) and isinstance(pair[1], Person)]
+    people = [
+        pair
+        for pair in pairs
+        if isinstance(pair[0], PersonName) and isinstance(pair[1], PersonName)
+    ]
     if first.person is None or second.person is None:
         raise refuse("row_unit", name=first.table if first.person is None else second.table)
     if not people:
@@ -102,10 +106,10 @@ def _values(pairs: list[Pair]) -> list[tuple[Expression, Expression]]:
     """Leave out the equality of people; a person equal to something else is refused."""
     found = []
     for first, second in pairs:
-        if isinstance(first, Person) and isinstance(second, Person):
+        if isinstance(first, PersonName) and isinstance(second, PersonName):
             continue
-        if isinstance(first, Person) or isinstance(second, Person):
-            person: Any = first if isinstance(first, Person) else second
+        if isinstance(first, PersonName) or isinstance(second, PersonName):
+            person: Any = first if isinstance(first, PersonName) else second
             raise refuse("person_shown", name=person.name)
         found.append((first, second))
     return found
@@ -141,7 +145,7 @@ def _pair(node: Node, left: Scope, right: Scope) -> Pair | None:
     return None
 
 
-def _what(node: Node, scope: Scope) -> Expression | Person:
+def _what(node: Node, scope: Scope) -> Expression | PersonName:
     if isinstance(node, exp.Column):
         table = part(node, "table")
         return scope.find(identifier(node.this), identifier(table) if table else None)
@@ -176,7 +180,7 @@ def _knows(scope: Scope, name: Name, table: Name | None) -> bool:
 def _hidden(joined: Scope, using: list[Name], alias: str) -> Scope:
     """Let a name of USING mean the left column, as its right one equals it."""
 
-    def hide(seen: Seen) -> Seen:
+    def hide(seen: VisibleName) -> VisibleName:
         shared = seen.table == alias and any(name.matches(seen.name) for name in using)
         return replace(seen, bare=False) if shared else seen
 

@@ -24,7 +24,7 @@ from sfumato.ask.language.language import Column, Expression, Output, Question
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.language.walk import MOST_DEPTH, size_and_depth
 from sfumato.ask.plan.pruning import pruned
-from sfumato.ask.scope.assembly import Given, check_given, check_groups, key
+from sfumato.ask.scope.assembly import GivenFacts, check_given, check_groups, key
 from sfumato.ask.scope.measure_register import MeasureRegister
 from sfumato.ask.scope.scopes import fresh, short
 from sfumato.ask.sql.aggregates import person_named
@@ -65,7 +65,7 @@ def parse(
     the values it may have, None for "find them privately". ``answerable`` tells whether a question
     that can be read can be answered, too, so that no other is offered in its place.
     """
-    given = Given.read(bounds or {}, keys or {})
+    given = GivenFacts.read(bounds or {}, keys or {})
     try:
         tree = syntax_tree(sql)
         try:
@@ -108,7 +108,7 @@ def _accepted(
     """Tell whether a question can be answered, with the bounds and keys at hand or without."""
     for given in ((bounds, keys), ({}, {})):
         try:
-            found = question(syntax_tree(sql), facts, Given.read(*given))
+            found = question(syntax_tree(sql), facts, GivenFacts.read(*given))
         except (Refused, ParameterError):  # bounds of something that it does not have
             continue
         if answerable is None or answerable(found):
@@ -178,7 +178,7 @@ def _syntax(error: SqlglotError) -> Refused:
     return refuse("syntax", what=what, line=first.get("line") or 1, column=first.get("col") or 1)
 
 
-def question(tree: Node, facts: Mapping[str, TableFacts], given: Given) -> Question:
+def question(tree: Node, facts: Mapping[str, TableFacts], given: GivenFacts) -> Question:
     """Read a question from a syntax tree."""
     select = _select(respell(tree, facts))
     reader = RelationReader(facts, given).within(select)
@@ -226,7 +226,7 @@ def _select(tree: Node) -> exp.Select:
 
 
 def _keys(
-    select: exp.Select, items: list[tuple[Name | None, Node]], scope: Scope, given: Given
+    select: exp.Select, items: list[tuple[Name | None, Node]], scope: Scope, given: GivenFacts
 ) -> list[Key]:
     found: dict[Expression, Key] = {}
     for position, node in enumerate(group_nodes(select, scope)):

@@ -14,7 +14,7 @@ from sfumato.ask.language.language import Column, Expression, PersonAggregate
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.scope.assembly import narrowed
 from sfumato.ask.scope.joins import per_person, person_aggregate, person_column
-from sfumato.ask.scope.scopes import Name, Person, Scope, checked, column_for, fresh
+from sfumato.ask.scope.scopes import Name, PersonName, Scope, checked, column_for, fresh
 from sfumato.ask.sql.aggregates import has_aggregate, person_named
 from sfumato.ask.sql.expressions import RowReader
 from sfumato.ask.sql.groups import GroupReader, group_nodes, items_of, key_name
@@ -23,12 +23,12 @@ from sfumato.ask.sql.nodes import Node, identifier, only, part
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sfumato.ask.scope.assembly import Asked, Given
+    from sfumato.ask.scope.assembly import AskedAggregate, GivenFacts
 
-Named: TypeAlias = "list[tuple[str, Expression | Person]]"
+Named: TypeAlias = "list[tuple[str, Expression | PersonName]]"
 
 
-def person_select(select: exp.Select, scope: Scope, given: Given) -> tuple[Scope, Named]:
+def person_select(select: exp.Select, scope: Scope, given: GivenFacts) -> tuple[Scope, Named]:
     """Read the SELECT list, GROUP BY, HAVING and DISTINCT of a sub-query."""
     items = items_of(select)
     grouped = select.args.get("group") is not None or select.args.get("having") is not None
@@ -70,7 +70,7 @@ def _everything(node: Node, scope: Scope) -> Named:
 
 def _item(
     alias: Name | None, node: Node, position: int, scope: Scope
-) -> tuple[str, Expression | Person]:
+) -> tuple[str, Expression | PersonName]:
     name = alias.text if alias is not None else default_name(node, position)
     person = person_named(node, scope)
     if person is not None:
@@ -88,27 +88,31 @@ def default_name(node: Node, position: int) -> str:
 def _distinct(scope: Scope, named: Named) -> tuple[Scope, Named]:
     if scope.person is None:
         raise refuse("row_unit", name=scope.table)
-    if not any(isinstance(what, Person) for _, what in named):
+    if not any(isinstance(what, PersonName) for _, what in named):
         raise refuse("subquery_distinct")
     keys: list[tuple[str, Expression]] = []
     for name, what in named:
-        if not isinstance(what, Person) and what not in dict(map(reversed, keys)):  # type: ignore[arg-type]
+        if not isinstance(what, PersonName) and what not in dict(map(reversed, keys)):  # type: ignore[arg-type]
             keys.append((fresh(name, [scope.person, *(key for key, _ in keys)]), what))
     made, columns = per_person(scope, keys, [])
     shown = {what: columns[name] for name, what in keys}
-    return made, [(name, what if isinstance(what, Person) else shown[what]) for name, what in named]
+    return made, [
+        (name, what if isinstance(what, PersonName) else shown[what]) for name, what in named
+    ]
 
 
 class _PersonRegister:
     """Collects the numbers about each person's rows."""
 
-    def __init__(self, scope: Scope, given: Given, taken: list[str]) -> None:
+    def __init__(self, scope: Scope, given: GivenFacts, taken: list[str]) -> None:
         self.scope = scope
         self.given = given
         self.taken = taken
         self.found: dict[PersonAggregate, str] = {}
 
-    def __call__(self, asked: Asked, wanted: str | None, what: Callable[[], str], /) -> Column:
+    def __call__(
+        self, asked: AskedAggregate, wanted: str | None, what: Callable[[], str], /
+    ) -> Column:
         function = asked.aggregate
         if asked.order is not None and asked.spelling in {"MIN", "MAX"}:
             made = self._make(asked.spelling.lower(), asked, what)
@@ -122,7 +126,9 @@ class _PersonRegister:
             self.found[made] = name
         return person_column(self.found[made], made)
 
-    def _make(self, function: str, asked: Asked, what: Callable[[], str]) -> PersonAggregate:
+    def _make(
+        self, function: str, asked: AskedAggregate, what: Callable[[], str]
+    ) -> PersonAggregate:
         term = asked.filtered()
         if term is not None and function != "count":
             term = narrowed(term, self.given, self.scope)
@@ -130,7 +136,7 @@ class _PersonRegister:
 
 
 def _grouped(
-    select: exp.Select, items: list[tuple[Name | None, Node]], scope: Scope, given: Given
+    select: exp.Select, items: list[tuple[Name | None, Node]], scope: Scope, given: GivenFacts
 ) -> tuple[Scope, Named]:
     if scope.person is None:
         raise refuse("row_unit", name=scope.table)

@@ -22,7 +22,7 @@ from sfumato.ask.sql.people import person_select
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sfumato.ask.scope.assembly import Given
+    from sfumato.ask.scope.assembly import GivenFacts
 
 MOST_QUERIES = 30
 MOST_JOINS = 8
@@ -34,7 +34,7 @@ class RelationReader:
     """Reads relations, knowing the session's tables and the queries of WITH."""
 
     facts: Mapping[str, TableFacts]
-    given: Given
+    given: GivenFacts
     queries: tuple[tuple[str, Scope], ...] = ()
     level: int = 0
 

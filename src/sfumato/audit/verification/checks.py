@@ -22,7 +22,7 @@ from sfumato.anonymize.definitions.presence import DeltaPresence, KMap
 from sfumato.anonymize.definitions.risk import AverageRisk, UniqueShare
 from sfumato.audit.verification import measures
 from sfumato.audit.verification.measures import SLACK
-from sfumato.audit.verification.rows import Bottleneck, Row
+from sfumato.audit.verification.rows import Bottleneck, FigureRow
 from sfumato.errors import HierarchyError, ParameterError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _ClassFigures:
     """A figure per class, which end of it is bad, and which classes keep the promise."""
 
     measure: str
@@ -50,27 +50,29 @@ class _Found:
     """The figure of the whole release, where the promise is about that."""
 
 
-def check_part(part: Definition, evidence: Evidence, population: PopulationCounts | None) -> Row:
+def check_part(
+    part: Definition, evidence: Evidence, population: PopulationCounts | None
+) -> FigureRow:
     """Return the figure behind one promise and whether it holds."""
     attribute = getattr(part, "attribute", "")
     if attribute and attribute not in evidence.sensitive:
-        return Row("not in the release", attribute, None, None, str(part), holds=False)
+        return FigureRow("not in the release", attribute, None, None, str(part), holds=False)
     check = CHECKS.get(type(part))
     if check is not None:
         return _row(check(part, evidence, population), evidence, attribute, str(part))
     verdict = _judged(part, evidence, population)
-    broken = _Found("classes that break it", ~verdict, False, verdict)
+    broken = _ClassFigures("classes that break it", ~verdict, False, verdict)
     row = _row(broken, evidence, "", str(part))
-    return Row(row.measure, "", float((~verdict).sum()), row.bottleneck, str(part), row.holds)
+    return FigureRow(row.measure, "", float((~verdict).sum()), row.bottleneck, str(part), row.holds)
 
 
-def _row(found: _Found, evidence: Evidence, attribute: str, promised: str) -> Row:
+def _row(found: _ClassFigures, evidence: Evidence, attribute: str, promised: str) -> FigureRow:
     # Among the classes that break the promise, or all if none does, show the worst.
     broken = np.flatnonzero(~found.holds)
     among = broken if len(broken) else np.arange(len(found.values))
     values = found.values[among]
     worst = int(among[int(np.argmin(values) if found.worst_is_low else np.argmax(values))])
-    return Row(
+    return FigureRow(
         found.measure,
         attribute,
         float(found.values[worst]) if found.whole is None else found.whole,
@@ -88,16 +90,16 @@ def bottleneck(evidence: Evidence, c: int) -> Bottleneck:
 # -- one check per built-in definition ------------------------------------------------
 
 
-def _k(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _k(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     if not part.on:
-        return _Found("k", evidence.sizes, True, evidence.sizes >= part.k)
+        return _ClassFigures("k", evidence.sizes, True, evidence.sizes >= part.k)
     sizes = evidence.sizes_on(part.on)
-    return _Found(f"k on {', '.join(part.on)}", sizes, True, sizes >= part.k)
+    return _ClassFigures(f"k on {', '.join(part.on)}", sizes, True, sizes >= part.k)
 
 
-def _distinct(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _distinct(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     values = measures.distinct_values(evidence.sensitive[part.attribute])
-    return _Found("distinct l", values, True, (values >= part.l) & _hidden(part, evidence))
+    return _ClassFigures("distinct l", values, True, (values >= part.l) & _hidden(part, evidence))
 
 
 def _hidden(part: Any, evidence: Evidence) -> NDArray[np.bool_]:
@@ -107,22 +109,22 @@ def _hidden(part: Any, evidence: Evidence) -> NDArray[np.bool_]:
     return ~measures.shared_by_all(evidence.sensitive[part.attribute], evidence.sizes)
 
 
-def _entropy(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _entropy(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     values = measures.effective_values(evidence.sensitive[part.attribute])
     holds = (values >= part.l * (1 - SLACK)) & _hidden(part, evidence)
-    return _Found("entropy l", values, True, holds)
+    return _ClassFigures("entropy l", values, True, holds)
 
 
-def _recursive(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _recursive(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     spread = evidence.sensitive[part.attribute]
     holds = measures.is_recursive(spread, part.c, part.l) & _hidden(part, evidence)
     ratio = measures.recursive_ratio(spread, part.l)
-    return _Found(f"recursive c (l = {part.l})", ratio, False, holds)
+    return _ClassFigures(f"recursive c (l = {part.l})", ratio, False, holds)
 
 
-def _closeness(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _closeness(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     values = distances(evidence.sensitive[part.attribute], part.distance, part.attribute)
-    return _Found(f"t ({part.distance})", values, False, values <= part.t + SLACK)
+    return _ClassFigures(f"t ({part.distance})", values, False, values <= part.t + SLACK)
 
 
 def distances(spread: Spread, distance: str, attribute: str) -> NDArray[np.float64]:
@@ -140,15 +142,15 @@ def distances(spread: Spread, distance: str, attribute: str) -> NDArray[np.float
     return measures.hierarchical_distance(spread, spread.hierarchy)
 
 
-def _likeness(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _likeness(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     spread = evidence.sensitive[part.attribute]
     beyond = measures.gain_beyond(spread, part.beta, enhanced=part.enhanced)
-    return _Found("β", measures.largest_gain(spread), False, beyond <= SLACK)
+    return _ClassFigures("β", measures.largest_gain(spread), False, beyond <= SLACK)
 
 
-def _disclosure(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _disclosure(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     values = measures.largest_change(evidence.sensitive[part.attribute])
-    return _Found("δ", values, False, values < part.delta - SLACK)
+    return _ClassFigures("δ", values, False, values < part.delta - SLACK)
 
 
 def _needed(part: Definition, population: PopulationCounts | None) -> PopulationCounts:
@@ -157,35 +159,37 @@ def _needed(part: Definition, population: PopulationCounts | None) -> Population
     return population
 
 
-def _k_map(part: Any, _: Evidence, population: PopulationCounts | None) -> _Found:
+def _k_map(part: Any, _: Evidence, population: PopulationCounts | None) -> _ClassFigures:
     people = _needed(part, population).people
-    return _Found("k in the population", people, True, people >= part.k)
+    return _ClassFigures("k in the population", people, True, people >= part.k)
 
 
-def _presence(part: Any, evidence: Evidence, population: PopulationCounts | None) -> _Found:
+def _presence(part: Any, evidence: Evidence, population: PopulationCounts | None) -> _ClassFigures:
     known = _needed(part, population)
     share = evidence.sizes / np.maximum(known.people, 0.5)
     holds = (share >= part.low - SLACK) & (share <= part.high + SLACK)
     if part.low > 0 and known.outside:
         # People who fit no class are certainly not in the table: nothing can hold.
-        return _Found("presence, with people who fit no class", share, True, holds & False)
+        return _ClassFigures("presence, with people who fit no class", share, True, holds & False)
     low_side = bool((share < part.low - SLACK).any())
-    return _Found("presence", share, low_side, holds)
+    return _ClassFigures("presence", share, low_side, holds)
 
 
-def _average(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _average(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     mean = measures.mean_risk(evidence.sizes)
     holds = np.full(evidence.classes, mean <= measures.as_shown(part.threshold))
-    return _Found("average risk", evidence.sizes, True, holds, float(mean))
+    return _ClassFigures("average risk", evidence.sizes, True, holds, float(mean))
 
 
-def _unique(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _Found:
+def _unique(part: Any, evidence: Evidence, _: PopulationCounts | None) -> _ClassFigures:
     share = measures.share_alone(evidence.sizes)
     holds = np.full(evidence.classes, share <= measures.as_shown(part.share))
-    return _Found("share of unique records", evidence.sizes, True, holds, float(share))
+    return _ClassFigures("share of unique records", evidence.sizes, True, holds, float(share))
 
 
-CHECKS: Mapping[type[Definition], Callable[[Any, Evidence, PopulationCounts | None], _Found]] = {
+CHECKS: Mapping[
+    type[Definition], Callable[[Any, Evidence, PopulationCounts | None], _ClassFigures]
+] = {
     KAnonymity: _k,
     DistinctLDiversity: _distinct,
     EntropyLDiversity: _entropy,

@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.itemset_counts import find_rarest
-from sfumato.audit.verification.rows import Bottleneck, Row
+from sfumato.audit.verification.rows import Bottleneck, FigureRow
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
 
@@ -49,7 +49,7 @@ def verify_chunks(view: ChunksView, stated: StatedPromise) -> Verification:
     sizes = [cluster.size for cluster in view.chunked.clusters]
     smallest = int(np.argmin(sizes)) if sizes else 0
     measured = (
-        Row("smallest cluster", "", float(sizes[smallest]),
+        FigureRow("smallest cluster", "", float(sizes[smallest]),
             Bottleneck(view.describe(smallest), sizes[smallest])),
     ) if sizes else ()  # fmt: skip
     return Verification(
@@ -64,12 +64,12 @@ def verify_chunks(view: ChunksView, stated: StatedPromise) -> Verification:
     )
 
 
-def _supports(view: ChunksView, part: KmAnonymity) -> Row:
+def _supports(view: ChunksView, part: KmAnonymity) -> FigureRow:
     """Find the rarest itemset of any chunk; an item of another chunk is another item."""
     starts, items, chunk = view.flat
     name = f"support of {part.m} items"
     if not len(items):
-        return Row(name, "", None, None, str(part), holds=True)
+        return FigureRow(name, "", None, None, str(part), holds=True)
     width = len(view.labels)
     keys = np.repeat(chunk, np.diff(starts)) * width + items
     used, codes = np.unique(keys, return_inverse=True)
@@ -79,7 +79,7 @@ def _supports(view: ChunksView, part: KmAnonymity) -> Row:
     )
     names = [view.labels[int(used[a]) % width] for a in witness if a >= 0]
     worst = Bottleneck({"itemset": "{" + ", ".join(names) + "}"}, int(support))
-    return Row(name, "", float(support), worst, str(part), holds=support >= part.k)
+    return FigureRow(name, "", float(support), worst, str(part), holds=support >= part.k)
 
 
 def _misplaced(view: ChunksView) -> Iterator[FileFinding]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymize.definitions.structure import StructuralDefinition
 from sfumato.audit.verification.findings import FileFinding
-from sfumato.audit.verification.rows import Bottleneck, Row
+from sfumato.audit.verification.rows import Bottleneck, FigureRow
 from sfumato.audit.verification.value_formulas import FORMULAS, NAMES, worst_of
 from sfumato.audit.verification.verify import Verification
 from sfumato.data.graphs.directed import DirectedGraph
@@ -43,45 +43,45 @@ def verify_graph(view: GraphView, stated: StatedPromise) -> Verification:
     )
 
 
-def _check(part: Definition, view: GraphView) -> Row:
+def _check(part: Definition, view: GraphView) -> FigureRow:
     if isinstance(part, StructuralDefinition):
         row = _smallest(view, part.knowledge)
         kept = row.found is not None and row.found >= part.k
-        return Row(row.measure, "", row.found, row.bottleneck, str(part), holds=kept)
+        return FigureRow(row.measure, "", row.found, row.bottleneck, str(part), holds=kept)
     if type(part) in FORMULAS:
         return _check_values(part, view)
     holds = part.judge(view.groups(part))
     broken = float((~holds).sum())
-    return Row("groups that break it", "", broken, None, str(part), holds=not broken)
+    return FigureRow("groups that break it", "", broken, None, str(part), holds=not broken)
 
 
-def _check_values(part: Any, view: GraphView) -> Row:
+def _check_values(part: Any, view: GraphView) -> FigureRow:
     """Count the values of an attribute among nodes of a degree; withheld ones tell nothing."""
     name = NAMES[type(part)]
     values = None if view.graph is None else view.graph.attributes.get(part.attribute)
     if values is None:
-        return Row(name, part.attribute, None, None, str(part), holds=True)
+        return FigureRow(name, part.attribute, None, None, str(part), holds=True)
     counted: dict[Any, Counter[str]] = {}
     for degree, value in zip(_answers(view, "degree"), values, strict=True):
         if value != ROOT:
             counted.setdefault(degree, Counter())[value] += 1
     if not counted:
-        return Row(name, part.attribute, None, None, str(part), holds=True)
+        return FigureRow(name, part.attribute, None, None, str(part), holds=True)
     worst, figure, holds = worst_of(part, counted)
     shown = Bottleneck({"degree": str(worst)}, sum(counted[worst].values()))
-    return Row(name, part.attribute, figure, shown, str(part), holds=holds)
+    return FigureRow(name, part.attribute, figure, shown, str(part), holds=holds)
 
 
-def _smallest(view: GraphView, query: str | Callable[..., Any]) -> Row:
+def _smallest(view: GraphView, query: str | Callable[..., Any]) -> FigureRow:
     """Measure the smallest set of nodes with the same answer."""
     name = "k for " + (query if isinstance(query, str) else getattr(query, "__name__", "the query"))
     counted = Counter(_answers(view, query))
     if not counted:
-        return Row(name, "", None, None)
+        return FigureRow(name, "", None, None)
     answer, size = min(counted.items(), key=lambda item: item[1])
     told = "group" if view.graph is None else "degree" if query == "degree" else "answer"
     shown = {told: _short(str(answer))}
-    return Row(name, "", float(size), Bottleneck(shown, size))
+    return FigureRow(name, "", float(size), Bottleneck(shown, size))
 
 
 def _answers(view: GraphView, query: str | Callable[..., Any]) -> list[Any]:

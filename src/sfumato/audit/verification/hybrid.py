@@ -13,7 +13,7 @@ from sfumato.anonymize.definitions.definition import Conjunction
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.itemset_counts import find_rarest
-from sfumato.audit.verification.rows import Bottleneck, Row
+from sfumato.audit.verification.rows import Bottleneck, FigureRow
 from sfumato.audit.verification.tables import verify_table
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
@@ -52,7 +52,7 @@ def _shared(view: HybridView) -> list[FileFinding]:
     return [FileFinding("people", view.roles.unit, text)]
 
 
-def _sets(view: HybridView, part: KmAnonymity) -> Row:
+def _sets(view: HybridView, part: KmAnonymity) -> FigureRow:
     """Find the rarest itemset of any class."""
     if part.attribute is None or part.attribute not in view.sets:
         raise ParameterError(
@@ -61,12 +61,12 @@ def _sets(view: HybridView, part: KmAnonymity) -> Row:
     seen = view.within(part.attribute)
     name = f"support of {part.m} items of {part.attribute} within a class"
     if not len(seen.items):
-        return Row(name, "", None, None, str(part), holds=True)
+        return FigureRow(name, "", None, None, str(part), holds=True)
     support, witness = find_rarest(seen.starts, seen.items, seen.weights, len(seen.labels), part.m)
     labels = [seen.labels[int(a)].split("\x1f") for a in witness if a >= 0]
     cells = dict(view.shown(int(labels[0][1].split(" ")[0])))
     cells[part.attribute] = "{" + ", ".join(item for item, _ in labels) + "}"
-    return Row(
+    return FigureRow(
         name, "", float(support), Bottleneck(cells, int(support)), str(part),
         holds=support >= part.k,
     )  # fmt: skip

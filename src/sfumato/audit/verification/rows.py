@@ -32,7 +32,7 @@ class Bottleneck:
 
 
 @dataclass(frozen=True)
-class Row:
+class FigureRow:
     """One measured figure, and what was promised about it, if anything.
 
     `holds` is None where nothing was promised, or where nothing could be checked.

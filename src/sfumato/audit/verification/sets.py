@@ -21,7 +21,7 @@ from sfumato.anonymize.definitions.itemsets import (
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.item_rules import Rule, surest_rule
 from sfumato.audit.verification.itemset_counts import count_matches, find_rarest
-from sfumato.audit.verification.rows import Bottleneck, Row
+from sfumato.audit.verification.rows import Bottleneck, FigureRow
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
 
@@ -54,7 +54,7 @@ def verify_sets(view: SetsView, stated: StatedPromise) -> Verification:
     )
 
 
-def _check(part: Definition, view: SetsView, hidden: tuple[str, ...]) -> Row:
+def _check(part: Definition, view: SetsView, hidden: tuple[str, ...]) -> FigureRow:
     check = CHECKS.get(type(part))
     if check is None:
         raise ParameterError(f"{part} says nothing about sets of items.")
@@ -64,21 +64,21 @@ def _check(part: Definition, view: SetsView, hidden: tuple[str, ...]) -> Row:
 # -- one function per definition ---------------------------------------------------------
 
 
-def _check_anonymity(part: KAnonymity, view: SetsView, hidden: tuple[str, ...]) -> Row:
+def _check_anonymity(part: KAnonymity, view: SetsView, hidden: tuple[str, ...]) -> FigureRow:
     row = _classes(view, hidden)
     kept = row.found is None or row.found >= part.k
-    return Row(row.measure, "", row.found, row.bottleneck, str(part), holds=kept)
+    return FigureRow(row.measure, "", row.found, row.bottleneck, str(part), holds=kept)
 
 
-def _classes(view: SetsView, hidden: tuple[str, ...]) -> Row:
+def _classes(view: SetsView, hidden: tuple[str, ...]) -> FigureRow:
     """Measure the smallest group of sets that look alike beside hidden items."""
     if not len(view.weights):
-        return Row("k", "", None, None)
+        return FigureRow("k", "", None, None)
     group, sizes, example = _alike(view, hidden)
     worst = int(np.argmin(sizes))
     shown = view.describe(int(example[worst]))
     del group
-    return Row("k", "", float(sizes[worst]), Bottleneck(shown, int(sizes[worst])))
+    return FigureRow("k", "", float(sizes[worst]), Bottleneck(shown, int(sizes[worst])))
 
 
 def _alike(
@@ -99,10 +99,10 @@ def _alike(
     return group, sizes, np.array(example, dtype=np.int64)
 
 
-def _check_known_items(part: KmAnonymity, view: SetsView, hidden: tuple[str, ...]) -> Row:  # noqa: ARG001 - all items may be known
+def _check_known_items(part: KmAnonymity, view: SetsView, hidden: tuple[str, ...]) -> FigureRow:  # noqa: ARG001 - all items may be known
     found, shown = rarest_itemset(view, part.m)
     kept = found is None or found >= part.k
-    return Row(f"support of {part.m} items", "", found, shown, str(part), holds=kept)
+    return FigureRow(f"support of {part.m} items", "", found, shown, str(part), holds=kept)
 
 
 def rarest_itemset(view: SetsView, m: int) -> tuple[float | None, Bottleneck | None]:
@@ -114,13 +114,13 @@ def rarest_itemset(view: SetsView, m: int) -> tuple[float | None, Bottleneck | N
     return float(support), Bottleneck(shown, int(support))
 
 
-def _check_rules(part: RhoUncertainty, view: SetsView, hidden: tuple[str, ...]) -> Row:  # noqa: ARG001 - its own items
+def _check_rules(part: RhoUncertainty, view: SetsView, hidden: tuple[str, ...]) -> FigureRow:  # noqa: ARG001 - its own items
     rule = _rule(view, part.sensitive_items, m=part.m, secrets_known=True)
     share, shown = _told(view, rule)
-    return Row("ρ", "", share, shown, str(part), holds=share <= part.rho + SLACK)
+    return FigureRow("ρ", "", share, shown, str(part), holds=share <= part.rho + SLACK)
 
 
-def _check_coherence(part: Coherence, view: SetsView, hidden: tuple[str, ...]) -> Row:  # noqa: ARG001 - its own items
+def _check_coherence(part: Coherence, view: SetsView, hidden: tuple[str, ...]) -> FigureRow:  # noqa: ARG001 - its own items
     secret = _flags(view, part.private)
     starts, items = _without(view, secret)
     rule = _rule(view, part.private, m=part.p, secrets_known=False)
@@ -130,23 +130,25 @@ def _check_coherence(part: Coherence, view: SetsView, hidden: tuple[str, ...]) -
         if support < part.k:
             found = {"itemset": view.shown([a for a in witness if a >= 0])}
             worst = Bottleneck(found, int(support))
-            return Row("support", "", float(support), worst, str(part), holds=False)
-    return Row("h", "", share, shown, str(part), holds=share <= part.h + SLACK)
+            return FigureRow("support", "", float(support), worst, str(part), holds=False)
+    return FigureRow("h", "", share, shown, str(part), holds=share <= part.h + SLACK)
 
 
-def _check_constraints(part: ItemConstraints, view: SetsView, hidden: tuple[str, ...]) -> Row:  # noqa: ARG001 - its own items
+def _check_constraints(part: ItemConstraints, view: SetsView, hidden: tuple[str, ...]) -> FigureRow:  # noqa: ARG001 - its own items
     if mixed := _outside_groups(view, part):
         shown = Bottleneck({"label": mixed}, 0)
-        return Row("labels outside of the utility groups", "", 1.0, shown, str(part), holds=False)
+        return FigureRow(
+            "labels outside of the utility groups", "", 1.0, shown, str(part), holds=False
+        )
     worst: tuple[int, tuple[str, ...]] | None = None
     for wanted in part.itemsets:
         support = matches(view, wanted)
         if support and (worst is None or support < worst[0]):
             worst = (support, wanted)
     if worst is None:
-        return Row("support", "", None, None, str(part), holds=True)
+        return FigureRow("support", "", None, None, str(part), holds=True)
     shown = Bottleneck({"itemset": "{" + ", ".join(worst[1]) + "}"}, worst[0])
-    return Row("support", "", float(worst[0]), shown, str(part), holds=worst[0] >= part.k)
+    return FigureRow("support", "", float(worst[0]), shown, str(part), holds=worst[0] >= part.k)
 
 
 def _outside_groups(view: SetsView, part: ItemConstraints) -> str:
@@ -171,7 +173,7 @@ def matches(view: SetsView, wanted: tuple[str, ...]) -> int:
     return int(count_matches(view.starts, view.items, view.weights, bits, len(wanted)))
 
 
-def _check_diversity(part: ItemDiversity, view: SetsView, hidden: tuple[str, ...]) -> Row:
+def _check_diversity(part: ItemDiversity, view: SetsView, hidden: tuple[str, ...]) -> FigureRow:
     group, sizes, example = _alike(view, tuple({*hidden, *part.sensitive_items}))
     worst, share = 0, 0.0
     for item in part.sensitive_items:
@@ -189,10 +191,10 @@ def _check_diversity(part: ItemDiversity, view: SetsView, hidden: tuple[str, ...
         Bottleneck(view.describe(int(example[worst])), int(sizes[worst])) if len(sizes) else None
     )
     kept = share * part.l <= 1 + SLACK
-    return Row("l", "items", least, shown, str(part), holds=kept)
+    return FigureRow("l", "items", least, shown, str(part), holds=kept)
 
 
-CHECKS: dict[type[Definition], Callable[..., Row]] = {
+CHECKS: dict[type[Definition], Callable[..., FigureRow]] = {
     KAnonymity: _check_anonymity,
     KmAnonymity: _check_known_items,
     RhoUncertainty: _check_rules,

@@ -18,7 +18,7 @@ from sfumato.audit.verification.file_facts import look_at_file
 from sfumato.audit.verification.findings import incomplete_population, look
 from sfumato.audit.verification.lookalikes import look_at_cells, look_at_values
 from sfumato.audit.verification.people import look_at_people
-from sfumato.audit.verification.rows import Row
+from sfumato.audit.verification.rows import FigureRow
 from sfumato.audit.verification.verify import Verification
 from sfumato.released.population import at_least_itself, population_counts
 
@@ -79,7 +79,7 @@ def verify_table(
     )
 
 
-def _measure(evidence: Evidence) -> list[Row]:
+def _measure(evidence: Evidence) -> list[FigureRow]:
     """Measure everything that needs no parameter."""
     rows = [_worst("k", "", evidence.sizes, evidence, low=True)]
     for name, spread in evidence.sensitive.items():
@@ -104,6 +104,6 @@ def _measure(evidence: Evidence) -> list[Row]:
 
 def _worst(
     label: str, attribute: str, values: NDArray[Any], evidence: Evidence, *, low: bool
-) -> Row:
+) -> FigureRow:
     worst = int(np.argmin(values) if low else np.argmax(values))
-    return Row(label, attribute, float(values[worst]), bottleneck(evidence, worst))
+    return FigureRow(label, attribute, float(values[worst]), bottleneck(evidence, worst))

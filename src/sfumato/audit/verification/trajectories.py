@@ -17,7 +17,7 @@ from sfumato.anonymize.definitions.itemsets import KmAnonymity
 from sfumato.anonymize.definitions.nearness import CoLocalization
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.audit.verification.itemset_counts import find_rarest
-from sfumato.audit.verification.rows import Bottleneck, Row
+from sfumato.audit.verification.rows import Bottleneck, FigureRow
 from sfumato.audit.verification.trace_groups import look_at_windows, run_together
 from sfumato.audit.verification.verify import Verification
 from sfumato.errors import ParameterError
@@ -58,28 +58,28 @@ def _people_by_trace_text(view: TracesView) -> dict[str, set[int]]:
     return found
 
 
-def _check(part: Definition, view: TracesView, people: dict[str, set[int]]) -> Row:
+def _check(part: Definition, view: TracesView, people: dict[str, set[int]]) -> FigureRow:
     if isinstance(part, KAnonymity):
         row = _smallest(people)
         kept = row.found is None or row.found >= part.k
-        return Row(row.measure, "", row.found, row.bottleneck, str(part), holds=kept)
+        return FigureRow(row.measure, "", row.found, row.bottleneck, str(part), holds=kept)
     if isinstance(part, KmAnonymity):
         found, shown = rarest_observations(view, part.m)
         kept = found is None or found >= part.k
-        return Row(f"people seen {part.m} times", "", found, shown, str(part), holds=kept)
+        return FigureRow(f"people seen {part.m} times", "", found, shown, str(part), holds=kept)
     if isinstance(part, CoLocalization):
         found, shown = run_together(view, part.delta)
         kept = found is None or found >= part.k
-        return Row(f"people within {part.delta:g} m", "", found, shown, str(part), holds=kept)
+        return FigureRow(f"people within {part.delta:g} m", "", found, shown, str(part), holds=kept)
     raise ParameterError(f"{part} says nothing about traces.")
 
 
-def _smallest(people: dict[str, set[int]]) -> Row:
+def _smallest(people: dict[str, set[int]]) -> FigureRow:
     if not people:
-        return Row("k", "", None, None)
+        return FigureRow("k", "", None, None)
     text, owners = min(people.items(), key=lambda item: len(item[1]))
     boxes = text.count("\n") + 1
-    return Row(
+    return FigureRow(
         "k", "", float(len(owners)), Bottleneck({"boxes": str(boxes)}, len(owners), people=True)
     )
 

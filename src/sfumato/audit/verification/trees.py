@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.branches import KmnAnonymity
 from sfumato.audit.verification.findings import FileFinding
-from sfumato.audit.verification.rows import Bottleneck, Row
+from sfumato.audit.verification.rows import Bottleneck, FigureRow
 from sfumato.audit.verification.tree_facts import rarest_fact
 from sfumato.audit.verification.value_formulas import FORMULAS, NAMES, worst_of
 from sfumato.audit.verification.verify import Verification
@@ -67,52 +67,54 @@ def _people(view: TreesView) -> list[FileFinding]:
     return [FileFinding("people", "", text)]
 
 
-def _smallest(view: TreesView) -> Row:
+def _smallest(view: TreesView) -> FigureRow:
     """Measure the smallest class of trees that are isomorphic with their labels."""
     form, size = min(view.classes.items(), key=lambda item: item[1])
     shown = Bottleneck(view.describe_tree(view.class_of.index(form)), size)
-    return Row("k", "", float(size), shown)
+    return FigureRow("k", "", float(size), shown)
 
 
-def _check(part: Definition, view: TreesView) -> Row:
+def _check(part: Definition, view: TreesView) -> FigureRow:
     if isinstance(part, KAnonymity):
         row = _smallest(view)
         kept = row.found is not None and row.found >= part.k
-        return Row("k", "", row.found, row.bottleneck, str(part), holds=kept)
+        return FigureRow("k", "", row.found, row.bottleneck, str(part), holds=kept)
     if isinstance(part, KmnAnonymity):
         return _check_known(part, view)
     if type(part) in FORMULAS:
         return _check_vertices(part, view)
     classes = view.groups(part)
     broken = int((~part.judge(classes)).sum())
-    return Row("groups that break it", "", float(broken), None, str(part), holds=not broken)
+    return FigureRow("groups that break it", "", float(broken), None, str(part), holds=not broken)
 
 
-def _check_known(part: KmnAnonymity, view: TreesView) -> Row:
+def _check_known(part: KmnAnonymity, view: TreesView) -> FigureRow:
     found = rarest_fact(view, part.m, part.relations, part.k)
     name = f"trees with the same {part.m} labels and {part.n} relations"
     if found is None:
-        return Row(name, "", None, None, str(part), holds=True)
+        return FigureRow(name, "", None, None, str(part), holds=True)
     cells = {f"label {i}": text for i, text in enumerate(found.labels, 1)}
     if found.relations:
         cells["relations"] = str(found.relations)
     shown = Bottleneck(cells, found.support)
-    return Row(name, "", float(found.support), shown, str(part), holds=found.support >= part.k)
+    return FigureRow(
+        name, "", float(found.support), shown, str(part), holds=found.support >= part.k
+    )
 
 
 # -- vertices that look alike: one formula per definition ------------------------------------
 
 
-def _check_vertices(part: Any, view: TreesView) -> Row:
+def _check_vertices(part: Any, view: TreesView) -> FigureRow:
     """Judge every set of vertices that look alike; the worst of those that break it is shown."""
     counted = view.values_by_orbit(part.attribute)
     name = NAMES[type(part)]
     if not counted:
-        return Row(name, part.attribute, None, None, str(part), holds=True)
+        return FigureRow(name, part.attribute, None, None, str(part), holds=True)
     worst, figure, holds = worst_of(part, counted)
     tree = int(view.trees.record[view.orbits.index(worst)])
     shown = Bottleneck(view.describe_tree(tree), sum(counted[worst].values()))
-    return Row(name, part.attribute, figure, shown, str(part), holds=holds)
+    return FigureRow(name, part.attribute, figure, shown, str(part), holds=holds)
 
 
 # -- beside the promise ---------------------------------------------------------------------

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.audit.verification.findings import FileFinding
-from sfumato.audit.verification.rows import Bottleneck, Row
+from sfumato.audit.verification.rows import Bottleneck, FigureRow
 from sfumato.errors import PromiseBroken
 from sfumato.promise import StatedPromise, is_guarantee
 from sfumato.released.manifest import read_manifest
@@ -49,8 +49,8 @@ class Verification(Shown):
     source: str
     records: int
     classes: int
-    promises: tuple[Row, ...]
-    measured: tuple[Row, ...]
+    promises: tuple[FigureRow, ...]
+    measured: tuple[FigureRow, ...]
     findings: tuple[FileFinding, ...] = ()
     unchecked: tuple[str, ...] = ()
     unit: str = "record"
@@ -77,7 +77,7 @@ class Verification(Shown):
         return (broken or list(self.measured))[0].bottleneck
 
     @property
-    def table(self) -> tuple[Row, ...]:
+    def table(self) -> tuple[FigureRow, ...]:
         """The rows to print: promises first, then what else was measured."""
         promised = {row.name for row in self.promises}
         return (*self.promises, *(row for row in self.measured if row.name not in promised))
@@ -184,16 +184,16 @@ def verify_groups(
     )
 
 
-def _smallest(view: View) -> tuple[Row, ...]:
+def _smallest(view: View) -> tuple[FigureRow, ...]:
     sizes = view.groups().sizes
     if not len(sizes):
         return ()
     worst = int(np.argmin(sizes))
     shown = Bottleneck(view.describe(worst), int(sizes[worst]))
-    return (Row("k", "", float(sizes[worst]), shown),)
+    return (FigureRow("k", "", float(sizes[worst]), shown),)
 
 
-def _judge(part: Definition, view: View) -> Row:
+def _judge(part: Definition, view: View) -> FigureRow:
     """Show the groups to the definition; the worst of those that break it is the bottleneck."""
     classes = view.groups(part)
     holds = part.judge(classes)
@@ -203,16 +203,16 @@ def _judge(part: Definition, view: View) -> Row:
     if len(among):
         group = int(among[int(np.argmin(classes.sizes[among]))])
         worst = Bottleneck(view.describe(group), int(classes.sizes[group]))
-    return Row(
+    return FigureRow(
         "groups that break it", "", float(len(broken)), worst, str(part), holds=not len(broken)
     )
 
 
-def _compare(promise: Any, place: Any, manifest: Manifest) -> Row:
+def _compare(promise: Any, place: Any, manifest: Manifest) -> FigureRow:
     """Compare the file with the digest it was released under."""
     stated = manifest.facts.get("sha256")
     same = isinstance(place, Path | str) and stated == digest(Path(place))
-    return Row("file as released", "", float(same), None, str(promise), holds=same)
+    return FigureRow("file as released", "", float(same), None, str(promise), holds=same)
 
 
 def _beyond_the_file(stated: StatedPromise) -> tuple[FileFinding, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.display.terminal import note, out, show_table
 from sfumato.cli.display.wording import in_options
-from sfumato.requests.session import Format
+from sfumato.requests.session import AnswerFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +33,8 @@ def deliver(answer: Answer, asked: Mapping[str, Any], delivery: Delivery) -> Non
     form, output, picture = delivery.format, delivery.output, delivery.picture
     if picture is not None:
         _write(picture, _picture(answer, picture))
-    text = _csv(answer) if form is Format.csv else None
-    text = _json(answer, asked) if form is Format.json else text
+    text = _csv(answer) if form is AnswerFormat.csv else None
+    text = _json(answer, asked) if form is AnswerFormat.json else text
     if output is not None:
         _write(output, text if text is not None else f"{answer}\n")
     elif text is not None:

@@ -15,7 +15,7 @@ from sfumato.cli.display.terminal import out
 from sfumato.cli.display.waiting import Waiting
 from sfumato.cli.options.session import open_session
 from sfumato.errors import ParameterError
-from sfumato.requests.publish import Published
+from sfumato.requests.publish import PicturedRequest
 from sfumato.requests.texts import float_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def publish_histogram(request: HistogramCommand) -> None:
             told = session.predict(method, *arguments, rows=_GUESS, **options, **stated)
         else:
             release = getattr(session, method)(*arguments, **options, **stated)
-            kept = Published(output=places.output, picture=places.picture, force=places.force)
+            kept = PicturedRequest(output=places.output, picture=places.picture, force=places.force)
             save(release, kept, session)
     if request.asked.estimate:
         tell_prediction(told)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from sfumato.ask.session.session import Session
     from sfumato.release import Release
-    from sfumato.requests.publish import Published, SavedOnce
+    from sfumato.requests.publish import PicturedRequest, SavedOnce
 
 _SHOWN = 30
 
@@ -35,7 +35,7 @@ def tell_prediction(told: Any) -> None:
         note("at this price the result will be of little use")
 
 
-def hand_over(release: Release, published: Published, session: Session) -> None:
+def hand_over(release: Release, published: PicturedRequest, session: Session) -> None:
     """Print the numbers, save the release and draw it where wanted."""
     show(release)
     save(release, published, session)
@@ -62,7 +62,7 @@ def save(release: Release, published: SavedOnce, session: Session) -> None:
         note(f"{path} was written, and recorded in the ledger")
 
 
-def draw(release: Release, published: Published) -> None:
+def draw(release: Release, published: PicturedRequest) -> None:
     """Draw the picture of a release where one is wanted."""
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
 

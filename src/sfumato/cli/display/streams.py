@@ -48,7 +48,7 @@ class ReaderGone(SystemExit):
         super().__init__(READER_GONE)
 
 
-class Stream:
+class OutputStream:
     """A text stream that ends the command when its reader is gone."""
 
     def __init__(self, stream: Any) -> None:
@@ -87,4 +87,4 @@ def prepare_streams() -> None:
         if stream is None or not hasattr(stream, "reconfigure"):
             continue  # somebody else's, as in tests
         stream.reconfigure(errors=_HANDLER)
-        setattr(sys, name, Stream(stream))
+        setattr(sys, name, OutputStream(stream))

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from sfumato.ask.session.sources import Source
     from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.govern.ledger.registrations import Registration
-    from sfumato.requests.session import Delivery, Opening, UnitWords
+    from sfumato.requests.session import DatasetOpening, Delivery, UnitWords
 
 PICTURES = (".svg", ".html")
 
 
 @contextmanager
-def open_session(data: str, opening: Opening) -> Iterator[Session]:
+def open_session(data: str, opening: DatasetOpening) -> Iterator[Session]:
     """Open the session of a dataset, and close it with its ledger."""
     from sfumato.ask.session.session import Session  # noqa: PLC0415 - heavy
     from sfumato.ask.session.sources import source_of  # noqa: PLC0415 - the same

@@ -30,7 +30,7 @@ LASTING = (Cuts, Dates, Flat, Intervals, Mask)
 
 
 @dataclass(frozen=True, eq=False)
-class Pinned:
+class PinnedHierarchy:
     """A bound hierarchy, and the rule that may place further values without moving these."""
 
     hierarchy: Hierarchy
@@ -89,9 +89,9 @@ class Pinned:
 
 def pinned(hierarchy: Hierarchy, rule: HierarchyRule, attribute: str) -> HierarchyRule:
     """Pin what a rule gave for an attribute; without its rule, where that would not last."""
-    if isinstance(rule, Pinned):
-        return Pinned(hierarchy, rule.rule)
+    if isinstance(rule, PinnedHierarchy):
+        return PinnedHierarchy(hierarchy, rule.rule)
     if isinstance(rule, Automatic):
         present = [leaf for leaf in hierarchy.leaves if leaf != MISSING]
         rule = fitting_rule(present, attribute, text=rule.text)
-    return Pinned(hierarchy, rule) if isinstance(rule, LASTING) else hierarchy
+    return PinnedHierarchy(hierarchy, rule) if isinstance(rule, LASTING) else hierarchy

@@ -24,7 +24,7 @@ from sfumato.data.hierarchies.files import ENDINGS
 from sfumato.data.hierarchies.hierarchy import Hierarchy, HierarchyRule
 from sfumato.data.hierarchies.levels import Rule
 from sfumato.data.hierarchies.nested_trees import tree_of_rows
-from sfumato.data.hierarchies.pinned_hierarchy import Pinned
+from sfumato.data.hierarchies.pinned_hierarchy import PinnedHierarchy
 from sfumato.data.hierarchies.rule_table import RULES, find_rule, make_rule
 from sfumato.data.hierarchies.rules import Automatic
 from sfumato.data.numbers import plain_scalar
@@ -103,7 +103,7 @@ def _rows(spec: Mapping[str, Any]) -> HierarchyRule:
     listed_rows = Hierarchy.from_rows(
         table, source="the rows in the schema", ordered=_is_ordered(spec, "rows"), spans=spans
     )
-    return Pinned(listed_rows, rule_of(spec["rule"])) if "rule" in spec else listed_rows
+    return PinnedHierarchy(listed_rows, rule_of(spec["rule"])) if "rule" in spec else listed_rows
 
 
 def _is_ordered(spec: Mapping[str, Any], form: str) -> bool:
@@ -128,7 +128,7 @@ def spec_of(rule: HierarchyRule, *, folder: Path | None = None) -> Any:
         return {rule.name: options} if options else rule.name
     if isinstance(rule, Hierarchy):
         return _hierarchy_spec(rule, folder or Path())
-    if isinstance(rule, Pinned):
+    if isinstance(rule, PinnedHierarchy):
         return {**rows_spec(rule.hierarchy), "rule": spec_of(rule.rule, folder=folder)}
     raise ParameterError(
         f"a hierarchy rule of class {type(rule).__name__} exists only in code and cannot be "

@@ -33,7 +33,7 @@ OLDEST = 89
 """Ages above it are to be one category."""
 
 
-class Note(NamedTuple):
+class SafeHarborNote(NamedTuple):
     """What the rule says, and whether values of this kind name people directly."""
 
     text: str
@@ -65,26 +65,28 @@ _WORDS = {
 _ZIP = re.compile(r"\d{5}(?:-?\d{4})?")
 
 
-def look_at_column(table: Table, facts: ColumnFacts) -> Note | None:
+def look_at_column(table: Table, facts: ColumnFacts) -> SafeHarborNote | None:
     """Return what the rule says about a column; None where nothing is recognised."""
     found = set(words(facts.name))
     cells = _cells(table, facts.name)
     for kind, form in _FORMS.items():
         if _have(re.compile(form), cells):
-            return Note(f"HIPAA safe harbour: {kind} are to be removed", identifies=True)
+            return SafeHarborNote(f"HIPAA safe harbour: {kind} are to be removed", identifies=True)
     for kind, known in _WORDS.items():
         if found & set(known.split()):
-            return Note(f"HIPAA safe harbour: {kind} are to be removed", identifies=False)
+            return SafeHarborNote(f"HIPAA safe harbour: {kind} are to be removed", identifies=False)
     if facts.type == "date":
-        return Note("HIPAA safe harbour: of dates only the year may stay", identifies=False)
+        return SafeHarborNote(
+            "HIPAA safe harbour: of dates only the year may stay", identifies=False
+        )
     if found & {"zip", "zipcode", "postcode", "postal"} and _have(_ZIP, cells):
-        return Note(
+        return SafeHarborNote(
             "HIPAA safe harbour: of ZIP codes at most three digits may stay, and those only where "
             "more than 20,000 people live",
             identifies=False,
         )
     if "age" in found and _has_old(cells):
-        return Note(
+        return SafeHarborNote(
             f"HIPAA safe harbour: ages over {OLDEST} are to be one category", identifies=False
         )
     return None

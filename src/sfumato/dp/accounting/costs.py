@@ -204,7 +204,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Spent:
+class SpentTotals:
     """Totals of costs, and the two things about their order that the filters need.
 
     ``opening`` is the totals right after the first charge with Gaussian noise, while nobody had
@@ -216,7 +216,7 @@ class Spent:
     epsilon_squared: Fraction = ZERO
     mu_squared: Fraction = ZERO
     delta: Fraction = ZERO
-    opening: Spent | None = None
+    opening: SpentTotals | None = None
     began_pure: bool = False
     charges: int = 0
     concentrated: Fraction = ZERO
@@ -226,7 +226,7 @@ class Spent:
         """Whether nothing was charged."""
         return not (self.epsilon or self.mu_squared or self.delta or self.concentrated)
 
-    def plus(self, cost: Cost) -> Spent:
+    def plus(self, cost: Cost) -> SpentTotals:
         """Add one charge."""
         totals = (
             _sum(self.epsilon, cost.epsilon),
@@ -239,9 +239,9 @@ class Spent:
             rest = _sum(rest, cost.concentrated)
         opens = self.opening is None and cost.mu_squared
         pure = bool(cost.epsilon or cost.concentrated) and not (cost.mu_squared or cost.delta)
-        return Spent(
+        return SpentTotals(
             *totals,
-            opening=Spent(*totals, concentrated=rest) if opens else self.opening,
+            opening=SpentTotals(*totals, concentrated=rest) if opens else self.opening,
             began_pure=pure if self.is_nothing else self.began_pure,
             charges=self.charges + 1,
             concentrated=rest,
@@ -258,7 +258,7 @@ class Spent:
         return entry
 
     @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> Spent:
+    def from_json(cls, entry: Mapping[str, Any]) -> SpentTotals:
         """Read what :meth:`to_json` gave."""
         opening = entry.get("opening")
         return cls(
@@ -273,7 +273,7 @@ class Spent:
 _TOTALS = ("epsilon", "epsilon_squared", "mu_squared", "delta")
 
 
-def _totals(spent: Spent) -> dict[str, str]:
+def _totals(spent: SpentTotals) -> dict[str, str]:
     """Give the totals alone; a ledger from before ρ was counted has none of it."""
     names = (*_TOTALS, "concentrated") if there(spent.concentrated) else _TOTALS
     return {name: str(getattr(spent, name)) for name in names}

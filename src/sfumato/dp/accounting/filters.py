@@ -50,7 +50,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
-from sfumato.dp.accounting.costs import ZERO, Cost, Spent, there
+from sfumato.dp.accounting.costs import ZERO, Cost, SpentTotals, there
 from sfumato.dp.accounting.ways import Ways, most_mu_squared, rho_of
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, stated, stated_down, stated_up
@@ -59,13 +59,13 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Cost", "Spent", "first_delta", "fits", "gaussian_cost", "left", "total"]
+__all__ = ["Cost", "SpentTotals", "first_delta", "fits", "gaussian_cost", "left", "total"]
 
 Accountant: TypeAlias = Literal["filter", "pld"]
 G = TypeVar("G", bound=Guarantee)
 
 
-def fits(budget: Guarantee, spent: Spent) -> bool:
+def fits(budget: Guarantee, spent: SpentTotals) -> bool:
     """Tell whether a budget holds with these totals, however the charges were chosen."""
     if isinstance(budget, PureDP):
         unsure = spent.mu_squared or there(spent.concentrated) or spent.delta
@@ -77,7 +77,7 @@ def fits(budget: Guarantee, spent: Spent) -> bool:
 
 def total(
     budget: G,
-    spent: Spent,
+    spent: SpentTotals,
     *,
     accountant: Accountant = "filter",
     steps: Iterable[Cost] | None = None,
@@ -108,7 +108,7 @@ def total(
     return cast("G", ApproxDP(stated_up(epsilon), stated_up(delta), neighbours=exact.neighbours))
 
 
-def left(budget: G, spent: Spent) -> G:
+def left(budget: G, spent: SpentTotals) -> G:
     """State what is left of a budget, rounded down.
 
     Of an ``ApproxDP`` budget the ε left is E less the total so far, and the δ left is what
@@ -131,7 +131,7 @@ def left(budget: G, spent: Spent) -> G:
     )
 
 
-def first_delta(budget: ApproxDP, spent: Spent) -> Fraction:
+def first_delta(budget: ApproxDP, spent: SpentTotals) -> Fraction:
     """Give the δ of the whole budget that the first answer with Gaussian noise may take."""
     return max(ZERO, Ways(budget, spent).failures_left)
 

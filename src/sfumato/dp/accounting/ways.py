@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from sfumato.dp.accounting.conversions import delta_at
-from sfumato.dp.accounting.costs import ZERO, Spent, root_up, there
+from sfumato.dp.accounting.costs import ZERO, SpentTotals, root_up, there
 from sfumato.dp.guarantees import ZCDP, ApproxDP
 from sfumato.dp.normal import gaussian_delta_up, gaussian_epsilon_up, normal_cdf
 from sfumato.dp.rounding import stated_up
@@ -45,7 +45,7 @@ class Ways:
     """Totals against an (E, D) budget."""
 
     budget: ApproxDP
-    spent: Spent
+    spent: SpentTotals
 
     @property
     def hold(self) -> bool:
@@ -88,7 +88,7 @@ class Ways:
     def _set_aside(self) -> Fraction:
         return self._whole[1] * _CONCENTRATED if self.spent.began_pure else ZERO
 
-    def _allowance(self, opening: Spent) -> Allowance:
+    def _allowance(self, opening: SpentTotals) -> Allowance:
         return _allowed(
             self._whole[0] - opening.epsilon, self._available - opening.delta, opening.mu_squared
         )
@@ -106,7 +106,7 @@ class Ways:
             most = most_rho(self._whole[0], share)
             yield Way(rho <= most, partial(_concentrated_epsilon, rho, share))
 
-    def _after(self, opening: Spent) -> Iterator[Way]:
+    def _after(self, opening: SpentTotals) -> Iterator[Way]:
         spent, allowed = self.spent, self._allowance(opening)
         late = spent.epsilon - opening.epsilon
         if spent.mu_squared == opening.mu_squared and not late:
@@ -173,7 +173,7 @@ def _allowed(epsilon: Fraction, delta: Fraction, mu_squared: Fraction) -> Allowa
     return Allowance(epsilon, delta, delta - noise)
 
 
-def rho_of(spent: Spent) -> Fraction:
+def rho_of(spent: SpentTotals) -> Fraction:
     """Add up the totals as zero-concentrated differential privacy."""
     rho = (spent.mu_squared + spent.epsilon_squared) / 2
     return rho + spent.concentrated if there(spent.concentrated) else rho

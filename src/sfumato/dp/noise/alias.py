@@ -56,7 +56,7 @@ class Weights(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class AliasTable:
     """An alias table: cell c belongs to c below its cut, and to its alias from there on.
 
     A cell is one word: the cut in the upper 64−L bits, the alias in the lower L.
@@ -113,7 +113,7 @@ class Table:
                     break
 
 
-def _residual(table: Table, bits: int) -> tuple[list[int], list[int]]:
+def _residual(table: AliasTable, bits: int) -> tuple[list[int], list[int]]:
     """Enclose Σ (2⁶⁴·p(i) − w(i)) over i ≤ o, for every outcome o, in units of 2^(WORD−bits)."""
     low, high = cumulative(table.weights, bits)
     taken = list(accumulate(table.shares))
@@ -147,7 +147,7 @@ def _enclosed(weights: Weights, work: int) -> tuple[list[int], list[int], int]:
     return [low for low, _ in bounds], [high for _, high in bounds], rest
 
 
-def build(weights: Weights, *, most: int) -> Table:
+def build(weights: Weights, *, most: int) -> AliasTable:
     """Make the table; outcomes beyond ``most`` must be rarer than 2⁻⁶⁴, which is checked."""
     low, _ = cumulative(weights, _SETUP_BITS)
     count = len(low) if weights.size is not None else _reach(low)
@@ -156,7 +156,7 @@ def build(weights: Weights, *, most: int) -> Table:
     level = max(1, count.bit_length())
     shares = _shares(weights, count)
     cells = _alias(shares + [0] * ((1 << level) - 1 - count), level)
-    return Table(weights, np.array(cells, dtype=np.uint64), level, tuple(shares))
+    return AliasTable(weights, np.array(cells, dtype=np.uint64), level, tuple(shares))
 
 
 def _reach(low: list[int]) -> int:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.dp.noise.alias import FEW, Table, build
+from sfumato.dp.noise.alias import FEW, AliasTable, build
 from sfumato.dp.noise.bins import BinWeights, Candidates, verdicts
 from sfumato.dp.noise.chances import exact_parameter
 from sfumato.dp.noise.stream import stream
@@ -56,7 +56,7 @@ class _Plan:
     variance: Fraction
     discrete: bool
     power: int  # the width of a bin is 2^power
-    table: Table
+    table: AliasTable
 
     @property
     def wide(self) -> bool:

@@ -11,7 +11,7 @@ for x ≥ 0 and (1−q)/(1+q)·q·q^(−1−x) = (1−q)/(1+q)·q^|x| for x < 0:
 (2) Write G = 2^k·H + Σ 2^(s_j)·D_j, the D_j being disjoint groups of the low k bits. Then
 q^G is the product of q^(2^k·H) and the q^(2^(s_j)·D_j): H and the D_j are independent, each
 with geometric weights, D_j on a finite range. (3) The pair (H, S) and every D_j come from an exact
-:class:`~sfumato.dp.noise.alias.Table`.
+:class:`~sfumato.dp.noise.alias.AliasTable`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.dp.noise.alias import Table, build
+from sfumato.dp.noise.alias import AliasTable, build
 from sfumato.dp.noise.chances import exact_parameter
 from sfumato.dp.noise.intervals import Bounds, exp_bounds, multiply
 from sfumato.dp.noise.stream import stream
@@ -88,9 +88,9 @@ class _SignedPowers:
 class _Plan:
     """How a scale is split: the table of (H, S), and one table per group of low bits."""
 
-    top: Table
+    top: AliasTable
     shift: int
-    digits: tuple[tuple[int, Table], ...]
+    digits: tuple[tuple[int, AliasTable], ...]
 
 
 def discrete_laplace(

@@ -90,7 +90,7 @@ def steps_of(relation: Neighbours) -> int:
 
 
 @dataclass(frozen=True)
-class Entry:
+class PurseEntry:
     """One measurement: what it was for, what it cost, how many numbers it gave."""
 
     what: str
@@ -99,7 +99,7 @@ class Entry:
 
 
 @dataclass(frozen=True, eq=False)
-class Noisy:
+class NoisyNumbers:
     """Whole numbers with noise, and the standard deviation of that noise."""
 
     values: NDArray[Any]
@@ -111,7 +111,7 @@ class Purse:
     """What may still be spent on one data set, and what it was spent on."""
 
     price: Price
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[PurseEntry] = field(default_factory=list)
 
     @property
     def left(self) -> Fraction:
@@ -128,7 +128,7 @@ class Purse:
         cost = self.price.amount * share
         if share <= 0 or cost > self.left:
             raise AssertionError(f"{what}: a share of {share} is not in the purse")
-        self.entries.append(Entry(what, cost, numbers))
+        self.entries.append(PurseEntry(what, cost, numbers))
         return cost
 
     def epsilon(self, cost: Fraction) -> Fraction:
@@ -137,28 +137,28 @@ class Purse:
 
     def measure(
         self, what: str, share: Fraction, exact: NDArray[Any], *, l1: int = 1, l2_squared: int = 1
-    ) -> Noisy:
+    ) -> NoisyNumbers:
         """Add noise to whole numbers that a step moves by at most ``l1`` and √``l2_squared``."""
         cost = self.enter(what, share, exact.size)
         if self.pure:
             scale = l1 / cost
-            return Noisy(self.laplace(exact, scale), math.sqrt(2) * float(scale))
+            return NoisyNumbers(self.laplace(exact, scale), math.sqrt(2) * float(scale))
         variance = l2_squared / (2 * cost)
         noise = rounded_gaussian(variance, exact.size).reshape(exact.shape)
-        return Noisy(add(exact, noise), math.sqrt(variance))
+        return NoisyNumbers(add(exact, noise), math.sqrt(variance))
 
     def laplace(self, exact: NDArray[Any], scale: Fraction) -> NDArray[Any]:
         """Add discrete Laplace noise of a scale that an entry pays for."""
         return add(exact, discrete_laplace(scale, exact.size).reshape(exact.shape))
 
-    def close(self) -> tuple[Entry, ...]:
+    def close(self) -> tuple[PurseEntry, ...]:
         """Give the entries of a purse that is empty."""
         if self.left:
             raise AssertionError(f"{self.left} of the budget was not spent")
         return tuple(self.entries)
 
 
-def statement(entries: tuple[Entry, ...], *, pure: bool) -> str:
+def statement(entries: tuple[PurseEntry, ...], *, pure: bool) -> str:
     """List what a release was spent on, in one line."""
     total = sum((entry.cost for entry in entries), Fraction(0))
     parts = ", ".join(f"{entry.what} {100 * float(entry.cost / total):.3g} %" for entry in entries)

@@ -16,7 +16,7 @@ from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.dp.publish.kmeans.clusters import Clusters
 from sfumato.dp.publish.kmeans.estimator import KMeans
 from sfumato.dp.publish.kmeans.rows import box_of
-from sfumato.dp.publish.purse import Entry
+from sfumato.dp.publish.purse import PurseEntry
 from sfumato.dp.publish.ranges.ordered import OrderedHistogram
 from sfumato.dp.publish.ranges.spatial import SpatialHistogram
 from sfumato.dp.publish.topk.choice_of_way import TopKPlan
@@ -42,12 +42,12 @@ def load(text: str) -> Any:
     return _KINDS[whole["kind"]][2](whole)
 
 
-def _entries(entries: Sequence[Entry]) -> list[list[Any]]:
+def _entries(entries: Sequence[PurseEntry]) -> list[list[Any]]:
     return [[entry.what, str(entry.cost), entry.numbers] for entry in entries]
 
 
-def _read_entries(listed: Sequence[Sequence[Any]]) -> tuple[Entry, ...]:
-    return tuple(Entry(what, Fraction(cost), numbers) for what, cost, numbers in listed)
+def _read_entries(listed: Sequence[Sequence[Any]]) -> tuple[PurseEntry, ...]:
+    return tuple(PurseEntry(what, Fraction(cost), numbers) for what, cost, numbers in listed)
 
 
 def _write_clusters(model: KMeans) -> dict[str, Any]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedCertificate:
     """What a certificate was found to say, all of it proved by what it holds."""
 
     about: str
@@ -71,7 +71,7 @@ def check_certificate(
     keys: Any = None,
     noted: Any = None,
     growth: Any = None,
-) -> Checked:
+) -> CheckedCertificate:
     """Check a certificate; raise `PromiseBroken` for whatever does not hold.
 
     ``keys`` are JSON Web Keys that are trusted, as ``/.well-known/sfumato-keys.json`` lists them;
@@ -99,7 +99,9 @@ def check_certificate(
     if noted is not None:
         compare_checkpoints(read_checkpoint(noted, trusted), checkpoint, growth)
     [signature] = certificate["signatures"]
-    return Checked(about, dataset, statement, checkpoint, signature["keyid"], keys is not None)
+    return CheckedCertificate(
+        about, dataset, statement, checkpoint, signature["keyid"], keys is not None
+    )
 
 
 def _trusted(certificate: Any, keys: Any) -> dict[str, Ed25519PublicKey]:

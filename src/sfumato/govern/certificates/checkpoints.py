@@ -42,7 +42,7 @@ class Checkpoint:
     time: str
 
 
-class Tree:
+class LedgerTree:
     """The leaves of a ledger, read as they come; safe for threads."""
 
     def __init__(self, store: Store) -> None:

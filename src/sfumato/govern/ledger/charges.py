@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from sfumato.dp.accounting.costs import Cost, Spent
+    from sfumato.dp.accounting.costs import Cost, SpentTotals
     from sfumato.govern.ledger.snapshots import Key
 
 __all__ = ["Charge", "PositionMoved", "Receipt", "charge"]
@@ -102,7 +102,7 @@ def charge(connection: Connection, wanted: Charge) -> Receipt:
     return Receipt(entry.number, entry.hash, wanted, Snapshot(now.registration, totals))
 
 
-def spent_text(spent: Spent) -> str:
+def spent_text(spent: SpentTotals) -> str:
     """Write totals in their one canonical form."""
     return canonical(spent.to_json())
 
@@ -130,7 +130,7 @@ def _check_rules(connection: Connection, now: Snapshot, wanted: Charge) -> None:
         )
 
 
-def _checked_totals(now: Snapshot, cost: Cost) -> dict[Key, Spent]:
+def _checked_totals(now: Snapshot, cost: Cost) -> dict[Key, SpentTotals]:
     after = {key: spent.plus(cost) for key, spent in now.spent.items()}
     for key, limit, spent in now.limits():
         block, scope, name = key
@@ -138,7 +138,7 @@ def _checked_totals(now: Snapshot, cost: Cost) -> dict[Key, Spent]:
     return after
 
 
-def _keep(connection: Connection, dataset: str, totals: dict[Key, Spent]) -> None:
+def _keep(connection: Connection, dataset: str, totals: dict[Key, SpentTotals]) -> None:
     values: dict[str, str] = {"dataset": dataset}
     for row, ((block, scope, name), spent) in enumerate(totals.items()):
         values[f"block{row}"], values[f"scope{row}"] = block, scope

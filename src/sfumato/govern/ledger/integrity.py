@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import select
 
-from sfumato.dp.accounting.costs import Cost, Spent
+from sfumato.dp.accounting.costs import Cost, SpentTotals
 from sfumato.dp.accounting.filters import fits
 from sfumato.errors import SfumatoError
 from sfumato.govern.ledger import chain
@@ -56,7 +56,7 @@ Verification = LedgerVerification
 """The public name of old; `sf.audit.Verification` is about a release."""
 
 
-class _Charged(NamedTuple):
+class _ChargeRecord(NamedTuple):
     """What must agree with the outcome and the kept answer of a charge."""
 
     dataset: str
@@ -80,8 +80,8 @@ class _Replay:
     last: Head = field(default=Head(0, chain.GENESIS))
     rules: dict[str, Registration] = field(default_factory=dict)
     blocks: dict[str, set[str]] = field(default_factory=dict)
-    spent: dict[tuple[str, str, str, str], Spent] = field(default_factory=dict)
-    charges: dict[int, _Charged] = field(default_factory=dict)
+    spent: dict[tuple[str, str, str, str], SpentTotals] = field(default_factory=dict)
+    charges: dict[int, _ChargeRecord] = field(default_factory=dict)
     settled: set[int] = field(default_factory=set)
     answers: dict[int, str] = field(default_factory=dict)
 
@@ -126,11 +126,11 @@ class _Replay:
         for block in entry.blocks:
             for scope, name in names_of(analyst, entry.purpose or "").items():
                 key = (dataset, block, scope, name)
-                self.spent[key] = self.spent.get(key, Spent()).plus(cost)
+                self.spent[key] = self.spent.get(key, SpentTotals()).plus(cost)
                 limit = rules.limits.of(scope, name)
                 if limit is not None and not fits(limit, self.spent[key]):
                     raise _Broken(f"it passes the limit of the {scope}", entry.number)
-        self.charges[entry.number] = _Charged(
+        self.charges[entry.number] = _ChargeRecord(
             dataset,
             entry.blocks,
             analyst,
@@ -155,7 +155,7 @@ class _Replay:
         _same_facts(entry, self.charges[entry.refers])
 
 
-def _same_facts(entry: Entry, charge: _Charged) -> None:
+def _same_facts(entry: Entry, charge: _ChargeRecord) -> None:
     if (entry.dataset, entry.blocks, entry.analyst, entry.purpose) != charge[:4]:
         raise _Broken("it names other people or data than its charge", entry.number)
 

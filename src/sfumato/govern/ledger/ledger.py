@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from sfumato.dp.accounting.costs import Spent
+    from sfumato.dp.accounting.costs import SpentTotals
     from sfumato.govern.ledger.append import Head
     from sfumato.govern.ledger.charges import Charge, Receipt
     from sfumato.govern.ledger.integrity import LedgerVerification
@@ -224,7 +224,7 @@ class Ledger(Shown):
         analyst: str | None = None,
         purpose: str | None = None,
         block: str = MAIN,
-    ) -> Spent:
+    ) -> SpentTotals:
         """Read what was spent on a block: in all, by an analyst, or for a purpose."""
         if analyst is not None and purpose is not None:
             raise ParameterError("Totals are kept per analyst and per purpose, not for both.")

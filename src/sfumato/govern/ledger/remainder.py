@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from sfumato.dp.accounting.costs import Spent
+    from sfumato.dp.accounting.costs import SpentTotals
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Account:
     block: str
     scope: str
     name: str
-    spent: Spent
+    spent: SpentTotals
     limit: Guarantee | None
 
     @property

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
-from sfumato.dp.accounting.costs import Spent
+from sfumato.dp.accounting.costs import SpentTotals
 from sfumato.errors import GovernanceError
 from sfumato.govern.ledger.registrations import MAIN, registration_from
 from sfumato.govern.ledger.statements import Statement
@@ -47,7 +47,7 @@ class Snapshot:
     """The rules in force, and what was spent so far and by how many charges."""
 
     registration: Registration
-    spent: Mapping[Key, Spent]
+    spent: Mapping[Key, SpentTotals]
 
     def position(self, scope: str, blocks: tuple[str, ...] | None = None) -> int:
         """Count the charges in a scope, on the block that has most; where a policy goes on."""
@@ -57,7 +57,7 @@ class Snapshot:
             if its == scope and (blocks is None or block in blocks)
         )
 
-    def limits(self) -> Iterator[tuple[Key, Guarantee, Spent]]:
+    def limits(self) -> Iterator[tuple[Key, Guarantee, SpentTotals]]:
         """List the limits that apply, with what was spent of each."""
         for key, spent in self.spent.items():
             _, scope, name = key
@@ -88,13 +88,13 @@ def read(
         raise GovernanceError(f"The dataset {dataset!r} is not registered in this ledger.")
     names = names_of(analyst, purpose or "")
     keys = [(block, scope, name) for block in blocks for scope, name in names.items()]
-    return Snapshot(registration, {key: kept.get(key, Spent()) for key in keys})
+    return Snapshot(registration, {key: kept.get(key, SpentTotals()) for key in keys})
 
 
 @lru_cache(maxsize=256)
-def spent_from(written: str) -> Spent:
+def spent_from(written: str) -> SpentTotals:
     """Read totals."""
-    return Spent.from_json(json.loads(written))
+    return SpentTotals.from_json(json.loads(written))
 
 
 @lru_cache(maxsize=64)

@@ -64,7 +64,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Listed:
+class CatalogueEntry:
     """A dataset of the catalogue."""
 
     name: str
@@ -100,13 +100,13 @@ def add_dataset(
     )  # fmt: skip
 
 
-def find_dataset(office: Office, name: str) -> Listed | None:
+def find_dataset(office: Office, name: str) -> CatalogueEntry | None:
     """Find a dataset by its name."""
     rows = office.quick.peek(_FIND, name=name)
     return _read(*rows[0]) if rows else None
 
 
-def list_datasets(office: Office) -> list[Listed]:
+def list_datasets(office: Office) -> list[CatalogueEntry]:
     """List all datasets."""
     return [_listed(row) for row in office.rows(select(datasets).order_by(datasets.c.name))]
 
@@ -148,13 +148,13 @@ def list_mistakes(office: Office, dataset: str | None = None) -> list[dict[str, 
 @lru_cache(maxsize=1000)
 def _read(
     name: str, owner: str, source: str, schema: str, version: int, made: float, facts: str
-) -> Listed:
+) -> CatalogueEntry:
     """Read a row; the same one again is the same value."""
-    return Listed(name, owner, source, schema, version, made, Facts(**json.loads(facts)))
+    return CatalogueEntry(name, owner, source, schema, version, made, Facts(**json.loads(facts)))
 
 
-def _listed(row: dict[str, Any]) -> Listed:
-    return Listed(
+def _listed(row: dict[str, Any]) -> CatalogueEntry:
+    return CatalogueEntry(
         row["name"], row["owner"], row["source"], row["schema_text"], row["version"], row["made"],
         Facts(**json.loads(row["facts"])),
     )  # fmt: skip

@@ -89,7 +89,7 @@ class QuestionUnderWay(SfumatoError):  # noqa: N818 - says what is happening
 
 
 @dataclass(frozen=True)
-class Row:
+class QuestionRow:
     """A question about to be asked; ``key`` names it canonically, for its analyst."""
 
     person: str
@@ -107,7 +107,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TakenQuestion:
     """A question that was taken: its row, whether it was under way already, and when it shows."""
 
     id: str
@@ -131,7 +131,7 @@ def goes_on() -> QuestionUnderWay:
     )
 
 
-def find_under_way(office: Office, row: Row) -> Asked | None:
+def find_under_way(office: Office, row: QuestionRow) -> TakenQuestion | None:
     """Find the same question under way, without writing; refuse while another one is."""
     at = now()
     for id_, name, lease, shown in office.quick.peek(_SAME, person=row.person):
@@ -139,11 +139,13 @@ def find_under_way(office: Office, row: Row) -> Asked | None:
             continue
         if name != row.under_way:
             raise under_way()
-        return Asked(id_, again=True, shown=shown)
+        return TakenQuestion(id_, again=True, shown=shown)
     return None
 
 
-def write_question(connection: Connection, row: Row, charge: int | None = None) -> Asked:
+def write_question(
+    connection: Connection, row: QuestionRow, charge: int | None = None
+) -> TakenQuestion:
     """Write the row of a question inside a transaction, or find the same one under way."""
     at = now()
     for id_, name, lease, shown in _SAME.run(connection, person=row.person):
@@ -152,7 +154,7 @@ def write_question(connection: Connection, row: Row, charge: int | None = None) 
         elif shown is None and lease < at:
             _INTERRUPT.run(connection, now=at)
         elif name == row.under_way:
-            return Asked(id_, again=True, shown=shown)
+            return TakenQuestion(id_, again=True, shown=shown)
         else:
             raise under_way()
     _INSERT.run(
@@ -160,30 +162,30 @@ def write_question(connection: Connection, row: Row, charge: int | None = None) 
         body=row.body, under_way=row.under_way, state=QUEUED if charge is None else CHARGED,
         charge=charge, worker=row.worker, made=at, lease=at + LEASE,
     )  # fmt: skip
-    return Asked(row.id, again=False)
+    return TakenQuestion(row.id, again=False)
 
 
-def write_charged(connection: Connection, row: Row, charge: int) -> None:
+def write_charged(connection: Connection, row: QuestionRow, charge: int) -> None:
     """Write the row of a question beside its charge; refuse while any is under way elsewhere."""
     if write_question(connection, row, charge).again:
         raise under_way()
 
 
-def take_question(office: Office, row: Row) -> Asked:
+def take_question(office: Office, row: QuestionRow) -> TakenQuestion:
     """Write the row of a question in a transaction of its own."""
     return office.together(lambda connection: write_question(connection, row), quick=True)
 
 
-def keep_repeat(office: Office, row: Row, *, result: str, tick: float) -> Asked:
+def keep_repeat(office: Office, row: QuestionRow, *, result: str, tick: float) -> TakenQuestion:
     """Write the row of a question that is answered again, with its answer."""
 
-    def work(connection: Connection) -> Asked:
+    def work(connection: Connection) -> TakenQuestion:
         asked = write_question(connection, row)
         if asked.again:
             return asked
         shown = next_tick(tick) if tick else now()
         write_end(connection, row.id, state=READY, shown=shown, result=result)
-        return Asked(row.id, again=False, shown=shown)
+        return TakenQuestion(row.id, again=False, shown=shown)
 
     return office.together(work, quick=True)
 

@@ -24,7 +24,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.local.collect.report_store import Batch, ReportStore
 from sfumato.local.reports import Reports
 from sfumato.local.wire.files import pieces
-from sfumato.local.wire.messages import NONCE_BYTES, Dropped, Message, Reason
+from sfumato.local.wire.messages import NONCE_BYTES, DroppedReports, Message, Reason
 from sfumato.local.wire.reader import Reader
 from sfumato.shown import Shown
 
@@ -148,10 +148,10 @@ class Collector(Shown):
         yield from self._batches(self._messages(small), dropped)
 
     def _batches(
-        self, messages: Iterable[Message | Dropped], dropped: Counter[Reason]
+        self, messages: Iterable[Message | DroppedReports], dropped: Counter[Reason]
     ) -> Iterator[Batch]:
         for found in messages:
-            if isinstance(found, Dropped):
+            if isinstance(found, DroppedReports):
                 dropped[found.reason] += found.reports
             else:
                 for reason, count in (
@@ -162,7 +162,7 @@ class Collector(Shown):
                 if len(found.rows):
                     yield Batch(found.nonce, len(found.rows), found.rows.tobytes())
 
-    def _messages(self, small: list[bytes]) -> Iterator[Message | Dropped]:
+    def _messages(self, small: list[bytes]) -> Iterator[Message | DroppedReports]:
         """Read pieces of input; one with more reports than allowed is dropped as a whole."""
         if self.most_per_message is None:
             yield from self._reader.read(small)
@@ -170,15 +170,15 @@ class Collector(Shown):
         for found in self._reader.read_each(small):
             yield from self._allowed(found)
 
-    def _allowed(self, found: list[Message | Dropped]) -> Iterator[Message | Dropped]:
+    def _allowed(self, found: list[Message | DroppedReports]) -> Iterator[Message | DroppedReports]:
         """Drop what arrived together as a whole where it has more reports than allowed."""
         reports = sum(len(message.rows) for message in found if isinstance(message, Message))
         few = self.most_per_message is None or reports <= self.most_per_message
         for message in found:
-            if isinstance(message, Dropped) or few:
+            if isinstance(message, DroppedReports) or few:
                 yield message
             else:
-                yield Dropped(Reason.OVERSIZED, max(1, len(message.rows)))
+                yield DroppedReports(Reason.OVERSIZED, max(1, len(message.rows)))
 
     def withdraw(self, code: str) -> int:
         """Erase the reports of a message by its withdrawal code; give how many there were.

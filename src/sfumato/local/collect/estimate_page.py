@@ -34,7 +34,7 @@ MOST_SHOWN = 60
 
 
 @dataclass(frozen=True)
-class Row:
+class EstimateRow:
     """One answer: its figures as text, and its picture."""
 
     answer: str
@@ -127,9 +127,9 @@ def render_estimate(
     return page
 
 
-def _row(estimate: Estimate, bounds: Any, scale: Scale, place: int) -> Row:
+def _row(estimate: Estimate, bounds: Any, scale: Scale, place: int) -> EstimateRow:
     share, (low, high) = float(estimate.frequencies[place]), bounds[place].tolist()
-    return Row(
+    return EstimateRow(
         answer=str(estimate.values[place]),
         share=_percent(share),
         error=_percent(float(estimate.standard_error[place])),

@@ -46,7 +46,7 @@ _MOST_VECTORS = 1 << 24  # entries of the transform
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
-class Space(NamedTuple):
+class ProjectiveSpace(NamedTuple):
     """A projective space: the prime r and the length t of its vectors."""
 
     prime: int
@@ -64,15 +64,15 @@ class ProjectiveGeometry(FrequencyProtocol):
     name: ClassVar[str] = "ProjectiveGeometry"
 
     @cached_property
-    def space(self) -> Space:
+    def space(self) -> ProjectiveSpace:
         """The space with the least variance that has a point for every value."""
         spaces = []
         for prime in _PRIMES:
             length = 2
-            while Space(prime, length).count(length) < self.size:
+            while ProjectiveSpace(prime, length).count(length) < self.size:
                 length += 1
             if prime**length <= _MOST_VECTORS:
-                spaces.append(Space(prime, length))
+                spaces.append(ProjectiveSpace(prime, length))
         if not spaces:
             raise ParameterError(
                 f"Projective geometry response transforms all {self.size} values; use OLH for so "
@@ -193,14 +193,14 @@ class ProjectiveGeometry(FrequencyProtocol):
         total = sum(turned[(own * factor % prime) @ weights] for factor in range(prime))
         return np.asarray(np.rint(total / prime), dtype=np.int64)
 
-    def _support(self, space: Space) -> Support:
+    def _support(self, space: ProjectiveSpace) -> Support:
         points, flat = space.count(space.length), space.count(space.length - 1)
         line = space.count(space.length - 2)
         favour = flat * coins.power_down(self.epsilon)
         p = coins.coin_down(favour / (favour + points - flat))
         return Support(p, p * line / flat + (1 - p) * (flat - line) / (points - flat))
 
-    def _mean_variance(self, space: Space) -> float:
+    def _mean_variance(self, space: ProjectiveSpace) -> float:
         p, q = map(float, self._support(space))
         if p <= q:
             return math.inf

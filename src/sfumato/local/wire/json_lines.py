@@ -23,7 +23,7 @@ from sfumato.local.wire.framing import FORMAT
 from sfumato.local.wire.messages import (
     NONCE_BYTES,
     Address,
-    Dropped,
+    DroppedReports,
     Message,
     Reason,
     new_nonce,
@@ -73,7 +73,7 @@ def _texts(field: Field, part: npt.NDArray[Any]) -> list[Any]:
     return [str(number) for number in numbers] if field.dtype == "uint64" else numbers
 
 
-def read_line(line: bytes, reader: Reader) -> Iterator[Message | Dropped]:
+def read_line(line: bytes, reader: Reader) -> Iterator[Message | DroppedReports]:
     """Read the messages on a line, mostly one. What the rows say is not judged here.
 
     Objects follow one another where files were joined that end without a line end.
@@ -86,26 +86,26 @@ def read_line(line: bytes, reader: Reader) -> Iterator[Message | Dropped]:
             if not ascii_only:
                 found = _DECODER.decode(line[place:end].decode("utf-8"))
         except (ValueError, RecursionError):
-            yield Dropped(Reason.MALFORMED)
+            yield DroppedReports(Reason.MALFORMED)
             return
         yield _read(found, reader)
         between = _BETWEEN.match(text, end)
         place = between.end() if between else end
 
 
-def _read(found: object, reader: Reader) -> Message | Dropped:
+def _read(found: object, reader: Reader) -> Message | DroppedReports:
     if not isinstance(found, dict):
-        return Dropped(Reason.MALFORMED)
+        return DroppedReports(Reason.MALFORMED)
     if "sfumato" in found and not _is(found["sfumato"], FORMAT):
-        return Dropped(Reason.FORMAT)
+        return DroppedReports(Reason.FORMAT)
     reports = found.get("reports")
     if set(found) != _KEYS or not isinstance(reports, list) or not reports:
-        return Dropped(Reason.MALFORMED)
+        return DroppedReports(Reason.MALFORMED)
     nonce = _bytes(found["nonce"], NONCE_BYTES)
     if nonce is None:
-        return Dropped(Reason.MALFORMED, len(reports))
+        return DroppedReports(Reason.MALFORMED, len(reports))
     refusal = _refusal(found, reader.address)
-    return Dropped(refusal, len(reports)) if refusal else _message(nonce, reports, reader)
+    return DroppedReports(refusal, len(reports)) if refusal else _message(nonce, reports, reader)
 
 
 def _refuse(text: str) -> None:

@@ -78,7 +78,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedReports:
     """Reports that were not read, and why; an unreadable message counts as one report."""
 
     reason: Reason

@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.local.reports import Reports, well_formed
 from sfumato.local.wire.framing import FORMAT, HEADER, MAGIC, spans
 from sfumato.local.wire.json_lines import read_line
-from sfumato.local.wire.messages import Address, Dropped, Message, Reason, row_type
+from sfumato.local.wire.messages import Address, DroppedReports, Message, Reason, row_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,11 +32,13 @@ class Reader:
         self.fields, self.layout = protocol.fields, row_type(protocol)
         self._key = address.key
 
-    def read(self, several: Iterable[bytes | memoryview]) -> list[Message | Dropped]:
+    def read(self, several: Iterable[bytes | memoryview]) -> list[Message | DroppedReports]:
         """Read all messages in some pieces of input; never raises on what arrived."""
         return self._checked([found for data in several for found in self._cut(data)])
 
-    def read_each(self, several: Iterable[bytes | memoryview]) -> list[list[Message | Dropped]]:
+    def read_each(
+        self, several: Iterable[bytes | memoryview]
+    ) -> list[list[Message | DroppedReports]]:
         """Read all messages of several senders, each by itself; checked all at once."""
         cut = [list(self._cut(data)) for data in several]
         checked = iter(self._checked([found for part in cut for found in part]))
@@ -54,7 +56,7 @@ class Reader:
             return Reason.VERSION
         return None if terms == self.address.terms else Reason.TERMS
 
-    def _cut(self, data: bytes | memoryview) -> Iterator[Message | Dropped]:
+    def _cut(self, data: bytes | memoryview) -> Iterator[Message | DroppedReports]:
         whole = bytes(data)
         nothing = True
         for start, end, _ in spans(whole):
@@ -64,25 +66,25 @@ class Reader:
             else:
                 yield self._binary(memoryview(whole)[start:end])
         if nothing:
-            yield Dropped(Reason.MALFORMED)
+            yield DroppedReports(Reason.MALFORMED)
 
-    def _binary(self, view: memoryview) -> Message | Dropped:
+    def _binary(self, view: memoryview) -> Message | DroppedReports:
         """Read one message, or say why what stands in its place is none."""
         if len(view) < HEADER.size or bytes(view[: len(MAGIC)]) != MAGIC:
-            return Dropped(Reason.MALFORMED)
+            return DroppedReports(Reason.MALFORMED)
         _, written, key, version, terms, nonce, count, size = HEADER.unpack_from(view)
         if written != FORMAT:
-            return Dropped(Reason.FORMAT)
+            return DroppedReports(Reason.FORMAT)
         if not count or not size or HEADER.size + count * size != len(view):
-            return Dropped(Reason.MALFORMED)
+            return DroppedReports(Reason.MALFORMED)
         refusal = self.refusal(key, version, terms)
         if refusal:
-            return Dropped(refusal, count)
+            return DroppedReports(refusal, count)
         if size != self.layout.itemsize:
-            return Dropped(Reason.MALFORMED, count)
+            return DroppedReports(Reason.MALFORMED, count)
         return Message(nonce, np.frombuffer(view[HEADER.size :], dtype=self.layout))
 
-    def _checked(self, found: list[Message | Dropped]) -> list[Message | Dropped]:
+    def _checked(self, found: list[Message | DroppedReports]) -> list[Message | DroppedReports]:
         """Keep the rows that the protocol could have made; all messages are checked at once."""
         messages = [message for message in found if isinstance(message, Message)]
         if not messages:

@@ -14,13 +14,13 @@ from sfumato.service.sources import locate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sfumato.govern.office.catalogue import Listed
+    from sfumato.govern.office.catalogue import CatalogueEntry
     from sfumato.release import Release
     from sfumato.requests.releases import ReleaseRequest
     from sfumato.service.job import Work
 
 
-def make_release(work: Work, wanted: ReleaseRequest, listed: Listed, by: str) -> Release:
+def make_release(work: Work, wanted: ReleaseRequest, listed: CatalogueEntry, by: str) -> Release:
     """Make what was asked for."""
     wanted.check(listed.facts.shape)
     if wanted.kind == "anonymize":
@@ -39,7 +39,7 @@ def make_release(work: Work, wanted: ReleaseRequest, listed: Listed, by: str) ->
 # -- anonymised -----------------------------------------------------------------------------
 
 
-def _anonymized(work: Work, wanted: ReleaseRequest, listed: Listed) -> Release:
+def _anonymized(work: Work, wanted: ReleaseRequest, listed: CatalogueEntry) -> Release:
     from sfumato.anonymize.run import anonymize  # noqa: PLC0415 - where it is done
 
     known = work.ledger.registration(listed.name)
@@ -74,7 +74,7 @@ def _perturbed(table: Any, wanted: ReleaseRequest) -> Any:
 # -- published once -------------------------------------------------------------------------
 
 
-def _copied(work: Work, wanted: ReleaseRequest, listed: Listed, by: str) -> Release:
+def _copied(work: Work, wanted: ReleaseRequest, listed: CatalogueEntry, by: str) -> Release:
     """Make a synthetic copy of data that are no table."""
     data = read_held(work.settings, listed)
     options = wanted.shape_options(listed.facts.shape)

@@ -24,7 +24,7 @@ from sfumato.service.sources import locate
 from sfumato.staging import alone_in
 
 if TYPE_CHECKING:
-    from sfumato.govern.office.catalogue import Listed
+    from sfumato.govern.office.catalogue import CatalogueEntry
     from sfumato.service.job import Work
 
 
@@ -53,7 +53,7 @@ def answer_request(work: Work) -> dict[str, Any]:
     return {"kind": kind, "rows": count}
 
 
-def _look(work: Work, listed: Listed, kind: str) -> tuple[list[dict[str, Any]], int]:
+def _look(work: Work, listed: CatalogueEntry, kind: str) -> tuple[list[dict[str, Any]], int]:
     """Find her rows and change them; give them, and how many they were before the first try.
 
     Two changes of one file must not both begin with the old one, or the later would bring back
@@ -83,7 +83,11 @@ def _look(work: Work, listed: Listed, kind: str) -> tuple[list[dict[str, Any]], 
 
 
 def _told(
-    work: Work, listed: Listed, kind: str, found: list[dict[str, Any]], right: dict[str, str]
+    work: Work,
+    listed: CatalogueEntry,
+    kind: str,
+    found: list[dict[str, Any]],
+    right: dict[str, str],
 ) -> dict[str, Any]:
     """Gather what she is told."""
     held = tell_held(work.office, work.ledger, listed)

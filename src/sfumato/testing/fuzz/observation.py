@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sfumato.ask.language.request import Aggregates, Request
-    from sfumato.ask.price.preparation import Prepared
+    from sfumato.ask.price.preparation import PreparedQuestion
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Pick:
 
 
 @dataclass
-class Asked:
+class AskedRequest:
     """One request, its exact totals, and what was drawn because of it."""
 
     request: Request
@@ -60,17 +60,17 @@ class Asked:
 
 
 @dataclass
-class Observed:
+class ObservedAnswer:
     """All that was done for one answer; `ready` has the groups' threshold and the bounds found."""
 
-    asked: list[Asked] = field(default_factory=list)
-    ready: Prepared | None = None
+    asked: list[AskedRequest] = field(default_factory=list)
+    ready: PreparedQuestion | None = None
 
 
 @contextmanager
-def observe(session: Any) -> Iterator[list[Observed]]:
-    """Listen to what a session does; every question it answers adds one `Observed`."""
-    found: list[Observed] = []
+def observe(session: Any) -> Iterator[list[ObservedAnswer]]:
+    """Listen to what a session does; every question it answers adds one `ObservedAnswer`."""
+    found: list[ObservedAnswer] = []
     engine = session.desk.opened.engine
     with ExitStack() as stack:
         stack.enter_context(patch.object(engine, "aggregate", _engine(engine, found)))
@@ -86,22 +86,22 @@ def observe(session: Any) -> Iterator[list[Observed]]:
         yield found
 
 
-def _engine(engine: Any, found: list[Observed]) -> Any:
+def _engine(engine: Any, found: list[ObservedAnswer]) -> Any:
     original = engine.aggregate
 
     def aggregate(request: Request) -> Aggregates:
         exact: Aggregates = original(request)
-        found[-1].asked.append(Asked(request, exact))
+        found[-1].asked.append(AskedRequest(request, exact))
         return exact
 
     return aggregate
 
 
-def _measure(found: list[Observed]) -> Any:
+def _measure(found: list[ObservedAnswer]) -> Any:
     original = measurement.measure
 
     def measure(*arguments: Any) -> Any:
-        found.append(Observed())
+        found.append(ObservedAnswer())
         numbers = original(*arguments)
         found[-1].ready = numbers.prepared
         return numbers
@@ -109,7 +109,7 @@ def _measure(found: list[Observed]) -> Any:
     return measure
 
 
-def _with_noise(found: list[Observed]) -> Any:
+def _with_noise(found: list[ObservedAnswer]) -> Any:
     original = measurement._with_noise  # noqa: SLF001 - listens
 
     def with_noise(exact: list[int], noise: Any) -> list[int]:
@@ -119,7 +119,7 @@ def _with_noise(found: list[Observed]) -> Any:
     return with_noise
 
 
-def _search(found: list[Observed]) -> Any:
+def _search(found: list[ObservedAnswer]) -> Any:
     original = bounds_search.found_bounds
 
     def found_bounds(*arguments: Any) -> Any:
@@ -130,7 +130,7 @@ def _search(found: list[Observed]) -> Any:
     return found_bounds
 
 
-def _sampler(kind: str, original: Any, found: list[Observed]) -> Any:
+def _sampler(kind: str, original: Any, found: list[ObservedAnswer]) -> Any:
     def sampler(size: Any, count: int) -> Any:
         found[-1].asked[-1].added[-1].append(Draw(kind, Fraction(size), count))
         return original(size, count)
@@ -138,7 +138,7 @@ def _sampler(kind: str, original: Any, found: list[Observed]) -> Any:
     return sampler
 
 
-def _choice(found: list[Observed]) -> Any:
+def _choice(found: list[ObservedAnswer]) -> Any:
     original = Choice
 
     def choice(scores: Any, rate: Any, *rest: Any) -> Any:
@@ -149,7 +149,7 @@ def _choice(found: list[Observed]) -> Any:
     return choice
 
 
-def _drawn(original: Any, found: list[Observed]) -> Any:
+def _drawn(original: Any, found: list[ObservedAnswer]) -> Any:
     def drawn(self: Any, cut: Any, count: int) -> Any:
         first, sizes, distances = cut
         found[-1].asked[-1].picks.append(Pick(self, Fraction(0), first, sizes, distances))

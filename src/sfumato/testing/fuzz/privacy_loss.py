@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from sfumato.ask.language.request import Aggregates
-    from sfumato.testing.fuzz.observation import Asked, Draw, Observed, Pick
+    from sfumato.testing.fuzz.observation import AskedRequest, Draw, ObservedAnswer, Pick
 
 Place = tuple[Any, tuple[int, ...]]
 Totals = dict[Place, tuple[int, tuple[int, ...]]]
@@ -74,7 +74,7 @@ class Loss:
         return None
 
 
-def loss(observed: Observed, neighbour: list[Totals], whole: Loss | None = None) -> Loss:
+def loss(observed: ObservedAnswer, neighbour: list[Totals], whole: Loss | None = None) -> Loss:
     """Add up what telling the observed table from its neighbour costs."""
     found = whole or Loss()
     for asked, theirs in zip(observed.asked, neighbour, strict=True):
@@ -89,7 +89,7 @@ def loss(observed: Observed, neighbour: list[Totals], whole: Loss | None = None)
 
 
 def _add_totals(
-    found: Loss, observed: Observed, asked: Asked, mine: Totals, theirs: Totals
+    found: Loss, observed: ObservedAnswer, asked: AskedRequest, mine: Totals, theirs: Totals
 ) -> None:
     """Add the noisy totals of every group, and the groups that show by themselves."""
     for i in range(len(asked.request.totals)):
@@ -108,7 +108,7 @@ def _add_totals(
                 found.delta += exceeding(law[0], ready.threshold - 1)
 
 
-def _shown(far: Mapping[Place, int], asked: Asked) -> list[int]:
+def _shown(far: Mapping[Place, int], asked: AskedRequest) -> list[int]:
     """Return the moves of groups; none may move that has no public value and is not found."""
     for (key, _), move in far.items():
         for value, declared in zip(key, asked.request.keys, strict=True):
@@ -125,7 +125,9 @@ def exceeding(law: Draw, reach: int) -> float:
     return math.erfc((reach - 0.5) / math.sqrt(2 * float(law.size))) / 2
 
 
-def _add_picks(found: Loss, observed: Observed, asked: Asked, mine: Totals, theirs: Totals) -> None:
+def _add_picks(
+    found: Loss, observed: ObservedAnswer, asked: AskedRequest, mine: Totals, theirs: Totals
+) -> None:
     """Add what picking a quantile in every group costs, from both exact distributions.
 
     A pick that was drawn is compared with what the neighbour's would have been. Groups that did not

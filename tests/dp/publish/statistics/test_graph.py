@@ -22,7 +22,7 @@ from sfumato.dp.publish.statistics.graph import (
     Stars,
     Triangles,
 )
-from sfumato.dp.publish.statistics.projection import FINE, Projected, _full, rising
+from sfumato.dp.publish.statistics.projection import FINE, ProjectedGraph, _full, rising
 from sfumato.errors import ParameterError
 
 ONE = Fraction(1)
@@ -88,11 +88,11 @@ def test_counts_and_ladders_against_brute_force(seed):
 def test_what_one_node_changes_of_a_graph_that_is_cut(seed):
     graph = random_graph(seed, n=4 + seed % 5)
     key = bytes([seed]) * 16
-    whole = Projected(graph, key)
+    whole = ProjectedGraph(graph, key)
     for node in range(len(graph)):
         if len(graph) < 3:
             continue
-        part = Projected(without_node(graph, node), key)
+        part = ProjectedGraph(without_node(graph, node), key)
         for limit in range(1, 6):
             assert abs(whole.edges(limit) - part.edges(limit)) <= limit
             assert np.abs(whole.up_to(limit) - part.up_to(limit)).sum() <= limit + 1
@@ -105,13 +105,13 @@ def test_what_one_node_changes_of_a_graph_that_is_cut(seed):
 def test_the_order_of_edges_is_that_of_every_neighbour():
     graph = random_graph(3, n=8)
     key = b"k" * 16
-    whole, part = Projected(graph, key), Projected(without_node(graph, 5), key)
+    whole, part = ProjectedGraph(graph, key), ProjectedGraph(without_node(graph, 5), key)
     ends = zip(whole.tail, whole.head, strict=True)
     named = [tuple(sorted((graph.labels[u], graph.labels[v]))) for u, v in ends]
     rest = without_node(graph, 5).labels
     kept = [tuple(sorted((rest[u], rest[v]))) for u, v in zip(part.tail, part.head, strict=True)]
     assert [pair for pair in named if "5" not in pair] == kept
-    drawn = {tuple(Projected(graph).tail) for _ in range(5)}
+    drawn = {tuple(ProjectedGraph(graph).tail) for _ in range(5)}
     assert len(drawn) > 1
 
 

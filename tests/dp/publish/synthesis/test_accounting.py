@@ -10,10 +10,10 @@ import sfumato as sf
 from sfumato.dp.noise.stream import _SeededStream
 from sfumato.dp.publish.synthesis import currencies, engine, particles
 from sfumato.dp.publish.synthesis.coarsening import group, smooth_all
-from sfumato.dp.publish.synthesis.curator import GRAIN, CodeArray, Curator, Noisy
-from sfumato.dp.publish.synthesis.currencies import Concentrated, Contribution, Pure
+from sfumato.dp.publish.synthesis.curator import GRAIN, CodeArray, Curator, NoisyCounts
+from sfumato.dp.publish.synthesis.currencies import ConcentratedCurrency, Contribution, Pure
 from sfumato.dp.publish.synthesis.domain import CodedColumn, Domain
-from sfumato.dp.publish.synthesis.engine import Settings, fit
+from sfumato.dp.publish.synthesis.engine import SynthesisSettings, fit
 from sfumato.errors import ParameterError
 
 RHO = Fraction(1, 60)
@@ -21,13 +21,15 @@ RHO = Fraction(1, 60)
 
 def curator_of(chain, currency=None, budget=RHO):
     codes, domain = chain
-    return Curator(CodeArray(codes), domain, currency or Concentrated(Contribution()), budget)
+    return Curator(
+        CodeArray(codes), domain, currency or ConcentratedCurrency(Contribution()), budget
+    )
 
 
 # -- the book ---------------------------------------------------------------------------
 
 
-class Adversary(Concentrated):
+class Adversary(ConcentratedCurrency):
     """Noise that an adversary chose: huge, one-sided, or none, to drive the prices about."""
 
     kind = "huge"
@@ -51,7 +53,7 @@ def test_the_book_adds_up_to_the_budget_whatever_the_noise_is(chain, kind, budge
 
 def test_a_pure_budget_is_spent_exactly_too(chain):
     curator = curator_of(chain, Pure(Contribution(2)), Fraction(5, 3))
-    fit(curator, chain[1], settings=Settings(rounds_per_column=2))
+    fit(curator, chain[1], settings=SynthesisSettings(rounds_per_column=2))
     assert curator.spent == Fraction(5, 3)
 
 
@@ -65,7 +67,7 @@ def test_nothing_is_released_beyond_the_budget(chain):
 
 
 def test_a_choice_and_its_table_cost_the_round_to_the_last_digit():
-    currency = Concentrated(Contribution(3))
+    currency = ConcentratedCurrency(Contribution(3))
     for wanted in (Fraction(1, 7), Fraction(1, 10**7), Fraction(12345, 999)):
         price = currency.price_of_choice(wanted)
         assert 0 < price <= wanted
@@ -193,7 +195,7 @@ class Watched(Curator):
 
 def watched(chain):
     codes, domain = chain
-    return Watched(CodeArray(codes), domain, Concentrated(Contribution()), RHO)
+    return Watched(CodeArray(codes), domain, ConcentratedCurrency(Contribution()), RHO)
 
 
 def test_exact_tables_are_read_in_the_three_places_only(chain):
@@ -275,14 +277,14 @@ def scores_of(rows, model, weights, monkeypatch):
     """The scores that a curator of these rows chooses by."""
     seen = {}
 
-    class Spy(Concentrated):
+    class Spy(ConcentratedCurrency):
         def choose(self, scores, scale, price):
             seen["scores"], seen["scale"] = scores.copy(), scale
             return 0
 
     codes = np.array(rows, dtype=np.uint32).T.reshape(3, -1)
     curator = Curator(CodeArray(codes), SMALL, Spy(Contribution()), RHO)
-    noisy = [Noisy(np.full(size, 5), 1.0, Fraction(1)) for size in SMALL.sizes]
+    noisy = [NoisyCounts(np.full(size, 5), 1.0, Fraction(1)) for size in SMALL.sizes]
     columns = smooth_all(SMALL, noisy, 10.0, most=16)
     grouping = group(columns)
     curator.count([column.atoms for column in columns], grouping)
@@ -314,7 +316,7 @@ def test_scores_move_by_at_most_the_weight_of_a_row_and_reach_it(monkeypatch):
 
 
 COLUMNS = smooth_all(
-    SMALL, [Noisy(np.full(size, 5), 1.0, Fraction(1)) for size in SMALL.sizes], 10.0, most=16
+    SMALL, [NoisyCounts(np.full(size, 5), 1.0, Fraction(1)) for size in SMALL.sizes], 10.0, most=16
 )
 GROUPING = group(COLUMNS)
 MODEL = np.zeros(16, dtype=np.int64)

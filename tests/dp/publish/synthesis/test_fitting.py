@@ -16,8 +16,8 @@ from sfumato.dp.publish.synthesis.coarsening import (
     smooth,
     smooth_all,
 )
-from sfumato.dp.publish.synthesis.curator import CodeArray, Curator, Noisy
-from sfumato.dp.publish.synthesis.currencies import Concentrated, Contribution
+from sfumato.dp.publish.synthesis.curator import CodeArray, Curator, NoisyCounts
+from sfumato.dp.publish.synthesis.currencies import ConcentratedCurrency, Contribution
 from sfumato.dp.publish.synthesis.domain import CodedColumn, Domain
 from sfumato.dp.publish.synthesis.engine import _single, fit
 from sfumato.dp.publish.synthesis.particles import Cloud, Measurement, systematic
@@ -64,18 +64,20 @@ def test_rare_codes_share_what_the_frequent_ones_leave():
 
 def test_the_total_weighs_the_surest_histogram_most():
     noisy = [
-        Noisy(np.array([60, 40]), 1.0, Fraction(1)),
-        Noisy(np.full(100, 9), 100.0, Fraction(1)),
+        NoisyCounts(np.array([60, 40]), 1.0, Fraction(1)),
+        NoisyCounts(np.full(100, 9), 100.0, Fraction(1)),
     ]
     assert 100 < estimate_total(noisy) < 101
-    assert estimate_total([Noisy(np.array([-5]), 1.0, Fraction(1))]) == 1.0
+    assert estimate_total([NoisyCounts(np.array([-5]), 1.0, Fraction(1))]) == 1.0
 
 
 def test_atoms_keep_spikes_and_codes_that_stay_alone():
     column = CodedColumn("x", 60, ordered=True, alone=(59,), doubtful=(59,))
     counts = np.full(60, 10)
     counts[20], counts[59] = 5000, 400
-    made = smooth(column, Noisy(counts, 9.0, Fraction(1)), float(counts.sum()), most=8, depth=3)
+    made = smooth(
+        column, NoisyCounts(counts, 9.0, Fraction(1)), float(counts.sum()), most=8, depth=3
+    )
     assert made.size == 8
     assert (made.atoms == made.atoms[59]).sum() == 1
     assert (made.atoms == made.atoms[20]).sum() == 1
@@ -85,7 +87,9 @@ def test_atoms_keep_spikes_and_codes_that_stay_alone():
 
 def test_a_missing_code_that_does_not_stand_out_is_not_drawn():
     column = CodedColumn("x", 3, alone=(2,), doubtful=(2,))
-    made = smooth(column, Noisy(np.array([50, 50, 5]), 100.0, Fraction(1)), 100.0, most=16, depth=1)
+    made = smooth(
+        column, NoisyCounts(np.array([50, 50, 5]), 100.0, Fraction(1)), 100.0, most=16, depth=1
+    )
     assert made.masses[2] == 0
 
 
@@ -105,7 +109,7 @@ def cloud_of(p, count, sigma, masks=()):
     )
     n = 10_000.0
     ones = [p.sum(axis=tuple({0, 1, 2} - {i})) for i in range(3)]
-    noisy = [Noisy(np.rint(one * n).astype(int), sigma**2, Fraction(1)) for one in ones]
+    noisy = [NoisyCounts(np.rint(one * n).astype(int), sigma**2, Fraction(1)) for one in ones]
     columns = smooth_all(domain, noisy, n, most=16, depth=1)
     cloud = Cloud.start(columns, group(columns), n, count, _SeededStream(5), masks)
     for i, (column, y) in enumerate(zip(columns, noisy, strict=True)):
@@ -207,7 +211,9 @@ def distance(x, y, i, j, sizes):
 
 def test_the_engine_learns_dependences(chain):
     codes, domain = chain
-    made = fit(Curator(CodeArray(codes), domain, Concentrated(Contribution()), Fraction(1)), domain)
+    made = fit(
+        Curator(CodeArray(codes), domain, ConcentratedCurrency(Contribution()), Fraction(1)), domain
+    )
     rows = made.sample()
     assert abs(rows.shape[1] - codes.shape[1]) < 60
     rng = np.random.default_rng(0)
@@ -222,7 +228,8 @@ def test_hardly_any_rows_are_no_error(n):
     domain = Domain((CodedColumn("a", 2), CodedColumn("b", 30, ordered=True)))
     codes = np.zeros((2, n), dtype=np.uint32)
     made = fit(
-        Curator(CodeArray(codes), domain, Concentrated(Contribution()), Fraction(1, 50)), domain
+        Curator(CodeArray(codes), domain, ConcentratedCurrency(Contribution()), Fraction(1, 50)),
+        domain,
     )
     rows = made.sample(20)
     assert rows.shape == (2, 20)
@@ -233,13 +240,14 @@ def test_hardly_any_rows_are_no_error(n):
 def test_one_column_and_a_constant_one_are_fine():
     alone = Domain((CodedColumn("a", 3),))
     codes = np.array([[0, 1, 1, 2] * 50], dtype=np.uint32)
-    curator = Curator(CodeArray(codes), alone, Concentrated(Contribution()), Fraction(1))
+    curator = Curator(CodeArray(codes), alone, ConcentratedCurrency(Contribution()), Fraction(1))
     assert fit(curator, alone).sample(40).shape == (1, 40)
     assert curator.spent == 1
     constant = Domain((CodedColumn("a", 1), CodedColumn("b", 2)))
     both = np.zeros((2, 100), dtype=np.uint32)
     made = fit(
-        Curator(CodeArray(both), constant, Concentrated(Contribution()), Fraction(1)), constant
+        Curator(CodeArray(both), constant, ConcentratedCurrency(Contribution()), Fraction(1)),
+        constant,
     )
     assert (made.sample(50)[0] == 0).all()
 

@@ -21,7 +21,7 @@ PIECE = 0.1
 """Seconds a piece of a kernel's work should take at most."""
 
 
-class Stopped(Exception):  # noqa: N818 - no error: the time is up
+class TimeUp(Exception):  # noqa: N818 - no error: the time is up
     """Raised where a loop is left from within because the time is up."""
 
 

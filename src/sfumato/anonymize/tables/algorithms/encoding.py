@@ -27,7 +27,7 @@ KEY_LIMIT = 2**62
 """Sorting keys stay below this; attributes that do not fit any more are left out of a key."""
 
 
-class Tree(NamedTuple):
+class ValueTree(NamedTuple):
     """Leaves of the tuples, and all hierarchies with their prices, in the order of kernels."""
 
     leaves: NDArray[np.int32]
@@ -41,7 +41,7 @@ class Tree(NamedTuple):
 class Encoding:
     """A problem's hierarchies, prices and leaves as flat arrays."""
 
-    tree: Tree
+    tree: ValueTree
     text: NDArray[np.int64]
     rank: tuple[NDArray[np.int64], ...]
 
@@ -50,7 +50,7 @@ class Encoding:
         """Lay out the hierarchies of a problem."""
         tables = [h.levels for h in problem.hierarchies]
         sizes = np.array([t.size for t in tables], dtype=np.int64)
-        tree = Tree(
+        tree = ValueTree(
             leaves=np.ascontiguousarray(problem.table.quasi, dtype=np.int32),
             start=np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
             height=np.array([t.shape[1] for t in tables], dtype=np.int64),
@@ -115,7 +115,7 @@ def _tree_order(table: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def describe(
-    tree: Tree, tuples: NDArray[np.int64], groups: NDArray[np.int64], n: int
+    tree: ValueTree, tuples: NDArray[np.int64], groups: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return level of the lowest common ancestor, lowest and highest leaf per group."""
     shape = (n, tree.leaves.shape[1])

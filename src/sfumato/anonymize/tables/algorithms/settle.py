@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class SettledClasses:
     """Classes that all hold, and the attributes they release as ranges."""
 
     problem: Problem
@@ -93,7 +93,7 @@ def settle(
     clock: Clock,
     ranges: Sequence[bool] | None = None,
     spends: bool = False,
-) -> Settled:
+) -> SettledClasses:
     """Let `propose` make classes, and mend them until every class holds.
 
     `spends` says that the proposal uses suppression to save loss; it is then made both with
@@ -101,7 +101,7 @@ def settle(
     """
     chosen = tuple(ranges) if ranges is not None else (False,) * problem.attributes
     encoding = Encoding.of(problem)
-    best: Settled | None = None
+    best: SettledClasses | None = None
     judge = Judge(problem, encoding, clock=clock)
     for trimmed in trim(problem, judge):
         for spend in (False, True):
@@ -129,7 +129,7 @@ def _attempt(
     ranges: tuple[bool, ...],
     *,
     spend: bool,
-) -> Settled | None:
+) -> SettledClasses | None:
     """Propose and mend once; None where no way was found.
 
     `spend` lets suppression also save loss; otherwise only what must be suppressed is. It
@@ -144,7 +144,7 @@ def _attempt(
         return None
     shares = _with_suppressed(shares, problem.table.counts - trimmed.table.counts)
     shares, n = shares.compact()
-    return Settled(problem, encoding, shares, n, ranges)
+    return SettledClasses(problem, encoding, shares, n, ranges)
 
 
 def _with_suppressed(shares: Shares, cut: NDArray[np.int64]) -> Shares:

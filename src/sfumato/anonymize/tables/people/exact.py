@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.definition import Definition
-    from sfumato.anonymize.tables.people.generalized import Generalized
+    from sfumato.anonymize.tables.people.generalized import GeneralizedTuples
     from sfumato.anonymize.tables.people.holdings import Holdings
     from sfumato.anonymize.tables.problem import Problem
 
@@ -63,7 +63,7 @@ class ExactJudge:
         found = np.bincount(group[kept], weights=self.holdings.count[kept], minlength=n)
         return found.astype(np.int64)
 
-    def fails(self, group: NDArray[np.int64], classes: Generalized) -> NDArray[np.bool_]:
+    def fails(self, group: NDArray[np.int64], classes: GeneralizedTuples) -> NDArray[np.bool_]:
         """Return which classes that have records do not hold."""
         n = len(classes)
         sizes = self.people(group, n)
@@ -107,7 +107,7 @@ class ExactJudge:
         tree = self.problem.sensitive_hierarchies.get(name)
         return SensitiveHistogram(counts, total, values, tree)
 
-    def uncovered(self, classes: Generalized) -> NDArray[np.int64]:
+    def uncovered(self, classes: GeneralizedTuples) -> NDArray[np.int64]:
         """Return the tuples of the population that no class covers, where that breaks a promise."""
         people = self.problem.population
         if not self.covering or people is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.tables.cell_keys import mixed_radix
-from sfumato.anonymize.tables.people.generalized import Generalized, price
+from sfumato.anonymize.tables.people.generalized import GeneralizedTuples, price
 from sfumato.anonymize.tables.people.placement import Placement, suppress
 from sfumato.errors import Unsatisfiable
 
@@ -74,7 +74,7 @@ class Levels:
         _, first, index = np.unique(key, return_index=True, return_inverse=True)
         low = table.quasi[first].astype(np.int64)
         level = np.broadcast_to(np.array(node, dtype=np.int64), low.shape).copy()
-        return Placement(index.reshape(-1)[holdings.tuple_], Generalized(level, low, low))
+        return Placement(index.reshape(-1)[holdings.tuple_], GeneralizedTuples(level, low, low))
 
     def decide(self, node: Node) -> Candidate | None:
         """Leave out what does not hold until all that is left does; None if that is too much."""
@@ -100,7 +100,7 @@ class Levels:
         out = placement.class_ < 0
         leaves = self.problem.table.quasi[holdings.tuple_[out]].astype(np.int64)
         level = np.broadcast_to(np.array(node, dtype=np.int64), leaves.shape)
-        paid = price(self.problem, Generalized(level, leaves, leaves))
+        paid = price(self.problem, GeneralizedTuples(level, leaves, leaves))
         more = self.dropped[holdings.tuple_[out]] - paid
         return self.price(node) + float(more @ holdings.count[out])
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Generalized:
+class GeneralizedTuples:
     """The generalised tuples of some classes."""
 
     level: NDArray[np.int64]
@@ -29,23 +29,23 @@ class Generalized:
     def __len__(self) -> int:
         return len(self.level)
 
-    def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Generalized:
+    def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_] | slice) -> GeneralizedTuples:
         """Return some of them."""
-        return Generalized(self.level[chosen], self.low[chosen], self.high[chosen])
+        return GeneralizedTuples(self.level[chosen], self.low[chosen], self.high[chosen])
 
-    def put(self, c: int, other: Generalized) -> None:
+    def put(self, c: int, other: GeneralizedTuples) -> None:
         """Replace one tuple in place."""
         self.level[c], self.low[c], self.high[c] = other.level[0], other.low[0], other.high[0]
 
 
-def leaf_tuple(quasi: NDArray[np.integer]) -> Generalized:
+def leaf_tuple(quasi: NDArray[np.integer]) -> GeneralizedTuples:
     """Return tuples of leaves as generalised tuples on level 0."""
     leaves = np.atleast_2d(quasi).astype(np.int64)
-    return Generalized(np.zeros_like(leaves), leaves, leaves)
+    return GeneralizedTuples(np.zeros_like(leaves), leaves, leaves)
 
 
 def covers(
-    hierarchies: tuple[Hierarchy, ...], classes: Generalized, leaves: NDArray[np.integer]
+    hierarchies: tuple[Hierarchy, ...], classes: GeneralizedTuples, leaves: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
     """Return for each class whether it covers one tuple of leaves, or row by row the tuples."""
     fits = np.ones(len(classes), dtype=np.bool_)
@@ -58,7 +58,9 @@ def covers(
     return fits
 
 
-def join(problem: Problem, classes: Generalized, other: Generalized) -> Generalized:
+def join(
+    problem: Problem, classes: GeneralizedTuples, other: GeneralizedTuples
+) -> GeneralizedTuples:
     """Return the least generalised tuples that cover each class together with one other tuple."""
     level, low, high = (np.empty_like(classes.level) for _ in range(3))
     for a, h in enumerate(problem.hierarchies):
@@ -72,7 +74,7 @@ def join(problem: Problem, classes: Generalized, other: Generalized) -> Generali
         begin, end = _ends(h, *(np.array([x]) for x in theirs))
         low[:, a] = np.where(ranges, np.minimum(first, begin), mine[1])
         high[:, a] = np.where(ranges, np.maximum(last, end), mine[1])
-    return Generalized(level, low, high)
+    return GeneralizedTuples(level, low, high)
 
 
 def _meeting_level(
@@ -101,7 +103,7 @@ def _ends(
     return first, last
 
 
-def price(problem: Problem, classes: Generalized) -> NDArray[np.float64]:
+def price(problem: Problem, classes: GeneralizedTuples) -> NDArray[np.float64]:
     """Return what one record pays in each class; a range pays by its length."""
     total = np.zeros(len(classes))
     for a, h in enumerate(problem.hierarchies):
@@ -114,11 +116,11 @@ def price(problem: Problem, classes: Generalized) -> NDArray[np.float64]:
 
 def widening(
     problem: Problem,
-    classes: Generalized,
+    classes: GeneralizedTuples,
     sizes: NDArray[np.int64],
-    other: Generalized,
+    other: GeneralizedTuples,
     records: int,
-) -> tuple[NDArray[np.float64], Generalized]:
+) -> tuple[NDArray[np.float64], GeneralizedTuples]:
     """Return what it costs to take another tuple's records into each class, and the tuple then."""
     wider = join(problem, classes, other)
     after = price(problem, wider)

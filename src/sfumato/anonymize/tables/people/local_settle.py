@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.tables.apply.cells import ReleasedCells, class_numbers
-from sfumato.anonymize.tables.people.generalized import Generalized, leaf_tuple, widening
+from sfumato.anonymize.tables.people.generalized import GeneralizedTuples, leaf_tuple, widening
 from sfumato.anonymize.tables.people.placement import Placement, suppress
 from sfumato.errors import Unsatisfiable
 
@@ -54,7 +54,7 @@ def settle_classes(judge: ExactJudge, placement: Placement) -> Placement:
     return placement
 
 
-def _is_everything(judge: ExactJudge, classes: Generalized) -> bool:
+def _is_everything(judge: ExactJudge, classes: GeneralizedTuples) -> bool:
     """Tell whether nothing is shown of a single class."""
     top = [h.height - 1 for h in judge.problem.hierarchies]
     return bool((classes.level == top).all())
@@ -132,5 +132,5 @@ def _unite_failing(
     return Placement(class_, classes)
 
 
-def _copy(classes: Generalized) -> Generalized:
-    return Generalized(classes.level.copy(), classes.low.copy(), classes.high.copy())
+def _copy(classes: GeneralizedTuples) -> GeneralizedTuples:
+    return GeneralizedTuples(classes.level.copy(), classes.low.copy(), classes.high.copy())

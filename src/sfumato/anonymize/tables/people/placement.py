@@ -21,7 +21,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.tables.people.generalized import Generalized, covers, leaf_tuple, widening
+from sfumato.anonymize.tables.people.generalized import (
+    GeneralizedTuples,
+    covers,
+    leaf_tuple,
+    widening,
+)
 from sfumato.anonymize.tables.recoding import SUPPRESSED, Local
 
 if TYPE_CHECKING:
@@ -41,7 +46,7 @@ class Placement:
     """The class of every holding (`SUPPRESSED` for none) and the classes' generalised tuples."""
 
     class_: NDArray[np.int64]
-    classes: Generalized
+    classes: GeneralizedTuples
 
     def local(self, holdings: Holdings, record: SearchRecord) -> Local:
         """Return the same as a recoding of all records."""
@@ -72,7 +77,7 @@ def place(
     class_[primary] = _deal(holdings.tuple_[primary], held, recoding, words)
     own = np.full(int(holdings.person.max(initial=0)) + 1, SUPPRESSED, dtype=np.int64)
     own[holdings.person[primary]] = class_[primary]
-    classes = Generalized(
+    classes = GeneralizedTuples(
         recoding.level.copy(),
         recoding.low.copy(),
         np.where(recoding.level < 0, recoding.high, recoding.low),
@@ -101,7 +106,7 @@ def _follow(
     holdings: Holdings,
     class_: NDArray[np.int64],
     own: NDArray[np.int64],
-    classes: Generalized,
+    classes: GeneralizedTuples,
 ) -> None:
     """Put records where the person's primary record is, if its class covers them."""
     loose = np.flatnonzero((class_ == UNPLACED) & (own >= 0))
@@ -149,7 +154,7 @@ def _take_back(holdings: Holdings, class_: NDArray[np.int64], limit: int) -> Non
 
 
 def _widen(
-    problem: Problem, holdings: Holdings, class_: NDArray[np.int64], classes: Generalized
+    problem: Problem, holdings: Holdings, class_: NDArray[np.int64], classes: GeneralizedTuples
 ) -> None:
     """Put what is left into the class that costs least to widen; suppress it if there is none."""
     loose = np.flatnonzero(class_ == UNPLACED)

@@ -22,7 +22,7 @@ from sfumato.dp.learn.sgd.plan import TrainingPlan
 from sfumato.errors import DataError
 
 
-class Checkpoint:
+class TrainingCheckpoint:
     """A file with a module, its optimiser, its plan and how far it got."""
 
     def __init__(self, path: Path, every: int) -> None:

@@ -32,7 +32,7 @@ try:
 except ImportError:
     raise MissingExtra("PyTorch", "torch", "Training of neural networks") from None
 
-from sfumato.dp.learn.sgd.checkpoints import Checkpoint
+from sfumato.dp.learn.sgd.checkpoints import TrainingCheckpoint
 from sfumato.dp.learn.sgd.clipping import Clipper
 from sfumato.dp.learn.sgd.layers import MOST_ROWS, STEP_BITS
 from sfumato.dp.learn.sgd.lots import Examples, draw_lot, seat, seats_of
@@ -116,7 +116,7 @@ def train(
         raise ParameterError(
             f"microbatch is between 1 and {MOST_ROWS}, and {microbatch} was given."
         )
-    store = Checkpoint(Path(checkpoint), every) if checkpoint is not None else None
+    store = TrainingCheckpoint(Path(checkpoint), every) if checkpoint is not None else None
     plan = store.plan() if store is not None and store.exists else None
     asked = {"epsilon": epsilon, "delta": delta, "lot": lot, "steps": steps, "clip": clip}
     if plan is None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.dp.neighbours import Neighbours, PrivacyUnit
     from sfumato.dp.publish.forecast import Forecast
     from sfumato.dp.publish.kmeans.clusters import Clusters
-    from sfumato.dp.publish.purse import Entry
+    from sfumato.dp.publish.purse import PurseEntry
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
@@ -126,7 +126,7 @@ class KMeans(Shown):
             return lecture_clusters(rows, self.n_clusters, purse, self.rounds)
         return best_clusters(rows, self.n_clusters, purse)
 
-    def keep(self, found: Clusters, box: Box, entries: tuple[Entry, ...]) -> None:
+    def keep(self, found: Clusters, box: Box, entries: tuple[PurseEntry, ...]) -> None:
         """Take over what was released, now or earlier; for storing, not for use by hand."""
         self.released = found
         self.box = box

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import Neighbours, PrivacyUnit
-    from sfumato.dp.publish.purse import Entry
+    from sfumato.dp.publish.purse import PurseEntry
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
@@ -53,7 +53,7 @@ class OrderedHistogram(Shown):
     deviation: float
     branching: int
     guarantee: Guarantee
-    entries: tuple[Entry, ...]
+    entries: tuple[PurseEntry, ...]
 
     @cached_property
     def _rising(self) -> NDArray[np.float64]:

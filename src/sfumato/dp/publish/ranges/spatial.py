@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.dp.publish.forecast import Forecast
 from sfumato.dp.publish.kmeans.rows import Box, box_of, matrix_of
 from sfumato.dp.publish.numbers import NumberTable, release_numbers
-from sfumato.dp.publish.purse import Noisy, Price, Purse, price_of
+from sfumato.dp.publish.purse import NoisyNumbers, Price, Purse, price_of
 from sfumato.dp.publish.ranges.hierarchy import project
 from sfumato.errors import ParameterError
 from sfumato.shown import Shown
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.neighbours import Neighbours, PrivacyUnit
-    from sfumato.dp.publish.purse import Entry
+    from sfumato.dp.publish.purse import PurseEntry
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
@@ -58,7 +58,7 @@ class SpatialHistogram(Shown):
     parts: NDArray[np.int64]
     deviation: float
     guarantee: Guarantee
-    entries: tuple[Entry, ...]
+    entries: tuple[PurseEntry, ...]
 
     @property
     def side(self) -> int:
@@ -223,7 +223,7 @@ def blocks(exact: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 def _measure_parts(
     exact: NDArray[np.int64], parts: NDArray[np.int64], purse: Purse, share: Fraction
-) -> Noisy:
+) -> NoisyNumbers:
     """Release the counts of all parts at once, cell by cell, each row by row."""
     width = exact.shape[0] // parts.shape[0]
     counted = []
@@ -234,7 +234,7 @@ def _measure_parts(
 
 
 def joined_totals(
-    coarse: Noisy, fine: Noisy, parts: NDArray[np.int64]
+    coarse: NoisyNumbers, fine: NoisyNumbers, parts: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Join each cell with the sum of its parts, by precision; gives totals and their variances."""
     sizes = (parts**2).ravel()
@@ -246,7 +246,7 @@ def joined_totals(
 
 
 def fit_blocks(
-    heard: Noisy, totals: NDArray[np.float64], variances: NDArray[np.float64]
+    heard: NoisyNumbers, totals: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Join each block with the sum of its cells, by precision, and correct the cells for it."""
     own = heard.deviation**2
@@ -261,7 +261,7 @@ def _block_sums(cells: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _spread(
-    totals: NDArray[np.float64], fine: Noisy, parts: NDArray[np.int64], side: int
+    totals: NDArray[np.float64], fine: NoisyNumbers, parts: NDArray[np.int64], side: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Make parts add up to their cell, and spread them evenly over the fine grid."""
     width = side // parts.shape[0]

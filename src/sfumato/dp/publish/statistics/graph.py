@@ -23,9 +23,9 @@ import numpy as np
 
 from sfumato.dp.neighbours import Edge, Node, PrivacyUnit
 from sfumato.dp.publish.statistics import ladders
-from sfumato.dp.publish.statistics.projection import Projected, find_limit, rising, with_tail
+from sfumato.dp.publish.statistics.projection import ProjectedGraph, find_limit, rising, with_tail
 from sfumato.dp.publish.statistics.statistic import (
-    Measured,
+    MeasuredValue,
     Statistic,
     add_noise,
     noise_margin,
@@ -93,10 +93,10 @@ class Nodes(GraphStatistic):
         """Return 0 for edges, 1 for nodes."""
         return 0 if isinstance(unit, Edge) else 1
 
-    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count nodes."""
         most = 0 if isinstance(unit, Edge) else 1
-        return Measured(int(add_noise(len(data), most, epsilon)), noise_margin(most, epsilon))
+        return MeasuredValue(int(add_noise(len(data), most, epsilon)), noise_margin(most, epsilon))
 
 
 @dataclass(frozen=True)
@@ -107,15 +107,19 @@ class Edges(GraphStatistic):
         """Return 1 for edges; it depends on the limit for nodes."""
         return 1 if isinstance(unit, Edge) else None
 
-    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count edges, of a graph with bounded degrees under node privacy."""
         if isinstance(unit, Edge):
-            return Measured(int(add_noise(len(data.edges), 1, epsilon)), noise_margin(1, epsilon))
+            return MeasuredValue(
+                int(add_noise(len(data.edges), 1, epsilon)), noise_margin(1, epsilon)
+            )
         first, second = _split(epsilon)
-        cut = Projected(data)
+        cut = ProjectedGraph(data)
         limit = find_limit(cut, first, small=False)
         value = int(add_noise(cut.edges(limit), limit, second))
-        return Measured(value, noise_margin(limit, second), (_cut_note(limit),), {"limit": limit})
+        return MeasuredValue(
+            value, noise_margin(limit, second), (_cut_note(limit),), {"limit": limit}
+        )
 
 
 @dataclass(frozen=True)
@@ -133,19 +137,19 @@ class DegreeAtLeast(GraphStatistic):
             return 2 if self.degree else 0
         return None if self.degree else 1
 
-    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count nodes of the degree."""
         most = self.sensitivity(unit)
         if most is not None:
             value = int((data.degrees >= self.degree).sum())
-            return Measured(int(add_noise(value, most, epsilon)), noise_margin(most, epsilon))
+            return MeasuredValue(int(add_noise(value, most, epsilon)), noise_margin(most, epsilon))
         first, second = _split(epsilon)
-        cut = Projected(data)
+        cut = ProjectedGraph(data)
         limit = find_limit(cut, first, least=self.degree, small=False)
         value = int((cut.degrees(limit) >= self.degree).sum())
         noisy = int(add_noise(value, limit + 1, second))
         note = f"degrees were cut to {limit}, a limit found privately"
-        return Measured(noisy, noise_margin(limit + 1, second), (note,), {"limit": limit})
+        return MeasuredValue(noisy, noise_margin(limit + 1, second), (note,), {"limit": limit})
 
 
 @dataclass(frozen=True)
@@ -165,26 +169,28 @@ class DegreeDistribution(GraphStatistic):
             )
         return super().error_in_words(unit, epsilon)
 
-    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Return #{nodes of degree ≤ i} for i = 0, 1, …."""
         if isinstance(unit, Edge):
             return self._by_sequence(data, epsilon)
         first, second = _split(epsilon)
-        cut = Projected(data)
+        cut = ProjectedGraph(data)
         limit = find_limit(cut, first)
         noisy = add_noise(cut.up_to(limit), limit + 1, second)
         smooth = with_tail(noisy, limit)
         note = (
             f"degrees were cut to {limit}, a limit found privately; beyond it the tail is a guess"
         )
-        return Measured([round(float(x), 3) for x in smooth], None, (note,), {"limit": limit})
+        return MeasuredValue([round(float(x), 3) for x in smooth], None, (note,), {"limit": limit})
 
     @staticmethod
-    def _by_sequence(data: Graph, epsilon: Fraction) -> Measured:
+    def _by_sequence(data: Graph, epsilon: Fraction) -> MeasuredValue:
         noisy = add_noise(np.sort(data.degrees).astype(np.int64), 2, epsilon)
         smooth = np.clip(np.floor(rising(noisy.astype(np.float64)) + 0.5), 0, len(data) - 1)
         counts = np.bincount(smooth.astype(np.int64))
-        return Measured(np.cumsum(counts).tolist(), None, ("the degree sequence was smoothed",))
+        return MeasuredValue(
+            np.cumsum(counts).tolist(), None, ("the degree sequence was smoothed",)
+        )
 
 
 class LadderStatistic(GraphStatistic):
@@ -225,17 +231,17 @@ class LadderStatistic(GraphStatistic):
                 "small ε such counts tell nothing. Or hide edges: unit='edge'."
             )
 
-    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Climb the ladder for edges; add noise under the declared degree for nodes."""
         if isinstance(unit, Edge):
-            return Measured(self.climb(data, epsilon), None, ("the noise fits the graph",))
+            return MeasuredValue(self.climb(data, epsilon), None, ("the noise fits the graph",))
         assert isinstance(unit, Node)
         assert unit.degree is not None
         check_declared(data, unit)
         most = self.most_by_node(unit.degree)
         value = int(add_noise(self.count(data), most, epsilon))
         note = f"no node has more than {unit.degree} neighbours, as the owner declared"
-        return Measured(value, noise_margin(most, epsilon), (note,))
+        return MeasuredValue(value, noise_margin(most, epsilon), (note,))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from sfumato.dp.neighbours import (
 )
 from sfumato.dp.noise.stream import stream
 from sfumato.dp.publish.statistics.statistic import (
-    Measured,
+    MeasuredValue,
     Statistic,
     add_noise,
     noise_margin,
@@ -104,11 +104,11 @@ class SetsWith(SetStatistic):
         """Return 1 per set, times the sets of a customer."""
         return self._transactions(unit)
 
-    def measure(self, data: OwnedSets, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: OwnedSets, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count the sets."""
         wanted, most = set(self.items), self._transactions(unit)
         value = sum(wanted <= set(items) for items in self._kept(data, unit))
-        return Measured(int(add_noise(value, most, epsilon)), noise_margin(most, epsilon))
+        return MeasuredValue(int(add_noise(value, most, epsilon)), noise_margin(most, epsilon))
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class ItemsBought(SetStatistic):
         kept = min(_required(unit.items, unit, "items"), len(self.items))
         return kept * self._transactions(unit)
 
-    def measure(self, data: OwnedSets, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: OwnedSets, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count the sets with each item, each set with at most the items that are kept."""
         place = {item: number for number, item in enumerate(self.items)}
         sets = self._kept(data, unit)
@@ -146,7 +146,7 @@ class ItemsBought(SetStatistic):
         assert most is not None
         noisy = add_noise(counts, most, epsilon)
         value = dict(zip(self.items, [int(x) for x in noisy], strict=True))
-        return Measured(value, noise_margin(most, epsilon), notes)
+        return MeasuredValue(value, noise_margin(most, epsilon), notes)
 
 
 class TreeStatistic(Statistic):
@@ -203,11 +203,11 @@ class TreesWith(TreeStatistic):
         """Return 1."""
         return 1
 
-    def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> Measured:  # noqa: ARG002 - the same for all
+    def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:  # noqa: ARG002 - the same for all
         """Count the trees."""
         values, owners = values_of(data, self.label)
         found = len(np.unique(owners[values == str(self.value)]))
-        return Measured(int(add_noise(found, 1, epsilon)), noise_margin(1, epsilon))
+        return MeasuredValue(int(add_noise(found, 1, epsilon)), noise_margin(1, epsilon))
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class LabelCounts(TreeStatistic):
         """Return 1 per vertex, times those that are kept of a tree or subtree."""
         return _by_vertices(unit)
 
-    def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count vertices by value, at most so many of each tree."""
         values, owners = values_of(data, self.label)
         place = {value: number for number, value in enumerate(self.among)}
@@ -240,7 +240,7 @@ class LabelCounts(TreeStatistic):
         counts = np.bincount(codes[at], minlength=len(self.among)).astype(np.int64)
         noisy = add_noise(counts, most, epsilon)
         value = dict(zip(self.among, [int(x) for x in noisy], strict=True))
-        return Measured(value, noise_margin(most, epsilon), notes)
+        return MeasuredValue(value, noise_margin(most, epsilon), notes)
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class VerticesPerLevel(TreeStatistic):
         """Return 1 per vertex, times those that are kept of a tree or subtree."""
         return _by_vertices(unit)
 
-    def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count vertices by type, at most so many of each tree."""
         found = [_vertices(data, path) for path in self.types]
         owners = np.concatenate(found)
@@ -269,7 +269,7 @@ class VerticesPerLevel(TreeStatistic):
         counts = np.bincount(codes[at], minlength=len(self.types)).astype(np.int64)
         noisy = add_noise(counts, most, epsilon)
         value = dict(zip(self.types, [int(x) for x in noisy], strict=True))
-        return Measured(value, noise_margin(most, epsilon))
+        return MeasuredValue(value, noise_margin(most, epsilon))
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ class Enrolments(TreeStatistic):
         """Return 1 for a vertex, the most per tree otherwise."""
         return 1 if isinstance(unit, Vertex) else self.most
 
-    def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Trees, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count vertices, of every tree at most so many."""
         values, owners = values_of(data, self.label)
         mine = np.bincount(owners[values == str(self.value)], minlength=len(data))
@@ -295,7 +295,9 @@ class Enrolments(TreeStatistic):
             mine = np.minimum(mine, self.most)
         most = self.sensitivity(unit)
         assert most is not None
-        return Measured(int(add_noise(int(mine.sum()), most, epsilon)), noise_margin(most, epsilon))
+        return MeasuredValue(
+            int(add_noise(int(mine.sum()), most, epsilon)), noise_margin(most, epsilon)
+        )
 
 
 def _texts(name: str, values: Any) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return words ^ (words >> np.uint64(31))
 
 
-class Projected:
+class ProjectedGraph:
     """A graph whose edges stand in a stable order, to be cut down to any limit."""
 
     def __init__(self, graph: Graph, key: bytes | None = None) -> None:
@@ -117,7 +117,9 @@ def candidates(least: int = 1) -> list[int]:
     return [2**i for i in range(1, LARGEST.bit_length()) if 2**i >= least] or [least]
 
 
-def find_limit(graph: Projected, epsilon: Fraction, least: int = 1, *, small: bool = True) -> int:
+def find_limit(
+    graph: ProjectedGraph, epsilon: Fraction, least: int = 1, *, small: bool = True
+) -> int:
     """Choose a limit by the exponential mechanism, with ε-differential privacy for one node.
 
     `small` aims at 5/ε and favours small limits; else it aims at no vertex being cut.
@@ -130,7 +132,7 @@ def find_limit(graph: Projected, epsilon: Fraction, least: int = 1, *, small: bo
     return limits[int(Choice(scores, rate, counts=prior).draw(1)[0])]
 
 
-def _full(graph: Projected, limit: int) -> int:
+def _full(graph: ProjectedGraph, limit: int) -> int:
     at_limit = int((graph.degrees(limit) == limit).sum())
     return FINE * at_limit // (limit + 1)
 

@@ -28,7 +28,7 @@ SURE = 0.95
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredValue:
     """What was measured: a value (or several), the margin of its noise, and remarks.
 
     `margin` holds the noise of every single figure with 95 % probability; None where the noise fits
@@ -82,7 +82,7 @@ class Statistic(ABC):
         """Return the most that one unit changes all figures together; None if it depends."""
 
     @abstractmethod
-    def measure(self, data: Any, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Any, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Answer; the guarantee is pure ε-differential privacy for the unit."""
 
     def forecast(

@@ -28,7 +28,7 @@ from sfumato.data.trajectories.trajectories import read_bounds
 from sfumato.dp.neighbours import PrivacyUnit, Trip, Unit
 from sfumato.dp.publish.statistics.nested import keep
 from sfumato.dp.publish.statistics.statistic import (
-    Measured,
+    MeasuredValue,
     Statistic,
     add_noise,
     noise_margin,
@@ -73,10 +73,10 @@ class TraceStatistic(Statistic):
 class Trips(TraceStatistic):
     """How many traces there are."""
 
-    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count traces, of every user at most so many."""
         value = int(self._noisy(len(_kept(data, unit)), unit, epsilon))
-        return Measured(value, self._margin(unit, epsilon), _notes(unit))
+        return MeasuredValue(value, self._margin(unit, epsilon), _notes(unit))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class TripsThrough(TraceStatistic):
         if self.between is not None:
             object.__setattr__(self, "between", _moments(self.between))
 
-    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count traces that were there."""
         x, y = _coordinates(data)
         x0, x1, y0, y1 = self.region
@@ -105,14 +105,14 @@ class TripsThrough(TraceStatistic):
         seen = np.zeros(len(data), np.bool_)
         seen[data.owner[there]] = True
         value = int(self._noisy(int(seen[_kept(data, unit)].sum()), unit, epsilon))
-        return Measured(value, self._margin(unit, epsilon), _notes(unit))
+        return MeasuredValue(value, self._margin(unit, epsilon), _notes(unit))
 
 
 @dataclass(frozen=True)
 class TripsByHour(TraceStatistic):
     """How many traces begin in each hour of the day, from 0 to 23."""
 
-    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count traces by the hour of their first point."""
         if not data.clock:
             raise ParameterError("Hours of the day need moments with a date; these are numbers.")
@@ -120,7 +120,7 @@ class TripsByHour(TraceStatistic):
         hour = (np.floor(begins / HOUR) % HOURS).astype(np.int64)
         counts = np.bincount(hour, minlength=HOURS).astype(np.int64)
         value = [int(x) for x in self._noisy(counts, unit, epsilon)]
-        return Measured(value, self._margin(unit, epsilon), _notes(unit))
+        return MeasuredValue(value, self._margin(unit, epsilon), _notes(unit))
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class CellVisits(TraceStatistic):
         limits = [self.most, self.cells**2, *([] if points is None else [points])]
         return min(limits)
 
-    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count traces by cell."""
         owner, cell = np.divmod(
             np.unique(data.owner * self.cells**2 + _cells(data, self.cells)), self.cells**2
@@ -158,7 +158,7 @@ class CellVisits(TraceStatistic):
         counts = np.bincount(cell, minlength=self.cells**2).astype(np.int64)
         noisy = np.asarray(self._noisy(counts, unit, epsilon)).reshape(self.cells, self.cells)
         note = f"at most {self._cells_kept(unit)} cells of each trace were kept, drawn at random"
-        return Measured(noisy.tolist(), self._margin(unit, epsilon), (note, *_notes(unit)))
+        return MeasuredValue(noisy.tolist(), self._margin(unit, epsilon), (note, *_notes(unit)))
 
 
 @dataclass(frozen=True)
@@ -173,14 +173,14 @@ class TripsBetween(TraceStatistic):
     def __post_init__(self) -> None:
         _grid(self.cells, MOST_ENDS)
 
-    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> Measured:
+    def measure(self, data: Trajectories, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count traces by the cells of their first and last points."""
         count, kept = self.cells**2, _kept(data, unit)
         cell = _cells(data, self.cells)
         pair = cell[data.starts[:-1][kept]] * count + cell[data.starts[1:][kept] - 1]
         counts = np.bincount(pair, minlength=count**2).astype(np.int64)
         noisy = np.asarray(self._noisy(counts, unit, epsilon)).reshape(count, count)
-        return Measured(noisy.tolist(), self._margin(unit, epsilon), _notes(unit))
+        return MeasuredValue(noisy.tolist(), self._margin(unit, epsilon), _notes(unit))
 
 
 def _trips(unit: PrivacyUnit) -> int:

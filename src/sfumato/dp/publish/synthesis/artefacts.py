@@ -20,8 +20,8 @@ import numpy as np
 from sfumato.decision import SearchRecord
 from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.dp.publish.synthesis.columns import Values
-from sfumato.dp.publish.synthesis.curator import Charge
-from sfumato.dp.publish.synthesis.engine import Measured
+from sfumato.dp.publish.synthesis.curator import BookLine
+from sfumato.dp.publish.synthesis.engine import MeasuredMarginal
 from sfumato.dp.publish.synthesis.table_codec import SyntheticRows
 from sfumato.errors import DataError
 from sfumato.release import Provenance, Release
@@ -47,8 +47,8 @@ class Synthetic:
 
     name: str
     guarantee: Guarantee
-    measurements: tuple[Measured, ...]
-    book: tuple[Charge, ...]
+    measurements: tuple[MeasuredMarginal, ...]
+    book: tuple[BookLine, ...]
     currency: str
     estimated: float
     notes: tuple[str, ...] = ()
@@ -146,13 +146,13 @@ class SyntheticTable(Synthetic):
             for name, (numbers, missing, kind, texts) in kept["cells"].items()
         }
         measured = tuple(
-            Measured(tuple(names), tuple(shape), Fraction(price), *rest)
+            MeasuredMarginal(tuple(names), tuple(shape), Fraction(price), *rest)
             for names, shape, price, *rest in kept["measurements"]
         )
         return cls(
             name=kept["name"], guarantee=guarantee_from_json(kept["guarantee"]),
             measurements=measured, rows=SyntheticRows(cells), kind=kept["kind"],
-            book=tuple(Charge(what, Fraction(price)) for what, price in kept["book"]),
+            book=tuple(BookLine(what, Fraction(price)) for what, price in kept["book"]),
             currency=kept["currency"], estimated=kept["estimated"], notes=tuple(kept["notes"]),
             rules=tuple(kept["rules"]),
         )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sfumato.dp.accounting.ways import most_rho
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.publish.synthesis.currencies import Concentrated, Contribution, Pure
+from sfumato.dp.publish.synthesis.currencies import ConcentratedCurrency, Contribution, Pure
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import ParameterError
 
@@ -60,7 +60,7 @@ def read_budget(
         if epsilon is not None or delta is not None:
             raise ParameterError("Give epsilon= with delta=, or rho= alone.")
         exact = parameters.positive(rho, "ρ (rho)")
-        return Budget(ZCDP(stated_up(exact), neighbours=neighbours), Concentrated(contribution), exact)  # fmt: skip  # noqa: E501
+        return Budget(ZCDP(stated_up(exact), neighbours=neighbours), ConcentratedCurrency(contribution), exact)  # fmt: skip  # noqa: E501
     if epsilon is None:
         raise ParameterError("Give epsilon=, epsilon= with delta=, or rho=.")
     spent = parameters.budget(epsilon)
@@ -74,4 +74,4 @@ def read_budget(
     if amount <= 0:
         raise ParameterError("This ε and δ leave nothing to be spent; choose larger ones.")
     approx = ApproxDP(stated_up(spent), stated_up(exact_delta), neighbours=neighbours)
-    return Budget(approx, Concentrated(contribution), amount, failures)
+    return Budget(approx, ConcentratedCurrency(contribution), amount, failures)

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.dp.publish.synthesis import kernels
-from sfumato.dp.publish.synthesis.curator import Grouping
+from sfumato.dp.publish.synthesis.curator import AtomGroups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from sfumato.dp.publish.synthesis.curator import Noisy
+    from sfumato.dp.publish.synthesis.curator import NoisyCounts
     from sfumato.dp.publish.synthesis.domain import CodedColumn, Domain
 
 _FEW = 16  # a column of so few codes is not smoothed
@@ -60,14 +60,16 @@ def weighted_counts(
     return np.bincount(places, weights=weights, minlength=size).astype(np.float64)
 
 
-def estimate_total(noisy: Sequence[Noisy]) -> float:
+def estimate_total(noisy: Sequence[NoisyCounts]) -> float:
     """Estimate the number of rows from all histograms, the surest weighing most; at least 1."""
     precisions = np.array([1 / (y.counts.size * y.variance) for y in noisy])
     totals = np.array([float(y.counts.sum()) for y in noisy])
     return max(1.0, float((precisions * totals).sum() / precisions.sum()))
 
 
-def smooth(column: CodedColumn, noisy: Noisy, total: float, *, most: int, depth: int) -> Smooth:
+def smooth(
+    column: CodedColumn, noisy: NoisyCounts, total: float, *, most: int, depth: int
+) -> Smooth:
     """Find masses, at most ``most`` atoms and ``depth`` levels of a column."""
     masses = _masses(column, noisy, total)
     shut = tuple(code for code in column.doubtful if masses[code] == 0)
@@ -83,7 +85,7 @@ def smooth(column: CodedColumn, noisy: Noisy, total: float, *, most: int, depth:
     return Smooth(masses, atoms, tuple(levels))
 
 
-def _masses(column: CodedColumn, noisy: Noisy, total: float) -> NDArray[np.float64]:
+def _masses(column: CodedColumn, noisy: NoisyCounts, total: float) -> NDArray[np.float64]:
     y = noisy.counts.astype(np.float64)
     sigma = math.sqrt(noisy.variance)
     for code in column.doubtful:
@@ -163,7 +165,7 @@ def _join_rare(masses: NDArray[np.float64], room: int) -> NDArray[np.int64]:
     return groups
 
 
-def group(columns: Sequence[Smooth]) -> Grouping:
+def group(columns: Sequence[Smooth]) -> AtomGroups:
     """Collect the levels of all columns in arrays."""
     sizes = np.array([column.size for column in columns], dtype=np.int64)
     depths = np.array([len(column.levels) for column in columns], dtype=np.int64)
@@ -173,11 +175,11 @@ def group(columns: Sequence[Smooth]) -> Grouping:
         for a, level in enumerate(column.levels):
             groups[i, a, : level.size] = level
             widths[i, a] = int(level.max()) + 1
-    return Grouping(sizes, groups, widths, depths)
+    return AtomGroups(sizes, groups, widths, depths)
 
 
 def smooth_all(
-    domain: Domain, noisy: Sequence[Noisy], total: float, *, most: int, depth: int = _DEPTH
+    domain: Domain, noisy: Sequence[NoisyCounts], total: float, *, most: int, depth: int = _DEPTH
 ) -> tuple[Smooth, ...]:
     """Smooth every column."""
     return tuple(

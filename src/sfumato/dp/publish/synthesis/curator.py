@@ -51,7 +51,7 @@ class Records(Protocol):
         """Count the rows of every code of every column, in one pass."""
 
     def count_pairs(
-        self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping
+        self, atoms: Sequence[NDArray[np.uint8]], grouping: AtomGroups
     ) -> NDArray[np.int64]:
         """Count the rows of all pairs of atoms in one pass; tables one after the other."""
 
@@ -72,7 +72,7 @@ class Pieces(ABC):
         return ones
 
     def count_pairs(
-        self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping
+        self, atoms: Sequence[NDArray[np.uint8]], grouping: AtomGroups
     ) -> NDArray[np.int64]:
         """Count the rows of all pairs of atoms; ``atoms[i][code]`` is the atom of a code."""
         from sfumato.dp.publish.synthesis import kernels  # noqa: PLC0415 - compiled code loads on use
@@ -99,7 +99,7 @@ class CodeArray(Pieces):
 
 
 @dataclass(frozen=True)
-class Charge:
+class BookLine:
     """One line of the book: what was released, and its price."""
 
     what: str
@@ -107,7 +107,7 @@ class Charge:
 
 
 @dataclass(frozen=True, eq=False)
-class Noisy:
+class NoisyCounts:
     """Noisy counts, and the variance of the noise of each."""
 
     counts: NDArray[Any]
@@ -116,7 +116,7 @@ class Noisy:
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
+class AtomGroups:
     """How atoms are merged: ``groups[i, a, x]`` is the group of atom x of column i at level a.
 
     ``widths[i, a]`` is the number of groups, ``depths[i]`` the number of levels. Candidates are the
@@ -154,11 +154,11 @@ class Curator:
     domain: Domain
     currency: Currency
     budget: Fraction
-    book: list[Charge] = field(default_factory=list)
+    book: list[BookLine] = field(default_factory=list)
     spent: Fraction = Fraction(0)
     _ones: list[NDArray[np.int64]] | None = field(default=None, repr=False)
     _pairs: NDArray[np.int64] | None = field(default=None, repr=False)
-    _grouping: Grouping | None = field(default=None, repr=False)
+    _grouping: AtomGroups | None = field(default=None, repr=False)
 
     @property
     def left(self) -> Fraction:
@@ -168,12 +168,12 @@ class Curator:
     def _pay(self, what: str, price: Fraction) -> None:
         if price <= 0 or price > self.left:
             raise ParameterError(f"The budget of this synthesis does not cover {what}.")
-        self.book.append(Charge(what, price))
+        self.book.append(BookLine(what, price))
         self.spent += price
 
     # -- the three places --------------------------------------------------------------
 
-    def histogram(self, column: int, price: Fraction) -> Noisy:
+    def histogram(self, column: int, price: Fraction) -> NoisyCounts:
         """Release how many rows have each code of a column, with noise."""
         self._pay(f"counts of {self.domain.columns[column].name}", price)
         if self._ones is None:
@@ -199,7 +199,7 @@ class Curator:
         )  # fmt: skip
         return self.currency.choose(scores, GRAIN * int(weights.max()), price)
 
-    def table(self, candidate: Sequence[int], price: Fraction) -> Noisy:
+    def table(self, candidate: Sequence[int], price: Fraction) -> NoisyCounts:
         """Release the two-way table of a candidate (pair, i, j, level, level), with noise."""
         grouping, exact = self._counted()
         pair, i, j, a, b = (int(part) for part in candidate)
@@ -213,17 +213,17 @@ class Curator:
         np.add.at(merged, np.ix_(rows, columns), fine)
         return self._covered(merged, price)
 
-    def _covered(self, exact: NDArray[np.int64], price: Fraction) -> Noisy:
+    def _covered(self, exact: NDArray[np.int64], price: Fraction) -> NoisyCounts:
         noise = self.currency.noise(exact.size, price).reshape(exact.shape)
-        return Noisy(exact + noise, float(self.currency.variance(price)), price)
+        return NoisyCounts(exact + noise, float(self.currency.variance(price)), price)
 
     # -- counting: nothing is given out ------------------------------------------------
 
-    def count(self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping) -> None:
+    def count(self, atoms: Sequence[NDArray[np.uint8]], grouping: AtomGroups) -> None:
         """Count all pairs of atoms; ``atoms[i][code]`` is the atom of a code of column i."""
         self._grouping, self._pairs = grouping, self.records.count_pairs(atoms, grouping)
 
-    def _counted(self) -> tuple[Grouping, NDArray[np.int64]]:
+    def _counted(self) -> tuple[AtomGroups, NDArray[np.int64]]:
         if self._pairs is None or self._grouping is None:
             raise ParameterError("Pairs of columns are counted before a table of them is chosen.")
         return self._grouping, self._pairs

@@ -83,7 +83,7 @@ class Currency(Protocol):
 
 
 @dataclass(frozen=True)
-class Concentrated:
+class ConcentratedCurrency:
     """zCDP: prices are ρ, noise is discrete Gaussian."""
 
     unit: Contribution

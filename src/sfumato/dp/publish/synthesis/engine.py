@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.noise import Stream
     from sfumato.dp.publish.synthesis.coarsening import Smooth
-    from sfumato.dp.publish.synthesis.curator import Grouping, Noisy
+    from sfumato.dp.publish.synthesis.curator import AtomGroups, NoisyCounts
     from sfumato.dp.publish.synthesis.currencies import Currency
     from sfumato.dp.publish.synthesis.domain import Domain
     from sfumato.dp.publish.synthesis.rules import Mask
@@ -53,7 +53,7 @@ _WORK = 22_000_000  # particles times pairs of columns that a round looks at, at
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class SynthesisSettings:
     """Constants of a synthesis; none of them needs tuning per data set, and none may see data."""
 
     atoms: int = 16
@@ -89,10 +89,10 @@ class Source(Protocol):
     def left(self) -> Fraction:
         """What is left of it."""
 
-    def histogram(self, column: int, price: Fraction) -> Noisy:
+    def histogram(self, column: int, price: Fraction) -> NoisyCounts:
         """Release noisy counts of a column."""
 
-    def count(self, atoms: Sequence[NDArray[np.uint8]], grouping: Grouping) -> None:
+    def count(self, atoms: Sequence[NDArray[np.uint8]], grouping: AtomGroups) -> None:
         """Count pairs of atoms, releasing nothing."""
 
     def choose(
@@ -100,12 +100,12 @@ class Source(Protocol):
     ) -> int:
         """Release which candidate the model fits worst."""
 
-    def table(self, candidate: Sequence[int], price: Fraction) -> Noisy:
+    def table(self, candidate: Sequence[int], price: Fraction) -> NoisyCounts:
         """Release a noisy table."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredMarginal:
     """One released table: what the report may tell. All distances are to noisy numbers."""
 
     columns: tuple[str, ...]
@@ -124,7 +124,7 @@ class Fit:
     smooth: tuple[Smooth, ...]
     cloud: Cloud
     total: float
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredMarginal, ...]
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -172,13 +172,13 @@ def fit(
     curator: Source,
     domain: Domain,
     *,
-    settings: Settings | None = None,
+    settings: SynthesisSettings | None = None,
     target: int | None = None,
     masks: Callable[[tuple[Smooth, ...]], Sequence[Mask]] | None = None,
     source: Stream | None = None,
 ) -> Fit:
     """Spend a curator's budget and fit a cloud; ``masks`` makes structural zeros of atoms."""
-    settings = settings or Settings()
+    settings = settings or SynthesisSettings()
     source = source or stream()
     noisy = _first(curator, domain, settings)
     total = estimate_total(noisy)
@@ -197,20 +197,22 @@ def fit(
     return Fit(domain, columns, cloud, total, _told(cloud, domain, prices))
 
 
-def first_prices(sizes: Sequence[int], budget: Fraction, settings: Settings) -> list[Fraction]:
+def first_prices(
+    sizes: Sequence[int], budget: Fraction, settings: SynthesisSettings
+) -> list[Fraction]:
     """Divide the first share of a budget among columns, larger ones at a higher price."""
     share = settings.first_share if len(sizes) > 1 else Fraction(1)
     parts = [Fraction(round(1000 * size**0.6)) for size in sizes]
     return [budget * share * part / sum(parts) for part in parts]
 
 
-def _first(curator: Source, domain: Domain, settings: Settings) -> list[Noisy]:
+def _first(curator: Source, domain: Domain, settings: SynthesisSettings) -> list[NoisyCounts]:
     """Release the counts of every column."""
     prices = first_prices(domain.sizes, curator.budget, settings)
     return [curator.histogram(i, price) for i, price in enumerate(prices)]
 
 
-def _single(i: int, column: Smooth, y: Noisy, total: float) -> Measurement:
+def _single(i: int, column: Smooth, y: NoisyCounts, total: float) -> Measurement:
     counts = np.bincount(column.atoms, weights=y.counts.astype(np.float64))
     spread = np.sqrt(y.variance * np.bincount(column.atoms))
     own = np.arange(column.size, dtype=np.uint8)
@@ -220,14 +222,14 @@ def _single(i: int, column: Smooth, y: Noisy, total: float) -> Measurement:
     )  # fmt: skip
 
 
-def _weights(domain: Domain, target: int | None, settings: Settings) -> NDArray[np.int64]:
+def _weights(domain: Domain, target: int | None, settings: SynthesisSettings) -> NDArray[np.int64]:
     return np.array(
         [settings.target_weight if target in pair else 1 for pair in domain.pairs()], dtype=np.int64
     )
 
 
 def _rounds(
-    curator: Source, cloud: Cloud, settings: Settings, weights: NDArray[np.int64]
+    curator: Source, cloud: Cloud, settings: SynthesisSettings, weights: NDArray[np.int64]
 ) -> list[Fraction]:
     """Choose, measure and rake until the budget is spent; returns the price of each table."""
     rounds = settings.rounds or settings.rounds_per_column * len(cloud.grouping.sizes)
@@ -250,7 +252,7 @@ def _rounds(
     return prices
 
 
-def _double(cloud: Cloud, candidate: NDArray[np.int64], y: Noisy) -> Measurement:
+def _double(cloud: Cloud, candidate: NDArray[np.int64], y: NoisyCounts) -> Measurement:
     _, i, j, a, b = (int(part) for part in candidate)
     grouping = cloud.grouping
     return Measurement(
@@ -272,21 +274,21 @@ def _learn(cloud: Cloud, measurement: Measurement, rakes: int) -> float:
     return moved
 
 
-def _finish(cloud: Cloud, settings: Settings) -> None:
+def _finish(cloud: Cloud, settings: SynthesisSettings) -> None:
     for left in range(settings.last_sweeps, 0, -1):
         cloud.rake_all()
         if left > 3:
             cloud.refresh()
 
 
-def _told(cloud: Cloud, domain: Domain, prices: list[Fraction]) -> tuple[Measured, ...]:
+def _told(cloud: Cloud, domain: Domain, prices: list[Fraction]) -> tuple[MeasuredMarginal, ...]:
     told = []
     for r, (m, price) in enumerate(zip(cloud.measured, prices, strict=True)):
         first, second = (domain.columns[c].name for c in (m.i, m.j))
         names = (first,) if m.single else (first, second)
         shape: tuple[Any, ...] = m.shape[:1] if m.single else m.shape
         told.append(
-            Measured(
+            MeasuredMarginal(
                 names,
                 shape,
                 price,

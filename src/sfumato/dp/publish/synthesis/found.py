@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.data.wording import listed
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.publish.synthesis.curator import Charge, Curator
+from sfumato.dp.publish.synthesis.curator import BookLine, Curator
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.searching import (
     NO_TEXTS,
@@ -68,11 +68,11 @@ def find_domains(
     budget: Budget,
     search: Stated | None,
     unit: str | None,
-) -> tuple[dict[str, Coder], list[Charge], tuple[str, ...]]:
+) -> tuple[dict[str, Coder], list[BookLine], tuple[str, ...]]:
     """Give the coder of every column, what finding some of them cost, and what to doubt."""
     unknown = [name for name, coder in declared.items() if coder is None]
     share = parameters.share(search, "search") if search is not None and unknown else Fraction(0)
-    book: list[Charge] = []
+    book: list[BookLine] = []
     coders: dict[str, Coder] = {}
     guessed: list[str] = []
     for name, coder in declared.items():
@@ -82,7 +82,7 @@ def find_domains(
         price = budget.amount * share / len(unknown)
         made, sure = _found(table, name, columns.get(name), budget, price, unit, len(unknown))
         coders[name] = made
-        book.append(Charge(f"the domain of {name}", price))
+        book.append(BookLine(f"the domain of {name}", price))
         guessed += [] if sure else [name]
     note = (
         f"The domain of {listed(guessed)} could not be told from noise at this price, and is "

@@ -26,7 +26,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Edge, Neighbours
 from sfumato.dp.noise import discrete_laplace, permutation, stream
 from sfumato.dp.publish.synthesis.artefacts import Synthetic
-from sfumato.dp.publish.synthesis.curator import Charge
+from sfumato.dp.publish.synthesis.curator import BookLine
 from sfumato.dp.publish.synthesis.particles import uniforms
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import DataError, ParameterError
@@ -107,7 +107,7 @@ def synthesize_graph(
     relation = Neighbours("unbounded", Edge(vertices=len(names)))
     artefact = SyntheticGraph(
         name=name, guarantee=PureDP(stated_up(spent), neighbours=relation), measurements=(),
-        book=(Charge("sorted degrees", spent * DEGREES), Charge("triangles", spent * (1 -
+        book=(BookLine("sorted degrees", spent * DEGREES), BookLine("triangles", spent * (1 -
         DEGREES))), currency="ε", estimated=float(degrees.sum()) / 2, degrees=degrees,
         triangles=triangles, notes=_doubts(float(scale), degrees),
         edges=tuple((names[u], names[v]) for u, v in found.tolist()),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.noise import Stream
     from sfumato.dp.publish.synthesis.coarsening import Smooth
-    from sfumato.dp.publish.synthesis.curator import Grouping
+    from sfumato.dp.publish.synthesis.curator import AtomGroups
 
 _TIRED = 0.7  # resample below this effective share of particles
 _TIRED_WIDE, _WIDE = 0.55, 20  # … in a table of more columns than that, where a sweep takes long
@@ -83,7 +83,7 @@ class Measurement:
 class Cloud:
     """Weighted particles, and the measurements that they follow."""
 
-    grouping: Grouping
+    grouping: AtomGroups
     total: float
     base: NDArray[np.float64]
     atoms: NDArray[np.uint8]
@@ -108,7 +108,7 @@ class Cloud:
     def start(
         cls,
         columns: Sequence[Smooth],
-        grouping: Grouping,
+        grouping: AtomGroups,
         total: float,
         count: int,
         source: Stream,

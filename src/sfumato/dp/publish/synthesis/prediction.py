@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sfumato.dp.neighbours import Neighbours, PrivacyUnit
     from sfumato.dp.publish.synthesis.budget import Budget
-    from sfumato.dp.publish.synthesis.engine import Settings
+    from sfumato.dp.publish.synthesis.engine import SynthesisSettings
     from sfumato.dp.rounding import Stated
 
 _USELESS = 0.25
@@ -180,7 +180,7 @@ def _predicted(
     sizes: Mapping[str, int],
     budget: Budget,
     amount: Fraction,
-    settings: Settings,
+    settings: SynthesisSettings,
     cells: tuple[int, ...] = (16, 64, 256),
 ) -> Prediction:
     """Give the distances that noise makes, of columns and of tables of two."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.dp.publish.synthesis.columns import Column, Kind
-    from sfumato.dp.publish.synthesis.curator import Noisy
+    from sfumato.dp.publish.synthesis.curator import NoisyCounts
     from sfumato.dp.publish.synthesis.currencies import Contribution
 
 _POWERS = tuple(2.0**k for k in range(-10, 41))
@@ -63,16 +63,16 @@ def search_coder(name: str, kind: Kind) -> Numbers:
     return Numbers(name, edges, "number")
 
 
-def is_found(coder: Numbers, noisy: Noisy) -> bool:
+def is_found(coder: Numbers, noisy: NoisyCounts) -> bool:
     """Tell whether any bin stands out of the noise, so that bounds are more than a guess."""
     return bool((noisy.counts[: coder.bins].astype(np.float64) > _above(coder, noisy)).any())
 
 
-def _above(coder: Numbers, noisy: Noisy) -> float:
+def _above(coder: Numbers, noisy: NoisyCounts) -> float:
     return math.sqrt(noisy.variance * 2 * math.log(coder.bins / _FALSE_BIN))
 
 
-def bounds_from(coder: Numbers, noisy: Noisy, kind: Kind, column: Column | None) -> Numbers:
+def bounds_from(coder: Numbers, noisy: NoisyCounts, kind: Kind, column: Column | None) -> Numbers:
     """Turn a noisy histogram of the coarse bins into bounds."""
     counts = noisy.counts[: coder.bins].astype(np.float64)
     found = np.flatnonzero(counts > _above(coder, noisy))

@@ -34,10 +34,10 @@ from sfumato.dp.normal import normal_cdf_up
 from sfumato.dp.publish.synthesis.artefacts import Synthetic
 from sfumato.dp.publish.synthesis.budget import read_budget
 from sfumato.dp.publish.synthesis.coarsening import on_simplex
-from sfumato.dp.publish.synthesis.curator import Charge, CodeArray, Curator
+from sfumato.dp.publish.synthesis.curator import BookLine, CodeArray, Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import CodedColumn, Domain
-from sfumato.dp.publish.synthesis.engine import Settings, fit
+from sfumato.dp.publish.synthesis.engine import SynthesisSettings, fit
 from sfumato.dp.publish.synthesis.particles import uniforms
 from sfumato.dp.rounding import sqrt_up
 from sfumato.errors import DataError, ParameterError
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 _GRID = 1 << 20
 ITEMS_SHARE = Fraction(1, 10)
-SETTINGS = Settings(depth=1, rounds=150)
+SETTINGS = SynthesisSettings(depth=1, rounds=150)
 EDGES = (0, 1, 2, 3, 4, 5, 7, 9, 11, 14, 18, 24, 32, 48)
 """Where the bins of the number of other items begin; the last one ends at ``most``."""
 
@@ -141,7 +141,7 @@ def synthesize_sets(
     sets = _decoded(made.sample(), frequent, found, top, most)
     artefact = SyntheticSets(
         name=name, guarantee=budget.guarantee, measurements=made.measured,
-        book=(Charge("weights of items", price), *curator.book), currency=budget.currency.name,
+        book=(BookLine("weights of items", price), *curator.book), currency=budget.currency.name,
         estimated=made.total, notes=(*budget.notes, *_unnamed(frequent), *made.doubts), sets=sets,
         frequent=frequent,
     )  # fmt: skip

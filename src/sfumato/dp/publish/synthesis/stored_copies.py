@@ -15,8 +15,8 @@ import numpy as np
 
 from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable, packed, unpacked
-from sfumato.dp.publish.synthesis.curator import Charge
-from sfumato.dp.publish.synthesis.engine import Measured
+from sfumato.dp.publish.synthesis.curator import BookLine
+from sfumato.dp.publish.synthesis.engine import MeasuredMarginal
 from sfumato.dp.publish.synthesis.graphs import SyntheticGraph
 from sfumato.dp.publish.synthesis.sets import SyntheticSets
 from sfumato.dp.publish.synthesis.trajectories import SyntheticTrajectories
@@ -49,10 +49,10 @@ def load_copy(text: str) -> Synthetic:
         "name": kept["name"],
         "guarantee": guarantee_from_json(kept["guarantee"]),
         "measurements": tuple(
-            Measured(tuple(names), tuple(shape), Fraction(price), *rest)
+            MeasuredMarginal(tuple(names), tuple(shape), Fraction(price), *rest)
             for names, shape, price, *rest in kept["measurements"]
         ),
-        "book": tuple(Charge(what, Fraction(price)) for what, price in kept["book"]),
+        "book": tuple(BookLine(what, Fraction(price)) for what, price in kept["book"]),
         "currency": kept["currency"], "estimated": kept["estimated"],
         "notes": tuple(kept["notes"]),
     }  # fmt: skip

@@ -30,7 +30,7 @@ from sfumato.dp.publish.synthesis.columns import Column, coder_of
 from sfumato.dp.publish.synthesis.curator import Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
-from sfumato.dp.publish.synthesis.engine import Settings, fit
+from sfumato.dp.publish.synthesis.engine import SynthesisSettings, fit
 from sfumato.dp.publish.synthesis.found import check_search, find_domains, refuse_unknown
 from sfumato.dp.publish.synthesis.row_rules import (
     judge,
@@ -71,7 +71,7 @@ def synthesize_table(
     neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED,
     search: Stated | None = None,
     size: int | None = None,
-    settings: Settings | None = None,
+    settings: SynthesisSettings | None = None,
 ) -> Release:
     """Make a synthetic copy of a table; parameters as `sf.dp.synthesize` tells them."""
     return prepare(
@@ -94,7 +94,7 @@ class Preparation:
     constraints: tuple[str, ...]
     search: Stated | None
     size: int | None
-    settings: Settings
+    settings: SynthesisSettings
 
     def run(self) -> Release:
         """Read the data, and spend the budget."""
@@ -140,7 +140,7 @@ def prepare(
     neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED,
     search: Stated | None = None,
     size: int | None = None,
-    settings: Settings | None = None,
+    settings: SynthesisSettings | None = None,
 ) -> Preparation:
     """Check and price a synthesis without reading a cell."""
     table = rows_of(people, schema)
@@ -221,9 +221,11 @@ def _check_target(target: str | None, columns: Mapping[str, Any]) -> None:
         )
 
 
-def _settings(settings: Settings | None, budget: Budget) -> Settings:
+def _settings(settings: SynthesisSettings | None, budget: Budget) -> SynthesisSettings:
     """Pure prices add up, so fewer and dearer rounds are better."""
-    return settings or (Settings(rounds_per_column=2) if budget.pure else Settings())
+    return settings or (
+        SynthesisSettings(rounds_per_column=2) if budget.pure else SynthesisSettings()
+    )
 
 
 def _left_out(table: RowSource, coders: Mapping[str, Coder], unit: str | None) -> tuple[str, ...]:

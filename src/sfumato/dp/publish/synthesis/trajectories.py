@@ -28,7 +28,7 @@ from sfumato.dp.publish.synthesis.budget import read_budget
 from sfumato.dp.publish.synthesis.curator import CodeArray, Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import CodedColumn, Domain
-from sfumato.dp.publish.synthesis.engine import Settings, fit
+from sfumato.dp.publish.synthesis.engine import SynthesisSettings, fit
 from sfumato.dp.publish.synthesis.particles import uniforms
 from sfumato.errors import DataError, ParameterError
 
@@ -189,9 +189,9 @@ def trips_per_unit(relation: Neighbours) -> int:
     )
 
 
-def settings_for(budget: Budget) -> Settings:
+def settings_for(budget: Budget) -> SynthesisSettings:
     """Give the constants of the engine: pure prices add up, so rounds are fewer and dearer."""
-    return Settings(atoms=_CELLS**2, rounds_per_column=2 if budget.pure else 8)
+    return SynthesisSettings(atoms=_CELLS**2, rounds_per_column=2 if budget.pure else 8)
 
 
 def _kept(

@@ -22,7 +22,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.dp.normal import gaussian_sigma_up
 from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
-from sfumato.dp.publish.purse import Entry, Price, Purse, price_of, steps_of
+from sfumato.dp.publish.purse import Price, Purse, PurseEntry, price_of, steps_of
 from sfumato.dp.publish.topk import itemsets as sets
 from sfumato.dp.publish.topk.baskets import Baskets, baskets_of
 from sfumato.dp.publish.topk.choice_of_way import TopKPlan, Way, plan_way
@@ -59,7 +59,7 @@ class TopK(Shown):
     deviation: float | None
     plan: TopKPlan
     guarantee: Guarantee
-    entries: tuple[Entry, ...]
+    entries: tuple[PurseEntry, ...]
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -297,7 +297,7 @@ def _unknown(
     notes = () if first.size == k else (told,)
     named = tuple(read.names[place] for place in first.tolist())
     values = noisy[first].astype(np.float64) / UNIT
-    entries = (Entry("weights and threshold", price.amount, exact.size),)
+    entries = (PurseEntry("weights and threshold", price.amount, exact.size),)
     return TopK(named, values, deviation, plan, promised, entries, notes)
 
 

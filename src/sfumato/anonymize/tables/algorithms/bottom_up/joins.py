@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.algorithms.bottom_up.clusters import Clusters, State
-    from sfumato.anonymize.tables.algorithms.encoding import Tree
+    from sfumato.anonymize.tables.algorithms.encoding import ValueTree
 
 
 def look(
@@ -34,7 +34,7 @@ def look(
 
 
 def in_line(
-    tree: Tree, order: NDArray[np.int64], low: NDArray[np.int64], level: NDArray[np.int64]
+    tree: ValueTree, order: NDArray[np.int64], low: NDArray[np.int64], level: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where each generalised tuple's branches begin, and its levels.
 
@@ -55,7 +55,7 @@ def _look(
     window: int,
     lending: int,
     state: State,
-    tree: Tree,
+    tree: ValueTree,
     best: NDArray[np.int64],
     cost: NDArray[np.float64],
 ) -> None:
@@ -189,7 +189,7 @@ def _absorb(clusters: Clusters, first: NDArray[np.int64], second: NDArray[np.int
 @njit(cache=True)
 def _borrow(
     state: State,
-    tree: Tree,
+    tree: ValueTree,
     first: NDArray[np.int64],
     second: NDArray[np.int64],
     given: NDArray[np.int64],

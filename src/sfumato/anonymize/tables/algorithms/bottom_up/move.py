@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.algorithms.bottom_up.verdicts import Judge
-    from sfumato.anonymize.tables.algorithms.encoding import Tree
+    from sfumato.anonymize.tables.algorithms.encoding import ValueTree
 
 ROUNDS = 30
 WINDOW = 6
@@ -260,7 +260,7 @@ def _homes(now: PricedClasses, memory: _Memory) -> tuple[NDArray[np.int64], NDAr
 @njit(cache=True)
 def _look_for_homes(
     line: Line,
-    tree: Tree,
+    tree: ValueTree,
     awake: NDArray[np.bool_],
     count: NDArray[np.int64],
     size: NDArray[np.int64],

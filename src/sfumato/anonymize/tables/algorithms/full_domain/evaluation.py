@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.tables.algorithms.clock import Stopped
+from sfumato.anonymize.tables.algorithms.clock import TimeUp
 from sfumato.anonymize.tables.algorithms.full_domain.grouping import Grouper
 from sfumato.anonymize.tables.algorithms.full_domain.judging import Judge
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import (
@@ -134,7 +134,7 @@ class Evaluator:
         return self._judge.minimum
 
     def watch(self, clock: Clock) -> None:
-        """Leave an evaluation that has a bar with `Stopped` when the time is up."""
+        """Leave an evaluation that has a bar with `TimeUp` when the time is up."""
         self._judge.clock = clock
 
     def grouping(self, node: tuple[int, ...]) -> Grouping:
@@ -158,7 +158,7 @@ class Evaluator:
             return self._added(node, grouping, np.where(fails, grouping.sizes, 0))
 
         if bar is not None and self._judge.clock.late:
-            raise Stopped
+            raise TimeUp
         if bar is not None and self.problem.objective == "DM":
             bar = bar._replace(price=bar.price - self._lifted(grouping.sizes))
         verdict = self._judge.judge(node, grouping, bar, price)

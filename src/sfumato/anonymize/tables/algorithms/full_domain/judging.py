@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import DENSE_CELLS, Classes, SensitiveHistogram
-from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
+from sfumato.anonymize.tables.algorithms.clock import Clock, TimeUp
 from sfumato.anonymize.tables.algorithms.full_domain import rules
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import sum_per_group
 from sfumato.anonymize.tables.algorithms.full_domain.smallest import smallest_class
@@ -172,7 +172,7 @@ class Judge:
             if (verdict.fails == known).all():
                 return
             if self.clock.late and bar is not None:
-                raise Stopped
+                raise TimeUp
             if over.limit(verdict.removed) or over.fails(verdict.fails):
                 verdict.finished = False
                 return

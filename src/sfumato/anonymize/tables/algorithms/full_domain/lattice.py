@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
+from sfumato.anonymize.tables.algorithms.clock import Clock, TimeUp
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
 from sfumato.anonymize.tables.algorithms.full_domain.level_bounds import level_bounds
@@ -209,7 +209,7 @@ class Lattice:
                     self._improve()
                 if progress is not None:
                     self._report(progress)
-        except (KeyboardInterrupt, Stopped):
+        except (KeyboardInterrupt, TimeUp):
             return False
         raise AssertionError("the search ends by deciding every node")
 

@@ -23,10 +23,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sfumato.anonymize.tables.algorithms.encoding import Tree
+    from sfumato.anonymize.tables.algorithms.encoding import ValueTree
 
 
-class Sets(NamedTuple):
+class RecordSets(NamedTuple):
     """Sets of records: set `p` is the shares from `begin[p]` up to `begin[p + 1]`."""
 
     tuple_: NDArray[np.int64]
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
 Ints = NDArray[np.int64]
 
 
-class Found(NamedTuple):
+class BestCuts(NamedTuple):
     """What is found per set and attribute: loss saved (−1 for no cut) and number of parts.
 
     `divided` tells per set the share that is divided (−1 for none), how many of its records leave
@@ -75,8 +75,8 @@ class Tally(NamedTuple):
 
 
 def cut(
-    sets: Sets,
-    tree: Tree,
+    sets: RecordSets,
+    tree: ValueTree,
     rules: Rules,
     along: Ints,
     wanted: float,
@@ -89,7 +89,7 @@ def cut(
     it, and the part they go to. When cutting, `part[i]` is set to the part of share `i`.
     """
     n, width = len(sets.begin) - 1, len(tree.start)
-    found = Found(
+    found = BestCuts(
         np.full((n, width), -1.0),
         np.zeros((n, width), dtype=np.int64),
         np.full((n, 3), -1, dtype=np.int64),
@@ -103,8 +103,8 @@ def cut(
 
 @njit(cache=True)
 def _cut(  # noqa: C901, PLR0912 - two kinds of cut, gauged or made
-    sets: Sets, tree: Tree, rules: Rules, along: Ints, wanted: float, cuts: Found, leaf: Ints,
-    tally: Tally,
+    sets: RecordSets, tree: ValueTree, rules: Rules, along: Ints, wanted: float, cuts: BestCuts,
+    leaf: Ints, tally: Tally,
 ) -> None:  # fmt: skip
     """Do what `cut` says. `leaf` holds the leaves of the set at hand, one per share."""
     tuple_, size, begin = sets
@@ -171,7 +171,7 @@ def _extent(
 
 @njit(cache=True)
 def _count(
-    leaf: Ints, n: int, size: Ints, first: int, tree: Tree, a: int, level: int, tally: Tally
+    leaf: Ints, n: int, size: Ints, first: int, tree: ValueTree, a: int, level: int, tally: Tally
 ) -> int:
     """Count the records per node on a level, or per leaf where it is −1; return how many occur.
 

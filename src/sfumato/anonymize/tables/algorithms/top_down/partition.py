@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from sfumato.anonymize.tables.algorithms.bottom_up.clusters import Shares
-from sfumato.anonymize.tables.algorithms.top_down.cuts import Rules, Sets, cut
+from sfumato.anonymize.tables.algorithms.top_down.cuts import RecordSets, Rules, cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,14 +34,14 @@ class Preference(Protocol):
     """Says how much each set would like to be cut along each attribute."""
 
     def __call__(
-        self, sets: Sets, gain: NDArray[np.float64], parts: NDArray[np.int64]
+        self, sets: RecordSets, gain: NDArray[np.float64], parts: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return a score per set and attribute; the highest is tried first."""
         ...
 
 
 def by_gain(
-    sets: Sets,  # noqa: ARG001 - other preferences look at the records
+    sets: RecordSets,  # noqa: ARG001 - other preferences look at the records
     gain: NDArray[np.float64],
     parts: NDArray[np.int64],  # noqa: ARG001 - the same
 ) -> NDArray[np.float64]:
@@ -156,7 +156,7 @@ class Splitter:
     def _round(self, level: Parts) -> tuple[Parts, Parts]:
         """Cut every part as it likes best; return the parts made and those left as classes."""
         begins = level.begins
-        sets = Sets(level.tuple_, level.count, np.append(begins, len(level.tuple_)))
+        sets = RecordSets(level.tuple_, level.count, np.append(begins, len(level.tuple_)))
         holds = level.holds[begins]
         everywhere = np.full(len(begins), -1, dtype=np.int64)
         gain, parts, _ = cut(sets, self.encoding.tree, self.rules, everywhere, MEDIAN)
@@ -177,13 +177,13 @@ class Splitter:
         return Parts.concatenate(made).sorted(), left
 
     def _cut(
-        self, sets: Sets, tried: NDArray[np.int64], along: NDArray[np.int64], place: float
+        self, sets: RecordSets, tried: NDArray[np.int64], along: NDArray[np.int64], place: float
     ) -> Parts:
         """Cut the tried sets, each along its attribute."""
         lengths = np.diff(sets.begin)[tried]
         ends = np.cumsum(lengths)
         entries = np.arange(ends[-1]) + np.repeat(sets.begin[tried] - (ends - lengths), lengths)
-        some = Sets(sets.tuple_[entries], sets.size[entries], np.append(0, ends))
+        some = RecordSets(sets.tuple_[entries], sets.size[entries], np.append(0, ends))
         part = np.zeros(len(entries), dtype=np.int64)
         _, _, divided = cut(some, self.encoding.tree, self.rules, along, place, part)
         whole = Parts(some.tuple_, some.size.copy(), np.repeat(tried, lengths), part, part < 0)

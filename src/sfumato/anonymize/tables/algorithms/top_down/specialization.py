@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.tables.algorithms.bottom_up.verdicts import Judge
     from sfumato.anonymize.tables.algorithms.encoding import Encoding
     from sfumato.anonymize.tables.algorithms.progress import Progress
-    from sfumato.anonymize.tables.algorithms.top_down.cuts import Sets
+    from sfumato.anonymize.tables.algorithms.top_down.cuts import RecordSets
     from sfumato.anonymize.tables.algorithms.top_down.partition import Preference
     from sfumato.anonymize.tables.problem import Problem
     from sfumato.anonymize.tables.recoding import Recoding
@@ -119,7 +119,7 @@ def _by_fewest_children(problem: Problem) -> Preference:
     scale = 2.0 * max(problem.rows, 1)
 
     def prefer(
-        sets: Sets,  # noqa: ARG001 - part of the signature
+        sets: RecordSets,  # noqa: ARG001 - part of the signature
         gain: NDArray[np.float64],
         parts: NDArray[np.int64],
     ) -> NDArray[np.float64]:
@@ -134,7 +134,7 @@ def _by_information(encoding: Encoding, column: NDArray[np.int64]) -> Preference
     values = int(column.max(initial=0)) + 1
 
     def prefer(
-        sets: Sets, gain: NDArray[np.float64], parts: NDArray[np.int64]
+        sets: RecordSets, gain: NDArray[np.float64], parts: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         n = len(parts)
         groups = np.repeat(np.arange(n), np.diff(sets.begin))
