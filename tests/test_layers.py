@@ -25,7 +25,7 @@ GROUND = {
     "errors",
     "message",
     "lazy",
-    "shown",
+    "representation",
     "compiled",
     "binomial",
     "staging",

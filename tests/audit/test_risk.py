@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from scipy.special import digamma as exact_digamma
 
+from sfumato.audit.equations import digamma, solve_pair
 from sfumato.audit.risk import reidentification_risk
-from sfumato.audit.solving import digamma, solve_pair
 from sfumato.audit.uniqueness import population_uniques
 from sfumato.errors import DataError, ParameterError
 

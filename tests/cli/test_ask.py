@@ -352,7 +352,7 @@ def test_bad_histograms_are_explained(clinic, say, given, words):
 
 
 def test_a_spinner_appears_only_on_terminals_and_after_a_while(monkeypatch):
-    from sfumato.cli.display import waiting
+    from sfumato.cli.display import spinner
 
     shown = []
 
@@ -369,14 +369,14 @@ def test_a_spinner_appears_only_on_terminals_and_after_a_while(monkeypatch):
         def stop(self):
             shown.append("stop")
 
-    monkeypatch.setattr(waiting, "err", Console())
-    with waiting.Waiting("quick"):
+    monkeypatch.setattr(spinner, "err", Console())
+    with spinner.Waiting("quick"):
         pass
     assert shown == []
-    monkeypatch.setattr(waiting, "QUIET", 0.01)
-    with waiting.Waiting("slow") as one:
+    monkeypatch.setattr(spinner, "QUIET", 0.01)
+    with spinner.Waiting("slow") as one:
         one._timer.join()
     assert shown == ["slow", "start", "stop"]
     Console.is_terminal = False
-    with waiting.Waiting("nobody watches") as one:
+    with spinner.Waiting("nobody watches") as one:
         assert one._timer is None

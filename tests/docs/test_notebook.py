@@ -89,7 +89,7 @@ def test_no_result_is_the_dataclass_that_holds_it(shown):
     """A representation names no field of a result as `dataclass` would write it."""
     from dataclasses import fields, is_dataclass
 
-    from sfumato.shown import Written
+    from sfumato.representation import Written
 
     for value in shown:
         if is_dataclass(value) and not isinstance(value, Written):

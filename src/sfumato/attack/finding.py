@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.data.engines.duckdb import quoted, quoted_text
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

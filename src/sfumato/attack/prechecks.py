@@ -15,8 +15,8 @@ from sfumato.attack.attack import BY_GROUP, Knowledge
 from sfumato.attack.finding import checked_count, checked_share
 from sfumato.release import Release
 from sfumato.released.view import see_people
+from sfumato.representation import Shown
 from sfumato.shape import find_shape
-from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

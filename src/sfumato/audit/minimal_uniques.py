@@ -34,7 +34,7 @@ from sfumato.anonymize.definitions.definition import number_between, positive_in
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -24,7 +24,7 @@ import numpy as np
 
 from sfumato.dp.guarantees import ApproxDP, PureDP
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -25,7 +25,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import SchemaError
 from sfumato.released.compatibility import compatible
 from sfumato.released.view import see_people
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

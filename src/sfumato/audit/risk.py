@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.anonymize.definitions.definition import number_between
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sfumato.audit.solving import digamma, solve_pair
+from sfumato.audit.equations import digamma, solve_pair
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:

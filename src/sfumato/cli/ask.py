@@ -41,7 +41,7 @@ def ask(request: AskCommand) -> None:
     question or an option is at fault.
     """
     from sfumato.cli.display.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
+    from sfumato.cli.display.spinner import Waiting  # noqa: PLC0415 - the same
     from sfumato.errors import Refused  # noqa: PLC0415 - the same
 
     check_files(request.delivery)

@@ -45,7 +45,7 @@ def histogram(request: HistogramCommand) -> None:
         publish_histogram(request)
         return
     from sfumato.cli.display.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
+    from sfumato.cli.display.spinner import Waiting  # noqa: PLC0415 - the same
 
     check_files(request.delivery)
     wanted = request.asked

@@ -28,7 +28,7 @@ def synthesize(request: SynthesizeCommand) -> None:
     traces and graphs: --shape sets, trajectories or graph.
     """
     from sfumato.cli.display.publication import check_places, save, tell_prediction  # noqa: PLC0415 - help stays quick
-    from sfumato.cli.display.waiting import Waiting  # noqa: PLC0415 - the same
+    from sfumato.cli.display.spinner import Waiting  # noqa: PLC0415 - the same
 
     wanted = request.published
     if wanted.predict is None and wanted.output is None:

@@ -36,7 +36,7 @@ from sfumato.data.hierarchies.rule_specs import automatic_rule, rule_of, spec_of
 from sfumato.data.schema_files import load_schema, write_schema
 from sfumato.data.wording import did_you_mean, explained, listed
 from sfumato.errors import SchemaError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
 CellType = Literal["text", "integer", "number", "date"]

@@ -21,7 +21,7 @@ from sfumato.dp.normal import gaussian_epsilon_up, gaussian_sigma_up
 from sfumato.dp.queries.base import Query, Sensitivity, sensitivity
 from sfumato.dp.rounding import Stated, div_up, float_up, mul_up, sqrt_up, stated_up
 from sfumato.errors import MissingExtra, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

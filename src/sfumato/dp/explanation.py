@@ -22,7 +22,7 @@ from sfumato.dp.rounding import Stated, stated
 from sfumato.dp.tradeoff import geometric_pair, interpolate, trade_off_of
 from sfumato.errors import ParameterError
 from sfumato.lazy import find
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,7 +29,7 @@ from sfumato.dp.neighbours import UNBOUNDED, Neighbours, Person, PrivacyUnit
 from sfumato.dp.rounding import Stated, float_up, stated, stated_up
 from sfumato.errors import ParameterError
 from sfumato.lazy import find
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sfumato.errors import ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

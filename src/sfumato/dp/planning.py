@@ -29,7 +29,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.queries.base import Query, Sensitivity, sensitivity
 from sfumato.dp.rounding import Stated, div_up, float_up, mul_up, sqrt_up, stated, stated_down
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.shown import Shown, Written
+from sfumato.representation import Shown, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

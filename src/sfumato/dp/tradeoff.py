@@ -36,7 +36,7 @@ from sfumato.dp.rounding import (
     stated_up,
 )
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

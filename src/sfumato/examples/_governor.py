@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.errors import ParameterError
 from sfumato.examples._people import DIAGNOSES, FIRST_NAMES, LAST_NAMES, diagnosis_odds
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

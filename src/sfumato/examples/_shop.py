@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.sets.line_files import write_lines
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 GOODS: dict[str, dict[str, list[str]]] = {
     "food": {

@@ -29,7 +29,7 @@ from sfumato.examples._people import (
     job_odds,
     nationality_odds,
 )
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from sfumato.dp.neighbours import Row
 from sfumato.dp.rounding import stated, stated_up
 from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
 from sfumato.govern.policies import amount_of
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -25,7 +25,7 @@ from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.limits import in_short
 from sfumato.govern.places import default_place
 from sfumato.govern.releases import RELEASED
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 from sfumato.staging import alone_in
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
 from sfumato.message import Argument, Message
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -55,7 +55,7 @@ from sfumato.govern.ledger.tentative import TentativeLedger
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
 from sfumato.govern.standing import Standing, smallest
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

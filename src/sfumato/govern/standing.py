@@ -13,7 +13,7 @@ from sfumato.dp.accounting.filters import first_delta, fits, left, total
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.govern.limits import share_left
 from sfumato.govern.policies import amount_of
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

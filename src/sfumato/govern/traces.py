@@ -42,7 +42,7 @@ from sfumato.dp.places.planar_laplace import PlanarLaplace
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import DataError, ParameterError
 from sfumato.govern.spending import Plan
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

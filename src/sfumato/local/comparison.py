@@ -23,7 +23,7 @@ from sfumato.local.protocols.olh import OLH
 from sfumato.local.protocols.projective import ProjectiveGeometry
 from sfumato.local.protocols.subset import SubsetSelection
 from sfumato.local.protocols.unary import OUE, SUE
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from sfumato.dp.rounding import Stated

@@ -24,7 +24,7 @@ from sfumato.binomial import tail_limit
 from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.errors import ParameterError
 from sfumato.local.consistency import BIAS, Consistency, repair
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -40,7 +40,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Neighbours, Person
 from sfumato.dp.rounding import exp_down, float_up
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     import numpy.typing as npt

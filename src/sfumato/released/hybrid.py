@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.data.engines.duckdb import quoted, quoted_text
 from sfumato.data.hybrid.records import HybridRecords
 from sfumato.data.schema import Schema
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import ROW
 from sfumato.errors import SchemaError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
+from sfumato.ask.answers.answer_records import dump_answer, plain_rows
 from sfumato.ask.answers.estimate import estimate_answer
-from sfumato.ask.answers.stored import dump_answer, plain_rows
 from sfumato.ask.session.pilot import find_price
 from sfumato.ask.session.submission import read_submission
 from sfumato.errors import PurposeRefused

@@ -209,7 +209,7 @@ class RemoteSession:
 
 def _answer(told: Mapping[str, Any]) -> Answer:
     from sfumato.ask.answers.answer import Answer  # noqa: PLC0415 - loaded when there is one
-    from sfumato.ask.answers.stored import load_fields  # noqa: PLC0415 - the same
+    from sfumato.ask.answers.answer_records import load_fields  # noqa: PLC0415 - the same
 
     return Answer(**load_fields(told["artefact"]), stored=told["stored"])
 

@@ -25,7 +25,7 @@ import numpy as np
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
 from sfumato.data.hierarchies.hierarchy import Hierarchy
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

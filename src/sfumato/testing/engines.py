@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 from sfumato.testing import engine_rules
 from sfumato.testing.engine_cases import cases
 from sfumato.testing.engine_joins import join_cases, rows_added_later_multiply_nothing

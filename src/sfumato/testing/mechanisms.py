@@ -28,7 +28,7 @@ import numpy as np
 from sfumato.audit.claims.bounds import lower
 from sfumato.dp.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
 from sfumato.dp.noise import insecure_seeded
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 from sfumato.testing.blackbox import epsilon_lower_bound, lowest_bits
 from sfumato.testing.statistics import chi_square_tail
 

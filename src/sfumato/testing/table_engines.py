@@ -39,7 +39,7 @@ from sfumato.data.tables.sources import read
 from sfumato.data.tables.suggestions import suggest
 from sfumato.data.tables.table import ROW, Table
 from sfumato.errors import DataError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 from sfumato.testing.table_cells import CheckColumn, check_columns
 
 if TYPE_CHECKING:

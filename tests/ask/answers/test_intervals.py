@@ -15,8 +15,8 @@ from small_tables import session
 
 import sfumato as sf
 from sfumato.ask.answers.answer import Answer
+from sfumato.ask.answers.answer_records import dump_answer, load_fields
 from sfumato.ask.answers.intervals import enclosed, formula_of
-from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.ask.language.evaluation import evaluate
 from sfumato.ask.language.language import Apply, Arithmetic, Case, Column, Compare, Constant
 from sfumato.ask.plan.plan import MOST_NUMBER, MOST_SQUARED

@@ -12,7 +12,7 @@ from small_tables import Failing, session
 
 import sfumato as sf
 from sfumato.ask.answers.answer import Answer
-from sfumato.ask.answers.stored import dump_answer, load_fields
+from sfumato.ask.answers.answer_records import dump_answer, load_fields
 from sfumato.ask.engines.duckdb import DuckDBEngine
 from sfumato.ask.language.days import Day, date_of, days_of
 from sfumato.ask.language.evaluation import evaluate

@@ -15,7 +15,7 @@ from small_tables import COUNT, session, visits
 
 import sfumato as sf
 from sfumato.ask.answers.answer import Answer
-from sfumato.ask.answers.stored import dump_answer, load_fields
+from sfumato.ask.answers.answer_records import dump_answer, load_fields
 from sfumato.errors import DataError, ParameterError, SfumatoError
 
 ALL = (

@@ -14,7 +14,7 @@ import pytest
 from table_places import put, rows_of, target
 
 import sfumato as sf
-from sfumato.data.tables import written
+from sfumato.data.tables import engine_rows
 from sfumato.errors import DataError, PromiseBroken
 
 KINDS = {"name": "VARCHAR", "age": "INTEGER", "zip": "VARCHAR", "disease": "VARCHAR"}
@@ -74,7 +74,7 @@ def test_what_breaks_its_promise_never_appears(place, request, monkeypatch):
     """Rows that the engine spoils on the way are found out before anybody sees them."""
     release = sf.anonymize(people(place, request), sf.KAnonymity(4), seed=1)
     address = target(place, request)
-    honest = written.rows_in
+    honest = engine_rows.rows_in
 
     def spoilt(engine, rows):
         return f"{honest(engine, rows)} LIMIT 2"

@@ -11,7 +11,7 @@ from table_places import PLACES, put
 
 import sfumato as sf
 from sfumato.data.engines.postgres import Postgres
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.errors import DataError
 from sfumato.testing import check_table_engine
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.dp.publish.stored import dump, load
+from sfumato.dp.publish.publication_records import dump, load
 from sfumato.errors import BudgetExceeded, ParameterError, SfumatoError
 
 RNG = np.random.default_rng(8)

@@ -26,7 +26,7 @@ from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.lazy import later
 from sfumato.promise import Entry, fitting, home_of, is_built_in
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

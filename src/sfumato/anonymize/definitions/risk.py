@@ -26,6 +26,7 @@ hold as many records or more, and are alone only where the one they contain was.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -55,9 +56,9 @@ class _OfWhole(Definition):
     shapes: ClassVar[frozenset[str] | None] = frozenset({"table"})
 
     @property
+    @abstractmethod
     def suffices(self) -> int:
         """Records with which a class needs no others to make up for it."""
-        raise NotImplementedError
 
     def judge(self, classes: Classes) -> NDArray[np.bool_]:
         """Hold where the class is large enough by itself."""

@@ -150,7 +150,7 @@ class _Records:
     @classmethod
     def drawn(cls, cells: ReleasedCells, counts: TargetCounts, records: int, seed: int) -> _Records:
         """Draw records; within a tuple, labels and classes are paired at random."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)  # which records a model is tried on; nothing is released
         shares = np.argsort(cells.tuple_, kind="stable")
         tuple_ = np.repeat(cells.tuple_[shares], cells.count[shares])
         row = np.repeat(cells.row[shares], cells.count[shares])

@@ -122,7 +122,7 @@ def random_workload(
     number_between("share", share, 0, 1, open_low=True)
     if table.rows == 0 or not hierarchies:
         raise ParameterError("Random queries need at least one record and one quasi-identifier.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)  # chooses what is asked of a finished release
     records = rng.choice(table.distinct, size=queries, p=table.counts / table.rows)
     most = min(attributes, len(hierarchies))
     workload: list[Query] = []

@@ -32,7 +32,7 @@ from sfumato.anonymize.definitions.definition import positive_integer
 from sfumato.anonymize.places.stream_result import Cloaked, StreamResult, told
 from sfumato.data.trajectories.trajectories import read_bounds
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -55,7 +55,7 @@ from sfumato.anonymize.definitions.definition import positive_integer
 from sfumato.anonymize.places.lateness import Exchange, LateExchange
 from sfumato.data.places.passages import Passages, find_passages
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,7 +30,7 @@ from sfumato.anonymize.places import orders
 from sfumato.data.places.points import Points, read_points
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, Unsatisfiable
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

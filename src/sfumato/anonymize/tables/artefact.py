@@ -49,7 +49,7 @@ class TableArtefact:
     def data(self) -> Any:
         """The rows in the kind the data came in (a file comes as a frame)."""
         if self.kind == "spark" and self.home is not None and self.home.dialect == "spark":
-            from sfumato.data.tables.written import spark_frame  # noqa: PLC0415 - an extra
+            from sfumato.data.tables.engine_rows import spark_frame  # noqa: PLC0415 - an extra
 
             with self.home.explained("the release"):
                 return spark_frame(self.home, self.rows)
@@ -69,7 +69,7 @@ class TableArtefact:
         if form == "csv":
             self.rows.write_csv(path, self.delimiter)
         elif self.home is not None and self.home.dialect == "spark":
-            from sfumato.data.tables.written import write_parts  # noqa: PLC0415 - an extra
+            from sfumato.data.tables.engine_rows import write_parts  # noqa: PLC0415 - an extra
 
             with self.home.explained("the release"):
                 write_parts(self.home, self.rows, path)

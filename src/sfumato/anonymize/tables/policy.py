@@ -36,8 +36,8 @@ from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import value_counts
 from sfumato.data.wording import listed
 from sfumato.errors import HierarchyError, ParameterError, SchemaError, Unsatisfiable
+from sfumato.representation import Shown
 from sfumato.shape import find_shape
-from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.ask.answers.note import Note
 from sfumato.errors import ParameterError
 from sfumato.message import Message
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

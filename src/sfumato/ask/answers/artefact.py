@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.answers.answer_records import dump_answer, load_fields
 from sfumato.ask.answers.stacked_column import StackedColumn
-from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.data.atomic import write_text_atomically
 from sfumato.errors import DataError, ParameterError
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from sqlglot import exp
 
-from sfumato.ask.engines.collecting import collected
-from sfumato.ask.engines.describing import declared_kinds, described
+from sfumato.ask.engines.aggregate_rows import collected
 from sfumato.ask.engines.duckdb_sources import (
     ScannedRelation,
     kinds_of,
@@ -25,6 +24,7 @@ from sfumato.ask.engines.duckdb_sources import (
     typed_cells,
 )
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
+from sfumato.ask.engines.table_facts import declared_kinds, described
 from sfumato.ask.language.request import RowBound
 from sfumato.ask.plan.dialects import SCHEMA, printed
 from sfumato.ask.plan.plan import plan

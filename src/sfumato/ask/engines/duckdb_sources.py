@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import listed
 from sfumato.errors import DataError, SchemaError

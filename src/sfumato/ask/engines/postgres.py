@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from sfumato.ask.engines.collecting import collected
-from sfumato.ask.engines.describing import declared_kinds, described
+from sfumato.ask.engines.aggregate_rows import collected
 from sfumato.ask.engines.postgres_types import COLUMNS, StoredColumn, cell
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
+from sfumato.ask.engines.table_facts import declared_kinds, described
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.errors import nothing_quoted

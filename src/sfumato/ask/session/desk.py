@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.answers.answer import Answer
+from sfumato.ask.answers.answer_records import dump_answer, load_fields
 from sfumato.ask.answers.composition import compose_answer, outputs_of
 from sfumato.ask.answers.measurement import measure
-from sfumato.ask.answers.stored import dump_answer, load_fields
 from sfumato.ask.price.preparation import prepare
 from sfumato.ask.session.pilot import find_price
 from sfumato.dp.guarantees import ZCDP

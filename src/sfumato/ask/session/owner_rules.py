@@ -149,7 +149,7 @@ def check_schema(first: Source, given: dict[str, Any], known: Registration) -> N
 
 def _other_kinds(first: Source, known: Registration) -> list[str]:
     """Name columns whose type is stated to be another; people are told apart by what they are."""
-    from sfumato.ask.engines.describing import KINDS  # noqa: PLC0415 - needed here only
+    from sfumato.ask.engines.table_facts import KINDS  # noqa: PLC0415 - needed here only
 
     table = known.rules["tables"].get(first.name, {"kinds": {}, "person": None})
     kinds = table["kinds"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.dp.mechanisms import parameters
-from sfumato.dp.publish.stored import dump, load
+from sfumato.dp.publish.publication_records import dump, load
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.policies import Free

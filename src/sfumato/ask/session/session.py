@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from sfumato.ask.session.desk import Desk
-from sfumato.ask.session.learning import LearningMethods
+from sfumato.ask.session.learning_methods import LearningMethods
 from sfumato.ask.session.open import open_dataset
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.ask.sql.grouping_sets import split_grouping_sets

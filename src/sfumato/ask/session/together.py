@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.answers.answer_records import dump_answer
 from sfumato.ask.answers.composition import outputs_of
-from sfumato.ask.answers.stored import dump_answer
 from sfumato.ask.language.language import Filter, Logic, Scan
 from sfumato.ask.price.disjoint import disjoint
 from sfumato.dp.accounting.costs import Cost

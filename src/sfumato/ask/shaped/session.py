@@ -34,7 +34,7 @@ from sfumato.govern.ledger.registrations import SALT_HASH, Registration, salt_ha
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import purpose_for
 from sfumato.govern.spending import Plan, Spending
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.attack.models.guesses import find_classes
 from sfumato.dp.tradeoff import interpolate, trade_off_of
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,7 @@ from sfumato.attack.models.features import Features
 from sfumato.attack.models.projection import Norm, length
 from sfumato.attack.models.targets import LinearTarget, ScoringTarget, Target, places_of, target_of
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.dp.tradeoff import interpolate, trade_off_of
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

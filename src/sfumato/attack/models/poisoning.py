@@ -24,7 +24,7 @@ import numpy as np
 
 from sfumato.attack.models.learners import Kind, Learner, score
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from sfumato.attack.models.evasion import evade
 from sfumato.attack.models.guesses import membership
 from sfumato.attack.models.poisoning import poison
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

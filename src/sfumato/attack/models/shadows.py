@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.attack.models.guesses import ALARMS, Membership, judge_scores, log_odds
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

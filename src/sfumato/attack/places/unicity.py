@@ -15,8 +15,8 @@ import numpy as np
 
 from sfumato.attack.finding import checked_count
 from sfumato.errors import ParameterError
+from sfumato.representation import Shown
 from sfumato.shape import read
-from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

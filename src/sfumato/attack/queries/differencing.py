@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from sfumato.attack.finding import Finding, Outcome, checked_count, described
 from sfumato.errors import ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 Answers = Literal["sum", "mean"]
 

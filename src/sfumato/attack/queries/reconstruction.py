@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.attack.finding import Finding, Outcome, checked_count, checked_share
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

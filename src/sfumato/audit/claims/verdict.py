@@ -26,7 +26,7 @@ import numpy as np
 from sfumato.audit.claims.outputs import Raised, read_objects
 from sfumato.audit.claims.picture import picture
 from sfumato.errors import ParameterError, PromiseBroken
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from sfumato.audit.claims.bounds import Masses

@@ -25,8 +25,8 @@ from sfumato.errors import PromiseBroken
 from sfumato.promise import StatedPromise, is_guarantee
 from sfumato.released.manifest import read_manifest
 from sfumato.released.view import locate
+from sfumato.representation import Shown
 from sfumato.shape import TABLE, find_shape
-from sfumato.shown import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

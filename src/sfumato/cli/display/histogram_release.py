@@ -11,8 +11,8 @@ from sfumato.cli.display.publication import (
     show,
     tell_prediction,
 )
+from sfumato.cli.display.spinner import Waiting
 from sfumato.cli.display.terminal import out
-from sfumato.cli.display.waiting import Waiting
 from sfumato.cli.options.session import open_session
 from sfumato.errors import ParameterError
 from sfumato.requests.publish import PicturedRequest

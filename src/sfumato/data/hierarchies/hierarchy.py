@@ -25,7 +25,7 @@ from sfumato.data.hierarchies.nested_trees import rows_of_tree
 from sfumato.data.hierarchies.rule_table import make_rule
 from sfumato.data.numbers import number
 from sfumato.errors import HierarchyError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

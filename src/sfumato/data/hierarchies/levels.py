@@ -7,6 +7,7 @@ missing leaf always stands last, outside any order the other leaves have.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,17 +23,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Rule(BaseModel):
+class Rule(BaseModel, ABC):
     """A hierarchy still to be bound to values; its fields are its options in YAML and code."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     name: ClassVar[str]
 
+    @abstractmethod
     def over(
         self, values: Iterable[str], attribute: str, counts: Mapping[str, int] | None = None
     ) -> Hierarchy:
         """Return a hierarchy whose leaves are the distinct `values`."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

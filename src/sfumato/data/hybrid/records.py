@@ -18,12 +18,12 @@ from sfumato.data.hybrid.quadtree import quadtree
 from sfumato.data.schema import Schema
 from sfumato.data.sets.item_tree import ItemTree, tree_of_hierarchy
 from sfumato.data.sets.sources import assemble, encode
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.tables.table import ROW
 from sfumato.data.tables.unit import person_column, repeats
 from sfumato.errors import DataError, SchemaError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

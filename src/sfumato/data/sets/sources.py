@@ -31,7 +31,7 @@ from sfumato.data.sets.item_groups import group_by_occurrence, group_in_order
 from sfumato.data.sets.item_tree import ItemTree, tree_of_hierarchy
 from sfumato.data.sets.line_files import is_line_file, read_lines
 from sfumato.data.sets.sets import Sets
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.tables.table import ROW, Table
 from sfumato.data.wording import did_you_mean, listed

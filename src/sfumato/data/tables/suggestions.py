@@ -28,7 +28,7 @@ from sfumato.data.tables.singling_out import SinglingOut, persons, singling_out,
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import Table, value_counts
 from sfumato.errors import DataError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

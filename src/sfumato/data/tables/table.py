@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.data.engines.base import ROW
 from sfumato.data.tables.frequency import FrequencyTable
 from sfumato.errors import DataError, SchemaError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.data.engines.addresses import SPARK, is_database, is_spark
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text
 from sfumato.data.engines.postgres_server import is_postgres, shown, table_at
+from sfumato.data.tables.engine_rows import rows_in
 from sfumato.data.tables.table import Table
-from sfumato.data.tables.written import rows_in
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:

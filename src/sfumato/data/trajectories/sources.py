@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.data.engines.duckdb import quoted
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read as read_table
 from sfumato.data.trajectories.trajectories import (
     PERSON,

@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.data.schema import ROW_UNIT
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import DataError, SchemaError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

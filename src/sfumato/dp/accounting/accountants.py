@@ -27,7 +27,7 @@ from sfumato.dp.guarantees import ApproxDP, Guarantee
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.rounding import Stated, stated, stated_up
 from sfumato.errors import MissingExtra, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.accounting.composition import compose
 from sfumato.dp.accounting.values import comes_before, never_equal, outside
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,7 +19,7 @@ from sfumato.dp.accounting.subsampling import amplified_epsilon
 from sfumato.dp.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.rounding import Stated, stated, stated_up
 from sfumato.errors import ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 Noise: TypeAlias = Literal["gaussian", "discrete gaussian", "geometric", "pure", "approximate"]
 

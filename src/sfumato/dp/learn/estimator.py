@@ -20,7 +20,7 @@ from sfumato.dp.learn.budget import Budget
 from sfumato.dp.learn.features import Category, Column, as_cells, declare, interval, read_columns
 from sfumato.dp.mechanisms import parameters
 from sfumato.errors import DataError, MissingExtra, ParameterError
-from sfumato.shown import show_html
+from sfumato.representation import show_html
 
 try:
     from sklearn.base import BaseEstimator

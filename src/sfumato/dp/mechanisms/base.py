@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown, Written
+from sfumato.representation import Shown, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable

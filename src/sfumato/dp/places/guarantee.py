@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from sfumato.dp.rounding import Stated, add_up, mul_up, sqrt_up, stated, stated_up
 from sfumato.errors import ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 from sfumato.dp.noise.uniform import below
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import DataError, MissingExtra, ParameterError, Unsatisfiable
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

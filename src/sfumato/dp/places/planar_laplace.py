@@ -27,7 +27,7 @@ from sfumato.dp.places.guarantee import GeoIndistinguishability
 from sfumato.dp.places.lattice_noise import planar_noise
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

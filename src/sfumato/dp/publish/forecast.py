@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ from sfumato.dp.noise.uniform import bernoulli, permutation
 from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.dp.rounding import exp_bounds, stated_up
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

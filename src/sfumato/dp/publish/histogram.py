@@ -38,7 +38,7 @@ from sfumato.dp.queries.base import read_bounds, sensitivity
 from sfumato.dp.queries.exact_sum import GridSum
 from sfumato.dp.queries.grouped import GroupedSum, Histogram
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

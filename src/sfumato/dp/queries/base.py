@@ -21,6 +21,7 @@ new ones in keeps it, and has 2k steps. Queries with a direct proof for k say so
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -44,7 +45,7 @@ from sfumato.dp.neighbours import (
 )
 from sfumato.dp.rounding import Real, float_up, parameter_up, sqrt_up
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown, Written
+from sfumato.representation import Shown, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,18 +76,18 @@ class Sensitivity(Shown):
 
 
 @dataclass(frozen=True)
-class Query(Written):
+class Query(Written, ABC):
     """A question with a known sensitivity; subclasses say which."""
 
     adds_up: ClassVar[bool] = False  # k·Δ is proved for k re-wired nodes or edges of limited degree
 
+    @abstractmethod
     def derive(self, neighbours: Neighbours) -> Sensitivity:
         """Derive the global sensitivity for one unit that is not a group."""
-        raise NotImplementedError
 
+    @abstractmethod
     def evaluate(self, data: Any) -> Any:
         """Compute the exact answer, for study; nothing about it is private."""
-        raise NotImplementedError
 
 
 def sensitivity(

@@ -31,7 +31,7 @@ from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.queries.base import read_bounds, sensitivity
 from sfumato.dp.queries.tables import Sum
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,7 +28,7 @@ from sfumato.dp.queries.grouped import Counts, GroupedSum, Histogram
 from sfumato.dp.queries.order import OrderStatistic
 from sfumato.dp.queries.tables import Count, DistinctCount, Mean, Sum, Variance
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,7 +24,7 @@ from sfumato.govern.ledger.statements import Statement, batched
 from sfumato.govern.limits import check
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

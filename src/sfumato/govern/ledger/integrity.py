@@ -28,7 +28,7 @@ from sfumato.govern.ledger.settlements import answers_hash
 from sfumato.govern.ledger.tables import accounts, answers, blocks, registrations
 from sfumato.govern.limits import names_of
 from sfumato.govern.purposes import check_purpose
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

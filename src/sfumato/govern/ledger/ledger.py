@@ -37,7 +37,7 @@ from sfumato.govern.ledger.registrations import MAIN
 from sfumato.govern.ledger.remainder import Account, Remaining, accounts_of, remaining
 from sfumato.govern.limits import names_of
 from sfumato.message import Argument, Message
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     import os

@@ -33,7 +33,7 @@ from sfumato.govern.ledger.tables import blocks, registrations
 from sfumato.govern.limits import Limits
 from sfumato.govern.policies import Free, SpendingPolicy, policy_from_json
 from sfumato.message import Message, Ways
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,7 @@ from sfumato.govern.ledger.snapshots import read, spent_from
 from sfumato.govern.ledger.tables import accounts
 from sfumato.govern.limits import share_left
 from sfumato.govern.policies import amount_of
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -26,7 +26,7 @@ from sfumato.local.reports import Reports
 from sfumato.local.wire.files import pieces
 from sfumato.local.wire.messages import NONCE_BYTES, DroppedReports, Message, Reason
 from sfumato.local.wire.reader import Reader
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

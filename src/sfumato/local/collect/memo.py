@@ -30,7 +30,7 @@ from sfumato.dp.guarantees import LocalDP
 from sfumato.dp.noise.stream import keyed, stream
 from sfumato.dp.rounding import stated, stated_up
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -27,7 +27,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.rounding import Stated, exp_up, stated
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.local.wire.messages import Address
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -29,7 +29,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.local.comparison import best
 from sfumato.local.protocols.domain import Domain
 from sfumato.local.reports import Aggregate, Reports
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -30,7 +30,7 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.local.protocols import coins
 from sfumato.local.protocols.protocol import Protocol
 from sfumato.local.reports import Aggregate, Field, Reports
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -33,7 +33,7 @@ from sfumato.local.estimate import AbsentSupport, Estimate
 from sfumato.local.protocols import coins
 from sfumato.local.protocols.domain import MOST_LISTED, Domain, DomainLike
 from sfumato.local.reports import Aggregate, Field, Reports, same_protocol
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

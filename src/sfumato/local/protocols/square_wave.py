@@ -32,7 +32,7 @@ from sfumato.local.protocols.means import read_bounds, scaled
 from sfumato.local.protocols.protocol import Protocol
 from sfumato.local.protocols.window_response import Window
 from sfumato.local.reports import Aggregate, Field, Reports
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from sfumato.ask.answers.answer import Answer
-from sfumato.ask.answers.stored import load_fields
+from sfumato.ask.answers.answer_records import load_fields
 from sfumato.errors import SfumatoError
 from sfumato.govern.office.grants import purposes_granted
 from sfumato.govern.office.questions import find_question, list_questions

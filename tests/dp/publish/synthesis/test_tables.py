@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.data.engines.duckdb import DuckDB
 from sfumato.dp.publish.synthesis.columns import Numbers, Texts, coder_of, numbers
 from sfumato.dp.publish.synthesis.currencies import Contribution
-from sfumato.dp.publish.synthesis.searching import show_texts, threshold_for
+from sfumato.dp.publish.synthesis.domain_search import show_texts, threshold_for
 from sfumato.dp.publish.synthesis.table_codec import TableRecords
 from sfumato.errors import ParameterError, Unsatisfiable
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.definition import Definition
-    from sfumato.anonymize.tables.people.generalized import GeneralizedTuples
+    from sfumato.anonymize.tables.people.generalized_tuples import GeneralizedTuples
     from sfumato.anonymize.tables.people.holdings import Holdings
     from sfumato.anonymize.tables.problem import Problem
 

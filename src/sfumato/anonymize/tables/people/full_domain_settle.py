@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.tables.cell_keys import mixed_radix
-from sfumato.anonymize.tables.people.generalized import GeneralizedTuples, price
+from sfumato.anonymize.tables.people.generalized_tuples import GeneralizedTuples, price
 from sfumato.anonymize.tables.people.placement import Placement, suppress
 from sfumato.errors import Unsatisfiable
 

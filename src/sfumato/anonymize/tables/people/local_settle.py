@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.tables.apply.cells import ReleasedCells, class_numbers
-from sfumato.anonymize.tables.people.generalized import GeneralizedTuples, leaf_tuple, widening
+from sfumato.anonymize.tables.people.generalized_tuples import (
+    GeneralizedTuples,
+    leaf_tuple,
+    widening,
+)
 from sfumato.anonymize.tables.people.placement import Placement, suppress
 from sfumato.errors import Unsatisfiable
 

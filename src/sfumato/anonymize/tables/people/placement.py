@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.tables.people.generalized import (
+from sfumato.anonymize.tables.people.generalized_tuples import (
     GeneralizedTuples,
     covers,
     leaf_tuple,

@@ -23,7 +23,7 @@ from sfumato.anonymize.tables.perturb.number_groups import (
     univariate_groups,
 )
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,7 +28,7 @@ from sfumato.anonymize.tables.perturb.column_names import names_of
 from sfumato.anonymize.tables.perturb.random_draws import below, uniform
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from sfumato.data.domains import Range
 from sfumato.data.engines.duckdb import quoted
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.data.numbers import number
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.rows import typed
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import DataError, ParameterError

@@ -27,7 +27,7 @@ import numpy as np
 from sfumato.anonymize.tables.perturb.column_names import names_of
 from sfumato.anonymize.tables.perturb.random_draws import chosen, normal
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ from sfumato.anonymize.definitions.definition import number_between
 from sfumato.anonymize.tables.perturb.column_names import names_of
 from sfumato.anonymize.tables.perturb.random_draws import chosen
 from sfumato.errors import ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

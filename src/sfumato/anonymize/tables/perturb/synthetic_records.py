@@ -23,7 +23,7 @@ from sfumato.anonymize.tables.perturb.random_draws import below, chosen
 from sfumato.anonymize.tables.perturb.records import LARGEST_NUMBER, type_range
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.data.numbers import by_size
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable

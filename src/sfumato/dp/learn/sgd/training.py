@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.dp.learn.sgd.plan import TrainingPlan, check_plan, plan_training
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.errors import MissingExtra, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 try:
     import torch

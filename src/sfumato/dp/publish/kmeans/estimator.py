@@ -20,7 +20,7 @@ from sfumato.dp.publish.kmeans.rows import Box, box_of, matrix_of
 from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
 from sfumato.dp.publish.purse import Price, Purse, price_of, statement
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

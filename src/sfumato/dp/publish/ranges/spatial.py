@@ -25,7 +25,7 @@ from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.dp.publish.purse import NoisyNumbers, Price, Purse, price_of
 from sfumato.dp.publish.ranges.hierarchy import project
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

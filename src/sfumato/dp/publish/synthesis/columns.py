@@ -24,7 +24,7 @@ from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.dp.publish.synthesis.domain import MOST_ORDERED, CodedColumn
 from sfumato.dp.publish.synthesis.particles import uniforms
 from sfumato.errors import ParameterError
-from sfumato.shown import Written
+from sfumato.representation import Written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.data.engines.duckdb import DuckDB
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import Table
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable

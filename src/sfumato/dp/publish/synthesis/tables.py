@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.dp.mechanisms import parameters
@@ -26,12 +26,12 @@ from sfumato.dp.noise import stream
 from sfumato.dp.noise.uniform import below
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
 from sfumato.dp.publish.synthesis.budget import read_budget
+from sfumato.dp.publish.synthesis.column_domains import check_search, find_domains, refuse_unknown
 from sfumato.dp.publish.synthesis.columns import Column, coder_of
 from sfumato.dp.publish.synthesis.curator import Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.engine import SynthesisSettings, fit
-from sfumato.dp.publish.synthesis.found import check_search, find_domains, refuse_unknown
 from sfumato.dp.publish.synthesis.row_rules import (
     judge,
     masks_of,

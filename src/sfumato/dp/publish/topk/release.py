@@ -30,7 +30,7 @@ from sfumato.dp.publish.topk.peeling import peel
 from sfumato.dp.publish.topk.weights import UNIT, cut, threshold, weigh
 from sfumato.dp.rounding import Stated, sqrt_down
 from sfumato.errors import ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

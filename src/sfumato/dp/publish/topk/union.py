@@ -45,7 +45,7 @@ from sfumato.dp.publish.topk.baskets import baskets_of
 from sfumato.dp.publish.topk.weights import cut
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import DataError, ParameterError
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from sfumato.dp.guarantees import Guarantee

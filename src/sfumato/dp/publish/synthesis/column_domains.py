@@ -16,7 +16,7 @@ from sfumato.data.wording import listed
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.publish.synthesis.curator import BookLine, Curator
 from sfumato.dp.publish.synthesis.domain import Domain
-from sfumato.dp.publish.synthesis.searching import (
+from sfumato.dp.publish.synthesis.domain_search import (
     NO_TEXTS,
     bounds_from,
     is_found,

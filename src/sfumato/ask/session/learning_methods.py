@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.session.publishing import PublishingMethods
+from sfumato.ask.session.publishing_methods import PublishingMethods
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
