@@ -158,6 +158,8 @@ def test_a_users_own_query_works():
 
     assert sensitivity(Parity(), BOUNDED).l1 == 1
     assert sensitivity(Parity(), BOUNDED).neighbours == BOUNDED
+    with pytest.raises(ParameterError, match=r"Define it beside derive\(\)"):
+        Parity().evaluate([1])
 
 
 @pytest.mark.parametrize(

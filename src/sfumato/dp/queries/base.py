@@ -85,9 +85,13 @@ class Query(Written, ABC):
     def derive(self, neighbours: Neighbours) -> Sensitivity:
         """Derive the global sensitivity for one unit that is not a group."""
 
-    @abstractmethod
     def evaluate(self, data: Any) -> Any:
         """Compute the exact answer, for study; nothing about it is private."""
+        del data
+        raise ParameterError(
+            f"{type(self).__name__} has a sensitivity but cannot be computed: it has no "
+            "evaluate(data). Define it beside derive()."
+        )
 
 
 def sensitivity(
