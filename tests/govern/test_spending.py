@@ -266,10 +266,11 @@ def test_if_the_first_dies_its_charge_stays_and_the_second_pays(place, in_child)
     with Ledger(place) as ledger:
         registered(ledger)
     told, tell = os.pipe()
+    seen, go_on = os.pipe()
 
     def dies(_):
         os.write(tell, b"x")
-        time.sleep(0.3)
+        os.read(seen, 1)  # until the other has been refused, however slow the machine is
         os.kill(os.getpid(), signal.SIGKILL)
 
     def first():
@@ -281,13 +282,14 @@ def test_if_the_first_dies_its_charge_stays_and_the_second_pays(place, in_child)
         with pytest.raises(AlreadyUnderWay):
             spending_on(ledger).spend(plan, slowly, what="a", wait=0.05)
         assert kinds(ledger).count("charged") == 1
+        os.write(go_on, b"x")
         assert spending_on(ledger).spend(plan, lambda _: "paid", what="a") == "paid"
         assert in_child.wait(child) == (signal.SIGKILL, -1)
         assert kinds(ledger) == ["registered", "charged", "charged", "answered"]
         assert spending_on(ledger).remaining.epsilon == 0.8
         assert ledger.verify().ok
-    os.close(told)
-    os.close(tell)
+    for end in (told, tell, seen, go_on):
+        os.close(end)
 
 
 def test_two_who_want_the_same_things_in_another_order_do_not_block(place, in_child):

@@ -38,6 +38,7 @@ Stated: TypeAlias = int | float | Fraction | Decimal | str
 
 _DIGITS = 50
 _TOP = math.nextafter(math.inf, 0.0)
+_EXACT_TOP = Fraction(_TOP)
 _UNDERFLOW_AT = -746  # exp(-746) is below the smallest positive float
 _OVERFLOW_AT = 710  # exp(710) is above the largest float
 
@@ -74,9 +75,10 @@ def _as_printed(number: float) -> Fraction:
     return Fraction(repr(number))
 
 
+@lru_cache(maxsize=4096)
 def stated_up(value: Fraction) -> float:
     """Give the smallest float that, read as :func:`stated` does, is at least ``value``."""
-    if value > Fraction(_TOP):
+    if value > _EXACT_TOP:
         return math.inf
     near = float_down(value)
     while stated(near) < value:

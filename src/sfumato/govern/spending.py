@@ -147,7 +147,9 @@ class Spending(Shown):
     def budget(self, now: Snapshot) -> Guarantee:
         """Give the smallest limit that applies, whatever was spent of it."""
         chosen = smallest([limit for _, limit, _ in now.limits()])
-        return replace(chosen, neighbours=self.neighbours)
+        if chosen.neighbours != self.neighbours:
+            chosen = replace(chosen, neighbours=self.neighbours)
+        return chosen
 
     def standing(self, now: Snapshot, blocks: Sequence[str] | None = None) -> Standing:
         """Take down what was spent of every limit that applies, on some blocks or all."""

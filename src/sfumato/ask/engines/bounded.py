@@ -14,6 +14,7 @@ request, never by what the rows say.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -103,8 +104,13 @@ def _streamed(relation: Any, layout: Layout) -> list[str] | None:
     for name, kind in zip(names, (layout.person_kind, *layout.key_kinds), strict=True):
         if types[name] not in _TYPES.get(kind, frozenset()):
             return None
-        written.append(streamed(exp.column(name, quoted=True), kind).sql("duckdb"))
+        written.append(_stream_text(name, kind))
     return [*written, *(f'"{name}"' for name in (*layout.values, *layout.spread) if name)]
+
+
+@lru_cache(maxsize=256)
+def _stream_text(name: str, kind: Kind) -> str:
+    return streamed(exp.column(name, quoted=True), kind).sql("duckdb")
 
 
 def streamed(column: exp.Expression, kind: Kind) -> exp.Expression:

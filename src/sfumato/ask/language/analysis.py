@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sfumato.ask.language.days import PARTS, STARTS
@@ -146,6 +147,7 @@ def _range(expression: Expression, leaf: Callable[[Column], Range | None]) -> Ra
     return None
 
 
+@lru_cache(maxsize=1024)
 def leaf_range(column: Column) -> Range | None:
     """State what a numeric column is as a leaf of arithmetic."""
     if column.kind == "integer":
@@ -211,9 +213,15 @@ def _constant(constant: Constant) -> Range | None:
     if size > LARGEST or 0 < size < SMALLEST:
         raise refuse("bad_number", what="A literal")
     exact = double(value)
-    least = abs(exact) or _ONE
-    grain = Fraction(exact.numerator & -exact.numerator or 1, exact.denominator)
-    return _checked(exact, exact, abs(exact), least, grain)
+    if not exact:
+        return Range(exact, exact, exact, _ONE, _ONE)
+    size = abs(exact)
+    if size > LARGEST:  # which the literal was not: it was rounded up
+        raise refuse("too_large", what="An expression of the question")
+    if size < SMALLEST:
+        raise refuse("too_small", what="An expression of the question")
+    grain = Fraction(exact.numerator & -exact.numerator, exact.denominator)
+    return Range(exact, exact, size, size, grain)
 
 
 def _arithmetic(operator: str, inner: tuple[Range | None, ...]) -> Range | None:

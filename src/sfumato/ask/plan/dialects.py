@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 
+from sfumato.ask.plan.plain_spelling import PlainSpelling, quote
 from sfumato.data.engines.spelling import spark_literal
 from sfumato.errors import ParameterError
 
@@ -195,12 +196,13 @@ def _cte(print_: Any, node: exp.CTE) -> str:
 
 
 @cache
-def _generator(dialect: Dialect) -> type:
+def _generator(dialect: Dialect, *, short: bool = False) -> type:
     base = SqlglotDialect.get_or_raise(dialect).generator_class
     spellings = {**base.TRANSFORMS, **_SPELLINGS}
     if dialect == "spark":
         spellings |= {exp.Literal: spark_literal, exp.CTE: _cte}
-    return type("SfumatoGenerator", (base,), {"TRANSFORMS": spellings, "target": dialect})
+    bases = (PlainSpelling, base) if short else (base,)
+    return type("SfumatoGenerator", bases, {"TRANSFORMS": spellings, "target": dialect})
 
 
 def printed(
@@ -211,7 +213,8 @@ def printed(
     pretty: bool = False,
 ) -> str:
     """Print a plan for an engine; ``tables`` gives the SQL of stored tables by name."""
-    generator = _generator(dialect)(dialect=dialect, pretty=pretty, comments=False)
+    short = dialect == "duckdb" and not pretty
+    generator = _generator(dialect, short=short)(dialect=dialect, pretty=pretty, comments=False)
     generator.tables = tables or {}
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _DEEP))  # a deep question is a deep tree, of bounded depth
@@ -224,6 +227,8 @@ def printed(
 
 def quoted(name: str, dialect: Dialect) -> str:
     """Quote an identifier."""
+    if dialect == "duckdb":
+        return quote(name)
     return exp.Identifier(this=name, quoted=True).sql(dialect)
 
 

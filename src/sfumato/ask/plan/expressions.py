@@ -39,6 +39,7 @@ from sfumato.ask.plan.forms import (
     BIGINT,
     DOUBLE,
     SQL,
+    again,
     aliased,
     all_of,
     any_of,
@@ -48,6 +49,7 @@ from sfumato.ask.plan.forms import (
     cast,
     clamped,
     column,
+    column_names,
     constant,
     derived,
     double,
@@ -60,6 +62,7 @@ from sfumato.ask.plan.forms import (
     text,
     whole,
 )
+from sfumato.ask.plan.nodes import nodes_of
 from sfumato.ask.plan.wholes import COMPARISONS, TURNED, among, compared_with, whole_or_null
 from sfumato.errors import SchemaError
 
@@ -108,7 +111,7 @@ class Scope:
     def keep(self, what: Hashable, sql: SQL, stem: str) -> exp.Column:
         """Give an expression a name below, once for everything that equals ``what``."""
         if what not in self._known:
-            depth = max((self._depth.get(c.name, 0) for c in sql.find_all(exp.Column)), default=0)
+            depth = max([self._depth.get(name, 0) for name in column_names(sql)], default=0)
             name = self._names.fresh(stem)
             if depth == len(self._layers):
                 self._layers.append([])
@@ -128,7 +131,7 @@ class Scope:
         Every column of its own is a layer below, and Spark resolves no more than 100 of them.
         """
         sql = self.sql(term)
-        short = sum(1 for _ in sql.walk()) <= _SHORT
+        short = len(nodes_of(sql)) <= _SHORT
         return sql if short else self.keep(("value", term), sql, "term")
 
     def select(self, outputs: Sequence[SQL], where: SQL | None = None) -> exp.Select:
@@ -158,10 +161,12 @@ class Scope:
             return self.keep(
                 ("leaf", leaf, bounds), case(clamped(number, bounds), number), leaf.name
             )
-        bounds = bounds or (-reach_of(leaf), reach_of(leaf))
-        tiny = binary(exp.LT, exp.Abs(this=value.copy()), double(SMALLEST_LEAF))
+        if bounds is None:
+            reach = reach_of(leaf)
+            bounds = -reach, reach
+        tiny = binary(exp.LT, exp.Abs(this=again(value)), double(SMALLEST_LEAF))
         nothing = cast(exp.Null(), DOUBLE)
-        branches = [(NaN(this=value.copy()), nothing), *clamped(value, bounds), (tiny, double(0))]
+        branches = [(NaN(this=again(value)), nothing), *clamped(value, bounds), (tiny, double(0))]
         return self.keep(("leaf", leaf, bounds), case(branches, value), leaf.name)
 
     def within(self, term: Expression, bounds: Bounds) -> exp.Column:

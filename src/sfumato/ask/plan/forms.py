@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from sqlglot import exp
 
 from sfumato.ask.plan.dialects import Double, checked_text
+from sfumato.ask.plan.nodes import nodes_of
+from sfumato.ask.plan.plain_spelling import FROM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,6 +47,18 @@ def column(name: str, table: str | None = None) -> exp.Column:
     if table is None:
         return exp.Column(this=identifier(name))
     return exp.Column(this=identifier(name), table=identifier(table))
+
+
+def again(sql: SQL) -> SQL:
+    """Write once more what is used in another place; a column is quicker written than copied."""
+    if type(sql) is exp.Column and len(sql.args) == 1:
+        return column(sql.this.this)
+    return sql.copy()
+
+
+def column_names(sql: SQL) -> list[str]:
+    """Name the columns in an expression, as often as they stand there."""
+    return [node.this.this for node in nodes_of(sql) if type(node) is exp.Column]
 
 
 def aliased(sql: SQL, name: str) -> SQL:
@@ -166,20 +180,22 @@ def clamped(value: SQL, bounds: Bounds) -> list[tuple[SQL, SQL]]:
     """Give the branches that clamp a double that is no NaN; NULL takes none of them."""
     low, high = bounds
     return [
-        (binary(exp.LT, value.copy(), double(low)), double(low)),
-        (binary(exp.GT, value.copy(), double(high)), double(high)),
+        (binary(exp.LT, again(value), double(low)), double(low)),
+        (binary(exp.GT, again(value), double(high)), double(high)),
     ]
 
 
 def select(outputs: Iterable[SQL], source: SQL, where: SQL | None = None) -> exp.Select:
     """Select outputs of a table or sub-query."""
-    query = exp.Select(expressions=list(outputs)).from_(source, copy=False)
-    return query if where is None else query.where(where, copy=False)
+    clauses = {"expressions": list(outputs), FROM: exp.From(this=source)}
+    if where is not None:
+        clauses["where"] = exp.Where(this=where)
+    return exp.Select(**clauses)
 
 
 def derived(query: exp.Select, name: str) -> SQL:
     """Use a query as a table."""
-    return query.subquery(identifier(name), copy=False)
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=identifier(name)))
 
 
 def window(function: str, partition: Iterable[SQL], order: Iterable[SQL]) -> SQL:

@@ -208,8 +208,11 @@ def _totals(kept: exp.Select, layout: Layout, request: Request) -> exp.Select:
         outputs.append(aliased(_sum(total, name), f"total_{i}"))
     query = select(outputs, derived(kept, "kept"))
     if keys:
-        return query.group_by(*(column(key) for key in keys), copy=False)
-    return query.having(binary(exp.GT, exp.Count(this=exp.Star()), whole(0)), copy=False)
+        query.set("group", exp.Group(expressions=[column(key) for key in keys]))
+    else:
+        some = binary(exp.GT, exp.Count(this=exp.Star()), whole(0))
+        query.set("having", exp.Having(this=some))
+    return query
 
 
 def _people(request: Request) -> SQL:

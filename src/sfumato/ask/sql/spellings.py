@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from sfumato.ask.plan.nodes import nodes_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -58,14 +60,14 @@ def respell(tree: Node, facts: Mapping[str, TableFacts]) -> Node:
 def _ours_already(tree: Node) -> bool:
     """Tell whether a tree is one query that aggregates and has nothing that is brought to ours.
 
-    Most are, and one look at each node costs a third of what copying them does.
+    Most are, and one look at each node costs a fraction of what copying them does.
     """
-    if not isinstance(tree, exp.Select) or not any(_noisy(item) for item in tree.expressions):
+    if not isinstance(tree, exp.Select):
         return False
-    return not any(
-        isinstance(node, _SPELLED_ELSEWHERE) or node.args.get("db") is not None
-        for node in tree.walk()
-    )
+    for node in nodes_of(tree):
+        if isinstance(node, _SPELLED_ELSEWHERE) or node.args.get("db") is not None:
+            return False
+    return any(_noisy(item) for item in tree.expressions)
 
 
 # -- names and functions ----------------------------------------------------------------------
@@ -109,7 +111,7 @@ def _without_brackets(node: exp.Subquery) -> Any:
 
 
 def _noisy(node: Any) -> bool:
-    return node.find(exp.AggFunc) is not None
+    return any(isinstance(part, exp.AggFunc) for part in nodes_of(node))
 
 
 def _whole(node: Any, most: int) -> int | None:

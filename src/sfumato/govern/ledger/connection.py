@@ -23,7 +23,7 @@ import weakref
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, make_url
@@ -34,7 +34,7 @@ from sfumato.errors import GovernanceError, MissingExtra, ParameterError
 from sfumato.govern.ledger import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Connection, Engine
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 """How many seconds a writer waits for others."""
 
+T = TypeVar("T")
 _MAKING = 5.0  # seconds in which a file that was just made gets its tables
 _WRITING = "sfumato_writing"
 
@@ -79,7 +80,7 @@ class Store:
         """Whether the ledger is in the memory of this process."""
         return self._in_memory
 
-    @property
+    @cached_property
     def is_postgres(self) -> bool:
         """Whether the ledger is in Postgres."""
         return self.url.get_backend_name() == "postgresql"
@@ -104,12 +105,16 @@ class Store:
             yield connection
 
     def peek(self, statement: Statement, **values: object) -> list[Sequence[Any]]:
+        """Read the rows of one statement, as :meth:`look` does."""
+        return self.look(lambda connection: statement.run(connection, **values))
+
+    def look(self, read: Callable[[Connection], T]) -> T:
         """Read by one statement, which sees one state by itself; SQLite needs no transaction."""
         if self.is_postgres:
             with self.reading() as connection:
-                return statement.run(connection, **values)
+                return read(connection)
         with self.lock, self._translated():
-            return statement.run(self._open(), **values)
+            return read(self._open())
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -137,7 +142,8 @@ class Store:
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[Connection]:
         with self.lock, self._translated():
-            connection = self._open().execution_options(**{_WRITING: writing})
+            connection = self._open()
+            connection.info[_WRITING] = writing
             try:
                 with connection.begin():
                     yield connection
@@ -321,12 +327,13 @@ def _sync_later_postgres(connection: Any, _: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writing = connection.get_execution_options().get(_WRITING)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    """Begin by the driver itself: what SQLAlchemy does for a statement takes longer than it."""
+    driver: Any = connection.connection.dbapi_connection
+    driver.execute("BEGIN IMMEDIATE" if connection.info.get(_WRITING) else "BEGIN")
 
 
 def _begin_postgres(connection: Connection) -> None:
-    if not connection.get_execution_options().get(_WRITING):
+    if not connection.info.get(_WRITING):
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 

@@ -208,8 +208,8 @@ class Ledger(Shown):
 
     def stored(self, dataset: str, analyst: str, fingerprint: str, question: str) -> str | None:
         """Find the answer of the same analyst to the same question on unchanged data."""
-        with self._store.reading() as connection:
-            return settlements.stored(connection, dataset, analyst, fingerprint, question)
+        wanted = dataset, analyst, fingerprint, question
+        return self._store.look(lambda connection: settlements.stored(connection, *wanted))
 
     def repeat(self, dataset: str, analyst: str, fingerprint: str, question: str) -> str | None:
         """Give the stored answer again, for nothing, once that is recorded; None without one."""
@@ -243,8 +243,8 @@ class Ledger(Shown):
         blocks: tuple[str, ...] = (MAIN,),
     ) -> Snapshot:
         """Read what a charge would be judged by now: rules, position and totals."""
-        with self._store.reading() as connection:
-            return snapshots.read(connection, dataset, analyst, purpose, blocks)
+        wanted = dataset, analyst, purpose, blocks
+        return self._store.look(lambda connection: snapshots.read(connection, *wanted))
 
     def remaining(
         self,
