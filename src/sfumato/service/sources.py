@@ -8,6 +8,7 @@ could name any host could have the server knock at doors that are closed to him.
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -28,6 +29,9 @@ SUFFIXES = frozenset(
     {*_ROWS, ".dat", ".basket", ".edges", ".graphml", ".json", ".jsonl", ".ndjson", ".xml"}
 )
 """Files that may be sent: of rows, sets, edges and trees; none that is packed."""
+
+UNREGISTERED = 86_400.0
+"""Seconds for which an upload is kept while no dataset is made of it."""
 
 
 def folder_of(settings: Settings, dataset: str) -> Path:
@@ -88,13 +92,22 @@ def place_source(settings: Settings, dataset: str, source: str) -> tuple[str, bo
 
 
 def new_upload(settings: Settings, id_: str, filename: str) -> Path:
-    """Give the place of a file that is being uploaded."""
+    """Give the place of a file that is being uploaded; erase those that were left lying."""
     suffix = Path(filename).suffix.lower()
     if suffix not in SUFFIXES:
         raise ParameterError(f"An upload is a file of {', '.join(sorted(SUFFIXES))}.")
+    _erase_left(settings.path / "uploads")
     folder = settings.path / "uploads" / id_
     folder.mkdir(parents=True, mode=0o700)
     return folder / f"rows{suffix}"
+
+
+def _erase_left(uploads: Path) -> None:
+    """Erase uploads of which no dataset was made: nobody has said why these rows are held."""
+    oldest = time.time() - UNREGISTERED
+    for folder in uploads.iterdir() if uploads.is_dir() else ():
+        if folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def upload_at(settings: Settings, id_: str) -> Path:
