@@ -7,6 +7,7 @@ could name any host could have the server knock at doors that are closed to him.
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from pathlib import Path
@@ -30,6 +31,7 @@ SUFFIXES = frozenset(
 )
 """Files that may be sent: of rows, sets, edges and trees; none that is packed."""
 
+_SPARK_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}", re.ASCII)
 UNREGISTERED = 86_400.0
 """Seconds for which an upload is kept while no dataset is made of it."""
 
@@ -149,10 +151,23 @@ def _not_named(settings: Settings) -> ParameterError:
 
 
 def _spark_table(name: str) -> Any:
+    """Open a table of the catalogue; Spark itself takes ``text.`/etc/passwd``` for one, too."""
+    if not _SPARK_NAME.fullmatch(name):
+        raise _no_spark_name()
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
     except ImportError:
         from sfumato.errors import MissingExtra  # noqa: PLC0415 - only then
 
         raise MissingExtra("pyspark", "spark", "A dataset in Spark") from None
-    return SparkSession.builder.getOrCreate().table(name)
+    session = SparkSession.builder.getOrCreate()
+    session.conf.set("spark.sql.runSQLOnFiles", "false")
+    if not session.catalog.tableExists(name):
+        raise _no_spark_name()
+    return session.table(name)
+
+
+def _no_spark_name() -> ParameterError:
+    return ParameterError(
+        "A table of Spark is one of the operator's catalogue, named as in spark:clinic.visits."
+    )
