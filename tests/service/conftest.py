@@ -21,6 +21,9 @@ from sfumato.service.door import COOKIE, Door
 from sfumato.service.registration import register_for
 from sfumato.service.settings import Settings
 
+from .hand import Hand, start_browser
+from .live import serving
+
 ORIGIN = {"Origin": "https://testserver", "Sec-Fetch-Site": "same-origin"}
 
 
@@ -105,3 +108,29 @@ def ask(site):
         )
 
     return asked
+
+
+# -- in a browser -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    driver = start_browser(tmp_path_factory.mktemp("chromium"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("live") / "site"
+    with serving(folder, "--example", "--deletions", "0.2") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def hand(browser, live):
+    found = Hand(browser, live.address)
+    found.go(live.link()).fill(name="Olga", password="a long password", again="a long password")
+    found.press("Come in")
+    found.until("Patients (made up)")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 
 import pytest
 
@@ -77,9 +78,48 @@ def test_a_slow_body_is_cut_off(site, monkeypatch):
         await asyncio.sleep(5)
 
     made = call_module.Call(site.house, None, None, {}, never, {})
-    with pytest.raises(call_module.Problem) as refused:
-        asyncio.run(made.bytes())
-    assert refused.value.status == 408
+    for read in (made.bytes, made.piece):  # whole bodies, and uploads piece by piece
+        with pytest.raises(call_module.Problem) as refused:
+            asyncio.run(read())
+        assert refused.value.status == 408
+
+
+@pytest.mark.parametrize("path", ["/api/v1/uploads?name=slow.csv", "/datasets/new/upload"])
+def test_a_slow_upload_is_cut_off_and_leaves_nothing(site, monkeypatch, path):
+    monkeypatch.setattr(call_module, "SLOWEST", 0.05)
+
+    async def send():
+        scope = {"type": "http", "method": "POST", "path": path.partition("?")[0],
+                 "query_string": path.partition("?")[2].encode(),
+                 "headers": [(b"host", b"testserver"), (b"accept", b"application/json"),
+                             (b"authorization", f"Bearer {site.tokens['owner']}".encode()),
+                             (b"content-type", b"multipart/form-data; boundary=x")]}  # fmt: skip
+        first = [{"type": "http.request", "body": b"--x\r\n", "more_body": True}]
+        told = []
+
+        async def receive():
+            if first:
+                return first.pop()
+            return await asyncio.sleep(20)
+
+        async def take(message):
+            told.append(message)
+
+        await site.door(scope, receive, take)
+        return told[0]["status"]
+
+    assert site.running.portal.call(send) == 408
+    uploads = site.house.settings.path / "uploads"
+    assert not uploads.is_dir() or not list(uploads.iterdir())
+
+
+def test_an_upload_that_nobody_registers_is_erased(site):
+    owner = site.client("owner", token=True)
+    old = owner.post("/api/v1/uploads?name=old.csv", content=b"a\n1\n").json()["upload"]
+    folder = site.house.settings.path / "uploads" / old.removeprefix("upload:")
+    os.utime(folder, (1.0, 1.0))
+    assert owner.post("/api/v1/uploads?name=new.csv", content=b"a\n1\n").status_code == 201
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(

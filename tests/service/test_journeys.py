@@ -150,6 +150,26 @@ def prove_and_grow(site, merkle, read_checkpoint, read_public):
     assert public.get("/api/v1/ledger/proof/x").status_code == 422
 
 
+@pytest.mark.parametrize(
+    ("range_", "status"),
+    [
+        ("bytes=0-9", 206), ("bytes=-1", 206), ("bytes=0-99999999999999", 206),
+        ("bytes=" + ",".join(["0-"] * 5000), 206),  # each asks for the whole file
+        ("bytes=" + ",".join(f"{i}-{i + 9}" for i in range(5000)), 206),  # they overlap
+        ("bytes=abc", 400), ("bytes=99999999999999-", 416), ("rows=1-2", 400),
+    ],
+)  # fmt: skip
+def test_ranges_of_a_released_file_never_give_more_than_the_file(site, release, range_, status):
+    place = f"/api/v1/releases/{release}/file"
+    whole = site.client().get(place).content
+    begun = time.process_time()
+    found = site.client().get(place, headers={"Range": range_})
+    assert time.process_time() - begun < 5  # quadratic in 5,000 ranges would take longer
+    assert found.status_code == status
+    if status == 206:
+        assert found.content in whole  # one stretch, however many were asked for
+
+
 def test_a_budget_is_certified(site):
     certificate = site.client().get("/api/v1/datasets/people/certificate").json()
     found = check_certificate(certificate)

@@ -21,8 +21,6 @@ from .live import serving
 from .load import question, send_all
 from .setup_site import make_site
 
-ROOT = Path(__file__).parents[2]
-
 
 def ask(port, token, sql):
     [(status, body)] = send_all(port, [question("people", token, sql, "0.1")], lanes=1)
@@ -94,12 +92,3 @@ def test_the_service_adds_little_to_what_is_imported():
         for _ in range(2)
     )  # fmt: skip
     assert best < 0.5
-
-
-def test_what_is_deployed_has_no_privileges():
-    unit = (ROOT / "deploy" / "sfumato.service").read_text(encoding="utf-8")
-    assert "DynamicUser=yes" in unit
-    assert "ProtectSystem=strict" in unit
-    container = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8")
-    assert "USER sfumato" in container
-    assert "--read-only" in container

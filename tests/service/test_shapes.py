@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import random
 
 import pytest
+
+from .test_journeys import over, until
 
 BASE = {"told": {"why": "to test"}, "owner": {"budget": {"budget": "50", "budget_delta": "1e-3"}},
         "purposes": ["research"]}  # fmt: skip
@@ -13,6 +17,7 @@ HYBRID = """
 attributes:
   age: {role: quasi, type: integer}
   films: {role: quasi, type: set}
+  home: {role: quasi, type: place}
 """
 
 
@@ -44,8 +49,9 @@ def traces(count=24):
 
 def hybrids(count=80):
     rng = random.Random(7)
-    rows = [f"{rng.randint(20, 40)},{'|'.join(rng.sample('abcd', 2))}" for _ in range(count)]
-    return "age,films\n" + "\n".join(rows)
+    homes = [f"{rng.uniform(48, 49):.4f},{rng.uniform(2, 3):.4f}" for _ in range(count)]
+    rows = [f'{rng.randint(20, 40)},{"|".join(rng.sample("abcd", 2))},"{at}"' for at in homes]
+    return "age,films,home\n" + "\n".join(rows)
 
 
 SHAPES = {
@@ -68,9 +74,13 @@ def done(site, client, body, dataset):
     site.house.settings.to_environment()
     started = client.post(f"/api/v1/datasets/{dataset}/releases", json=body)
     assert started.status_code == 202, started.text
-    from .test_journeys import over, until
+    return finished(started, client)
 
-    job = until(lambda: client.get(started.headers["location"]).json(), over, 120)
+
+def finished(started, client):
+    """Wait for the job that a response leads to; give the id of its release."""
+    place = started.headers["location"].removeprefix("/api/v1")
+    job = until(lambda: client.get(f"/api/v1{place}").json(), over, 500)
     assert job["state"] == "done", job
     return job["result"]["release"]
 
@@ -114,6 +124,48 @@ def test_shapes_are_copied_under_their_budget(site, owner, shape):
         body["values"] = {"items": list("abcdefgh")}
     done(site, owner, body, f"my_{shape}")
     assert site.house.reader.spent(f"my_{shape}") != before
+
+
+@pytest.mark.parametrize(
+    ("shape", "typed", "won"),
+    [
+        ("sets", {"items": "a,b,c,d,e,f,g,h", "many": "3"}, "abcdefgh"),
+        ("trees", {"columns": "visits.ward", "items": "a,b", "many": "1"}, "ab"),
+        ("graph", {"many": "4"}, [str(node) for node in range(60)]),
+        ("trajectories", {"cells": "2", "many": "2"}, None),
+    ],
+)  # fmt: skip
+def test_the_most_frequent_of_every_shape_from_its_form(site, owner, shape, typed, won):
+    form = {"kind": "topk", "epsilon": "5", "counts": "yes", "purpose": "research"} | typed
+    page = site.client("owner", html=True)
+    shown = page.get(f"/datasets/my_{shape}/release").text
+    assert all(f'name="{field}"' in shown for field in form)
+    before = site.house.reader.spent(f"my_{shape}")
+    id_ = finished(page.post(f"/datasets/my_{shape}/release", data=form), owner)
+    assert site.house.reader.spent(f"my_{shape}") != before
+    told = owner.get(f"/api/v1/releases/{id_}/file").text
+    names = [row[1] for row in list(csv.reader(io.StringIO(told)))[1:]]
+    assert len(names) == int(typed["many"])
+    assert won is None or set(names) <= set(won)
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed"),
+    [
+        ("synthesize", {"delta": "1e-7", "search": "0.1", "size": "50"}),
+        ("topk", {"columns": "diagnosis", "many": "2", "delta": "1e-7"}),
+        ("kmeans", {"columns": "age, salary", "many": "2", "bounds": "age=0,120\nsalary=0,200000"}),
+        ("histogram", {"columns": "age", "bins": "age=0,30,60,120"}),
+        ("train", {"target": "sex", "model": "logistic", "columns": "age", "delta": "1e-7",
+                   "bounds": "age=0,120", "values": "sex=female,male"}),
+    ],
+)  # fmt: skip
+def test_the_form_says_what_the_api_says(site, owner, kind, typed):
+    form = {"kind": kind, "epsilon": "2", "purpose": "research"} | typed
+    page = site.client("owner", html=True)
+    shown = page.get("/datasets/people/release").text
+    assert all(f'name="{field}"' in shown for field in form)
+    assert finished(page.post("/datasets/people/release", data=form), owner)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def kinds_for(shape: str) -> tuple[str, ...]:
     """Tell what can be made of data of a shape."""
     if shape in TABLES:
         return tuple(KINDS)
-    return ("anonymize",) if shape == "trees" else ("anonymize", "synthesize")
+    return ("anonymize", "topk") if shape == "trees" else ("anonymize", "synthesize", "topk")
 
 
 def _bins(texts: list[str]) -> dict[str, Any]:
@@ -78,7 +78,12 @@ class ReleaseRequest(AnonymizeRequest, CopyLikeness, OncePrice):
         Texts(_bins),
     ] = {}
     where: Annotated[str | None, option(help="Condition in SQL.", max_length=2000)] = None
-    cells: Annotated[int, option(help="Cells of a distribution.", ge=2, le=1 << 20)] = 1024
+    cells: Annotated[
+        int | None,
+        option(
+            help="Cells of a distribution, or of each side of a grid over traces.", ge=2, le=1 << 20
+        ),
+    ] = None
     model: Annotated[
         str,
         option(help=f"Model to train: {', '.join(MODELS)}."),
@@ -105,11 +110,10 @@ class ReleaseRequest(AnonymizeRequest, CopyLikeness, OncePrice):
         """Give the options in the words of the shape, checked by the shape's own model."""
         if shape == TABLE:
             return dict(self.options)
-        models = (
-            find_shape(shape).options if self.kind == "anonymize" else ShapedSynthesize.own_models
-        )
-        key = "anonymize" if self.kind == "anonymize" else shape
-        return read_shape_options(models.get(key), self.options)
+        if self.kind == "anonymize":
+            return read_shape_options(find_shape(shape).options.get("anonymize"), self.options)
+        copies = ShapedSynthesize.own_models if self.kind == "synthesize" else {}
+        return read_shape_options(copies.get(shape), self.options)
 
 
 def read_shape_options(model: type[BaseModel] | None, given: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from sfumato.service.settings import BODY, SLOWEST
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from starlette.types import Receive, Scope
+    from starlette.types import Message, Receive, Scope
 
     from sfumato.service.access import Caller
     from sfumato.service.house import House
@@ -60,6 +60,17 @@ class Call:
         text = self.scope["query_string"].decode("latin-1")
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=100, errors="replace"))
 
+    async def piece(self) -> Message:
+        """Receive the next piece of a body that may be long; each has to come in time."""
+        try:
+            async with asyncio.timeout(SLOWEST):
+                message = await self.receive()
+        except TimeoutError:
+            raise _too_slow() from None
+        if message["type"] == "http.disconnect":
+            raise _gone()
+        return message
+
     async def bytes(self, limit: int = BODY) -> bytes:
         """Read the body, which must arrive in time and be no larger than the limit."""
         stated = self.headers.get(b"content-length", b"0")
@@ -72,7 +83,7 @@ class Call:
                 while True:
                     message = await self.receive()
                     if message["type"] == "http.disconnect":
-                        raise Problem(400, "gone", "The body never came to its end.")
+                        raise _gone()
                     piece = message.get("body", b"")
                     size += len(piece)
                     if size > limit:
@@ -81,7 +92,7 @@ class Call:
                     if not message.get("more_body", False):
                         return b"".join(parts)
         except TimeoutError:
-            raise Problem(408, "too-slow", "The body took too long to arrive.") from None
+            raise _too_slow() from None
 
     async def form(self) -> dict[str, list[str]]:
         """Read a form."""
@@ -121,6 +132,14 @@ class Call:
 def too_large(limit: int) -> Problem:
     """Say that a body is too large."""
     return Problem(413, "too-large", f"A body here has at most {limit:,} bytes.")
+
+
+def _too_slow() -> Problem:
+    return Problem(408, "too-slow", "The body took too long to arrive.")
+
+
+def _gone() -> Problem:
+    return Problem(400, "gone", "The body never came to its end.")
 
 
 def reply(content: Any, status: int = 200, **headers: str) -> Response:

@@ -7,7 +7,9 @@ could name any host could have the server knock at doors that are closed to him.
 
 from __future__ import annotations
 
+import re
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -28,6 +30,10 @@ SUFFIXES = frozenset(
     {*_ROWS, ".dat", ".basket", ".edges", ".graphml", ".json", ".jsonl", ".ndjson", ".xml"}
 )
 """Files that may be sent: of rows, sets, edges and trees; none that is packed."""
+
+_SPARK_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}", re.ASCII)
+UNREGISTERED = 86_400.0
+"""Seconds for which an upload is kept while no dataset is made of it."""
 
 
 def folder_of(settings: Settings, dataset: str) -> Path:
@@ -88,13 +94,22 @@ def place_source(settings: Settings, dataset: str, source: str) -> tuple[str, bo
 
 
 def new_upload(settings: Settings, id_: str, filename: str) -> Path:
-    """Give the place of a file that is being uploaded."""
+    """Give the place of a file that is being uploaded; erase those that were left lying."""
     suffix = Path(filename).suffix.lower()
     if suffix not in SUFFIXES:
         raise ParameterError(f"An upload is a file of {', '.join(sorted(SUFFIXES))}.")
+    _erase_left(settings.path / "uploads")
     folder = settings.path / "uploads" / id_
     folder.mkdir(parents=True, mode=0o700)
     return folder / f"rows{suffix}"
+
+
+def _erase_left(uploads: Path) -> None:
+    """Erase uploads of which no dataset was made: nobody has said why these rows are held."""
+    oldest = time.time() - UNREGISTERED
+    for folder in uploads.iterdir() if uploads.is_dir() else ():
+        if folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def upload_at(settings: Settings, id_: str) -> Path:
@@ -136,10 +151,23 @@ def _not_named(settings: Settings) -> ParameterError:
 
 
 def _spark_table(name: str) -> Any:
+    """Open a table of the catalogue; Spark itself takes ``text.`/etc/passwd``` for one, too."""
+    if not _SPARK_NAME.fullmatch(name):
+        raise _no_spark_name()
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra
     except ImportError:
         from sfumato.errors import MissingExtra  # noqa: PLC0415 - only then
 
         raise MissingExtra("pyspark", "spark", "A dataset in Spark") from None
-    return SparkSession.builder.getOrCreate().table(name)
+    session = SparkSession.builder.getOrCreate()
+    session.conf.set("spark.sql.runSQLOnFiles", "false")
+    if not session.catalog.tableExists(name):
+        raise _no_spark_name()
+    return session.table(name)
+
+
+def _no_spark_name() -> ParameterError:
+    return ParameterError(
+        "A table of Spark is one of the operator's catalogue, named as in spark:clinic.visits."
+    )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from sfumato.govern.office.office import new_id
 from sfumato.service.call import reply, too_large
 from sfumato.service.held import suggest_roles
-from sfumato.service.problems import Problem
-from sfumato.service.settings import SLOWEST, UPLOAD
+from sfumato.service.settings import UPLOAD
 from sfumato.service.sources import new_upload, upload_at
 from sfumato.shape import TABLE, find_shape
 
@@ -39,24 +37,19 @@ async def create(call: Call) -> Response:
 async def stream_to(call: Call, file: Path) -> None:
     """Write the body to a file as it comes, piece by piece."""
     size, more = 0, True
-    out = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    try:
+    with await call.house.thread(_new_file, file) as out:
         while more:
-            try:
-                async with asyncio.timeout(SLOWEST):
-                    message = await call.receive()
-            except TimeoutError:
-                raise Problem(408, "too-slow", "The body took too long to arrive.") from None
-            if message["type"] == "http.disconnect":
-                raise Problem(400, "gone", "The body never came to its end.")
+            message = await call.piece()
             piece = message.get("body", b"")
             size += len(piece)
             if size > UPLOAD:
                 raise too_large(UPLOAD)
-            os.write(out, piece)
+            await call.house.thread(out.write, piece)
             more = message.get("more_body", False)
-    finally:
-        os.close(out)
+
+
+def _new_file(file: Path) -> BinaryIO:
+    return os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
 
 
 async def suggestions(call: Call) -> Response:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from sfumato.data.schema import Schema
 from sfumato.errors import SfumatoError
 from sfumato.govern.limits import in_short
-from sfumato.govern.office.grants import purposes_granted
-from sfumato.govern.office.owners import owns
+from sfumato.govern.office.grants import datasets_granted, purposes_granted
+from sfumato.govern.office.owners import owned, owns
 from sfumato.govern.office.releases import list_releases
 from sfumato.govern.openness import tell_held
+from sfumato.requests.releases import TABLES
 from sfumato.service.api.datasets import describe, visible
 from sfumato.service.pages.frame import page
 from sfumato.service.problems import not_found
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 async def list_all(call: Call) -> Response:
     """List the datasets that whoever asks may see."""
-    house = call.house
+    house, caller = call.house, call.caller
     names = visible(call)
     held = [tell_held(house.office, house.reader, house.listed(name)) for name in names]
-    return page(call, "datasets.html", title="Datasets", held=[facts for facts in held if facts])
+    return page(
+        call, "datasets.html", title="Datasets", held=[facts for facts in held if facts],
+        granted=datasets_granted(house.office, caller.id), rows=TABLES,
+        mine=owned(house.office, caller.id) if caller.is_owner else (),
+    )  # fmt: skip
 
 
 def roles_of(call: Call, name: str) -> dict[str, str]:

@@ -72,7 +72,7 @@ async def upload(call: Call) -> Response:
 
     async def limited() -> Message:
         nonlocal size
-        message = await call.receive()
+        message = await call.piece()
         size += len(message.get("body", b""))
         if size > UPLOAD:
             raise too_large(UPLOAD)
@@ -97,6 +97,8 @@ async def upload(call: Call) -> Response:
         return _page(call, given=given)
     if is_table(shape):  # the person whom the rows seem to be about, for the owner to confirm
         given["unit"] = found.schema.unit
+        named = [column.name for column in found.columns if column.role == "identifier"]
+        given["subject"] = named[0] if named else ""
     return _page(call, given=given | {"schema_text": found.text()}, columns=found.columns)
 
 

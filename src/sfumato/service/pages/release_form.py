@@ -12,7 +12,7 @@ from sfumato.promise import BUILT_IN, built_in
 from sfumato.requests.promises import options, read_texts
 from sfumato.requests.publish import MODELS
 from sfumato.requests.releases import KINDS, ReleaseRequest, kinds_for
-from sfumato.requests.synthesize import ShapedSynthesize
+from sfumato.requests.synthesize import ShapedSynthesize, read_values
 from sfumato.service.held import algorithms_of, is_table
 from sfumato.service.pages.frame import listed, page
 from sfumato.shape import TABLE, find_shape
@@ -29,10 +29,14 @@ _EMPTY = {
     "kind": "anonymize", "l": "", "t": "", "sensitive": "", "algorithm": "", "suppression": "0.02",
     "purpose": "", "epsilon": "", "delta": "", "columns": "", "many": "10", "target": "",
     "bins": "", "bounds": "", "values": "", "where": "", "model": "additive", "items": "",
-    "time_limit": "", "counts": "",
+    "time_limit": "", "counts": "", "cells": "", "search": "", "size": "",
 }  # fmt: skip
 _QUICK = {"k", "diversity", "closeness"}
 _NEED_A_POPULATION = {"k_map", "presence"}
+_LABELS = {
+    "trees": ("Label whose values win", "as in visits.ward"),
+    "graph": ("Attribute of nodes", "empty: nodes win by their number of edges"),
+}
 _FIRST = {"graph": {"k_degree": "5"}, "sets": {"km": "5:2"}}
 _TABLE_ALGORITHMS = {
     "optimal": "optimal: best full-domain, proven", "local": "local: best quality",
@@ -98,7 +102,7 @@ def show_form(call: Call, roles: Mapping[str, str], status: int = 200, **facts: 
     shown: dict[str, Any] = {"wrong": ""} | facts
     return page(
         call, "release_form.html", status, title=f"Release {name}", name=name, shape=shape,
-        given=_EMPTY | typed, roles=roles, rows=is_table(shape),
+        given=_EMPTY | typed, roles=roles, rows=is_table(shape), labels=_LABELS,
         models=[(model, model) for model in MODELS],
         purposes=() if registration is None else registration.purposes,
         promises=promise_fields(shape, typed), algorithms=algorithms.items(),
@@ -140,12 +144,23 @@ def read_form(given: Mapping[str, str]) -> ReleaseRequest:
                   "suppression": given.get("suppression") or 0,
                   "time_limit": given.get("time_limit") or None}  # fmt: skip
         return ReleaseRequest.of(whole)
-    items = listed(given.get("items", ""))
+    columns, target = listed(given.get("columns", "")), given.get("target") or None
+    values = _public_values(given, columns)
     whole |= {"epsilon": given.get("epsilon") or None, "delta": given.get("delta") or None,
-              "columns": listed(given.get("columns", "")), "k": given.get("many") or 10,
-              "target": given.get("target") or None, "model": given.get("model") or "additive",
+              "columns": columns, "k": given.get("many") or 10, "cells": given.get("cells") or None,
+              "target": target, "model": given.get("model") or "additive",
+              "classes": values.get(target) if kind == "train" and target else None,
               "bins": _lines(given.get("bins", "")), "bounds": _lines(given.get("bounds", "")),
-              "values": {"items": items} if items else _lines(given.get("values", "")),
-              "where": given.get("where") or None, "counts": bool(given.get("counts")),
+              "values": values, "where": given.get("where") or None,
+              "counts": bool(given.get("counts")), "search": given.get("search") or None,
+              "size": given.get("size") or None,
               }  # fmt: skip
     return ReleaseRequest.of({name: value for name, value in whole.items() if value != []})
+
+
+def _public_values(given: Mapping[str, str], columns: list[str]) -> dict[str, list[str]]:
+    """Read public lists: of columns, or one list of items or of what can win."""
+    items = listed(given.get("items", ""))
+    if items:
+        return {columns[0] if columns else "items": items}
+    return read_values(_lines(given.get("values", "")))

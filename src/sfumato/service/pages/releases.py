@@ -59,10 +59,7 @@ async def job(call: Call) -> Response:
     """Show a job: live with the script, by itself every two seconds without."""
     found = own_job(call, call.path["job"])
     over = found["state"] not in UNDER_WAY
-    response = page(call, "job.html", title=f"Job: {found['kind']}", job=found, over=over)
-    if not over:
-        response.headers["Refresh"] = "2"
-    return response
+    return page(call, "job.html", title=f"Job: {found['kind']}", job=found, over=over)
 
 
 async def cancel(call: Call) -> Response:

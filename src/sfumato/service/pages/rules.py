@@ -38,9 +38,8 @@ def _history(call: Call, name: str) -> list[dict[str, Any]]:
                 if before is None or getattr(before, what) != getattr(after, what)
             ]  # fmt: skip
             reason = entry.details.get("reason", "")
-            found.append(
-                {"time": entry.time[:16], "kind": entry.kind, "rows": rows, "reason": reason}
-            )
+            time = f"{entry.time[:16]} UTC".replace("T", " ")
+            found.append({"time": time, "kind": entry.kind, "rows": rows, "reason": reason})
             before = after
     return found[::-1]
 

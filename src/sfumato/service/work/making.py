@@ -14,10 +14,16 @@ from sfumato.service.sources import locate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sfumato.govern.office.catalogue import CatalogueEntry
+    from sfumato.ask.shaped.session import ShapedSession
+    from sfumato.govern.office.catalogue import Listed
     from sfumato.release import Release
     from sfumato.requests.releases import ReleaseRequest
     from sfumato.service.job import Work
+
+CELLS, SIDE = 1024, 32
+"""Cells of a distribution, and of each side of a grid over traces, where nobody says how many."""
+
+_ITEMS = "items"
 
 
 def make_release(work: Work, wanted: ReleaseRequest, listed: CatalogueEntry, by: str) -> Release:
@@ -26,7 +32,7 @@ def make_release(work: Work, wanted: ReleaseRequest, listed: CatalogueEntry, by:
     if wanted.kind == "anonymize":
         return _anonymized(work, wanted, listed)
     if not is_table(listed.facts.shape):
-        return _copied(work, wanted, listed, by)
+        return _published_shaped(work, wanted, listed, by)
     source, schema = locate(work.settings, listed)
     with Session(
         source, schema=schema, name=listed.name, analyst=by, purpose=wanted.purpose,
@@ -74,18 +80,31 @@ def _perturbed(table: Any, wanted: ReleaseRequest) -> Any:
 # -- published once -------------------------------------------------------------------------
 
 
-def _copied(work: Work, wanted: ReleaseRequest, listed: CatalogueEntry, by: str) -> Release:
-    """Make a synthetic copy of data that are no table."""
+def _published_shaped(work: Work, wanted: ReleaseRequest, listed: Listed, by: str) -> Release:
+    """Publish something of data that are no table."""
     data = read_held(work.settings, listed)
-    options = wanted.shape_options(listed.facts.shape)
-    trips = options.pop("trips", None)
-    if trips is not None:
-        raise ParameterError("Whose presence is hidden was registered with the dataset.")
-    if wanted.values.get("items"):
-        options["items"] = [str(item) for item in wanted.values["items"]]
     session = open_shaped(data, listed.name, work.ledger, analyst=by, purpose=wanted.purpose)
     work.tell("charging, then working")
+    return (_shaped_copy if wanted.kind == "synthesize" else _shaped_top)(session, wanted)
+
+
+def _shaped_copy(session: ShapedSession, wanted: ReleaseRequest) -> Release:
+    options = wanted.shape_options(session.shape)
+    if options.pop("trips", None) is not None:
+        raise ParameterError("Whose presence is hidden was registered with the dataset.")
+    if wanted.values.get(_ITEMS):
+        options[_ITEMS] = [str(item) for item in wanted.values[_ITEMS]]
     return session.synthesize(**wanted.given(), **options)
+
+
+def _shaped_top(session: ShapedSession, wanted: ReleaseRequest) -> Release:
+    """Name the most frequent items, values of a label, nodes, or cells of a public grid."""
+    label = _columns(wanted, 1)[0] if wanted.columns else None
+    grid = (wanted.cells or SIDE) if session.shape == "trajectories" else None
+    return session.top_k(
+        label, wanted.k, among=wanted.values.get(label or _ITEMS), cells=grid,
+        counts=wanted.counts, **wanted.given(),
+    )  # fmt: skip
 
 
 def _top(session: Session, wanted: ReleaseRequest) -> Release:
@@ -116,7 +135,7 @@ def _binned(session: Session, wanted: ReleaseRequest) -> Release:
 def _distribution(session: Session, wanted: ReleaseRequest) -> Release:
     column = _columns(wanted, 1)[0]
     return session.quantiles(
-        column, cells=wanted.cells, bounds=wanted.bounds.get(column), **wanted.given()
+        column, cells=wanted.cells or CELLS, bounds=wanted.bounds.get(column), **wanted.given()
     )
 
 

@@ -16,6 +16,7 @@ from sfumato.govern.office.catalogue import find_dataset
 from sfumato.govern.office.people import find_person
 from sfumato.govern.office.releases import add_release
 from sfumato.govern.releases import RELEASED
+from sfumato.promise import in_words
 from sfumato.release_folder import save_release
 from sfumato.requests.releases import ReleaseRequest
 from sfumato.service.work.making import make_release
@@ -52,7 +53,7 @@ def release(work: Work) -> dict[str, Any]:
         "loss": dict(made.loss), "records": len(made.artefact), "suppressed": made.suppressed,
         "shape": made.shape,
         "algorithm": made.provenance.record.algorithm, "attacks": _attacks(made),
-        "purpose": wanted.purpose,
+        "purpose": wanted.purpose, "words": list(in_words(made.promise)),
     }  # fmt: skip
     add_release(
         work.office, work.id, dataset=name, person=person.id, kind=wanted.kind,

@@ -1,0 +1,32 @@
+"""A table of Spark's catalogue as a dataset of the server; and no file of the machine by it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfumato.errors import ParameterError
+from sfumato.service.settings import Settings
+from sfumato.service.sources import source_at
+
+BODY = {"unit": {"unit": "row"}, "told": {"tick": 0.02}, "owner": {"budget": {"budget": "100"}}}
+
+
+def test_a_table_of_spark_is_registered_and_asked(site, ask, spark):
+    spark.createDataFrame([(20 + i % 40,) for i in range(200)], ["age"]).createOrReplaceTempView(
+        "visits"
+    )
+    owner = site.client("owner", token=True)
+    made = owner.post("/api/v1/datasets", json=BODY | {"name": "sparks", "source": "spark:visits"})
+    assert made.status_code == 201, made.text
+    owner.post("/api/v1/datasets/sparks/grants", json={"analyst": "ann", "purpose": None})
+    told = ask("SELECT COUNT(*) AS n FROM sparks", "20", dataset="sparks").json()
+    # ε = 20: the noise is beyond 3 with probability 2·e⁻⁶⁰/(1 + e⁻²⁰), less than 10⁻²⁵.
+    assert abs(told["answer"]["rows"][0][0] - 200) <= 3
+
+
+@pytest.mark.parametrize("name", ["text.`/etc/passwd`", "csv.passwd", "orc.`x/y`", "", "a b"])
+def test_spark_names_no_file_of_the_machine(spark, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "passwd").write_text("root:x\n")
+    with pytest.raises(ParameterError, match="catalogue"):
+        source_at(Settings(folder=str(tmp_path)), f"spark:{name}")

@@ -1,0 +1,133 @@
+"""Somebody at a browser, who fills in forms and presses buttons; and a look at a page."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+AXE = Path(__file__).parents[2] / ".axe" / "package" / "axe.min.js"
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-quic", "--no-first-run",
+)  # fmt: skip
+TOO_WIDE = """
+return [...document.querySelectorAll('body *:not(.skip):not(.wide *):not(figure *)')].filter(
+  e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 90))
+"""
+SHOTS = os.environ.get("SFUMATO_SHOTS")
+
+
+def start_browser(folder):
+    """Start Chromium with a profile of its own, or skip."""
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("Chromium and chromedriver are not installed: NO PAGE WAS LOOKED AT")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={folder}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.implicitly_wait(15)
+    driver.set_page_load_timeout(90)
+    driver.set_script_timeout(90)
+    return driver
+
+
+class Hand:
+    """Somebody at a browser, who fills in forms and presses buttons."""
+
+    def __init__(self, browser, address):
+        self.browser, self.address = browser, address
+
+    def go(self, path):
+        self.browser.get(path if path.startswith("http") else self.address + path)
+        return self
+
+    def fill(self, **fields):
+        for name, value in fields.items():
+            field = self.browser.find_element(
+                "css selector", f"main [name='{name}']:not([type=hidden])"
+            )
+            if field.tag_name == "select":
+                from selenium.webdriver.support.ui import Select
+
+                Select(field).select_by_visible_text(value)
+            else:
+                field.clear()
+                field.send_keys(value)
+        return self
+
+    def press(self, words):
+        for button in self.browser.find_elements("css selector", "main button, main a.button"):
+            if button.text.strip().startswith(words) and button.is_displayed():
+                self.browser.execute_script("arguments[0].scrollIntoView()", button)
+                button.click()
+                return self
+        raise AssertionError(
+            f"no button {words!r} at {self.browser.current_url}: {self.text[:500]}"
+        )
+
+    @property
+    def text(self):
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        for _ in range(20):
+            try:
+                return self.browser.find_element("tag name", "main").text
+            except StaleElementReferenceException:  # the next page came in between
+                time.sleep(0.1)
+        raise AssertionError(f"no page stays at {self.browser.current_url}")
+
+    def until(self, words, seconds=60):
+        end, seen = time.monotonic() + seconds, ""
+        while time.monotonic() < end:
+            try:
+                seen = self.text
+            except Exception:  # noqa: BLE001 - the page is just being replaced
+                seen = ""
+            if words in seen:
+                return self
+            time.sleep(0.1)
+        raise AssertionError(f"{words!r} never came: {seen[:400]}")
+
+
+def look(hand, name):
+    """Look at a page wide and narrow, light and dark: nothing sticks out, nothing is amiss."""
+    browser = hand.browser
+    found = []
+    screens = {"wide": (1280, 900), "narrow": (320, 700)}
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        for screen, (width, height) in screens.items():
+            metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            if screen == "narrow":
+                assert browser.execute_script(TOO_WIDE) == [], name
+            if SHOTS:
+                whole = browser.execute_cdp_cmd(
+                    "Page.captureScreenshot", {"captureBeyondViewport": True}
+                )
+                Path(SHOTS, f"{name}-{scheme}-{screen}.png").write_bytes(
+                    base64.b64decode(whole["data"])
+                )
+        if AXE.exists():
+            browser.execute_script(AXE.read_text(encoding="utf-8"))
+            told = browser.execute_async_script(
+                "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
+                ".then(r => done(r.violations.map(v => [v.id, v.nodes.map(n => n.html)[0]])))"
+            )
+            found += [(scheme, *one) for one in told]
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found == [], (name, found)

@@ -1,0 +1,215 @@
+"""The container file and the systemd unit: read by the tools that read them, built, and run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from . import box
+
+ROOT = Path(__file__).parents[2]
+CONTAINER, UNIT = ROOT / "deploy" / "Containerfile", ROOT / "deploy" / "sfumato.service"
+EXPOSURE = 35
+"""What `systemd-analyze security` may find, of 100: a unit without a line of its own has 96."""
+
+
+def instructions():
+    """Read the container file: pairs of an instruction and what it says."""
+    lines = CONTAINER.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.strip() and not line.startswith("#")]
+    return [tuple(line.split(" ", 1)) for line in kept]
+
+
+def said(name):
+    return [text for word, text in instructions() if word == name]
+
+
+def unit_lines(name):
+    text = UNIT.read_text(encoding="utf-8")
+    return re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
+
+
+def sent():
+    """List the files that a build gets: all that `.dockerignore` lets through."""
+    rules = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    names = [rule[1:] for rule in rules if rule.startswith("!")]
+    left_out = [rule for rule in rules if rule and rule[0] not in "#!*"] + ["**/__pycache__"]
+    found = [file for name in names for file in ([ROOT / name] if (ROOT / name).is_file() else
+             sorted((ROOT / name).rglob("*"))) if file.is_file()]  # fmt: skip
+    return [file for file in found
+            if not any(fnmatch(part, rule.removeprefix("**/")) for rule in left_out
+                       for part in file.relative_to(ROOT).parts)]  # fmt: skip
+
+
+def test_what_is_deployed_has_no_privileges():
+    unit = UNIT.read_text(encoding="utf-8")
+    assert "DynamicUser=yes" in unit
+    assert "ProtectSystem=strict" in unit
+    assert said("USER") == ["sfumato"]
+    assert "--read-only" in CONTAINER.read_text(encoding="utf-8")
+
+
+def test_what_is_sent_to_a_build_is_the_package_and_nothing_else():
+    names = {str(file.relative_to(ROOT)) for file in sent()}
+    assert {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE"} <= names
+    assert "src/sfumato/service/templates/base.html" in names
+    assert all(n.startswith("src/sfumato/") for n in names if "/" in n)
+
+
+def test_every_option_that_is_named_is_one_of_serve():
+    """A word of the entry point or the unit that `sfumato serve` does not know is an error."""
+    from sfumato.requests.serve import ServeCommand
+
+    known = {
+        flag
+        for name, field in ServeCommand.model_fields.items()
+        for flag in (f"--{name.replace('_', '-')}", *re.findall(r"--[a-z-]+", repr(field.metadata)))
+    }
+    words = json.loads(said("ENTRYPOINT")[0]) + shlex.split(unit_lines("ExecStart")[0])
+    assert "serve" in words
+    flags = {word for word in words if word.startswith("--")}
+    assert flags
+    assert flags <= known
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
+def test_systemd_accepts_the_unit_and_finds_it_guarded(tmp_path):
+    file = tmp_path / "sfumato.service"
+    begin = unit_lines("ExecStart")[0].split(" ", 1)[0]
+    file.write_text(UNIT.read_text(encoding="utf-8").replace(begin, sys.executable))
+    done = subprocess.run(["systemd-analyze", "verify", file], capture_output=True, text=True,
+                          check=False, timeout=60)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    guarded = ["systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}", file]
+    done = subprocess.run(guarded, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout[-500:]
+
+
+# -- built and run --------------------------------------------------------------------------
+
+
+def python_of_the_image():
+    """Find the Python that the container file begins with, for the box has no images."""
+    version = re.match(r"python:(3\.\d+)-slim", said("FROM")[0])[1]
+    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    found = shutil.which(f"python{version}") if not kept else str(kept[-1])
+    return None if found is None else Path(found).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    """A root in which every COPY and RUN of the container file was done."""
+    if box.missing():
+        pytest.skip(f"the container was not built: {box.missing()}")
+    python = python_of_the_image()
+    if python is None:
+        pytest.skip("the container was not built: the Python of its image is not here")
+    made = box.Box(tmp_path_factory.mktemp("box"))
+    source = made.folder / "up" / "src"
+    for file in sent():
+        target = source / file.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target)
+    shutil.copytree(python, made.folder / "up" / "usr" / "local" / "python", symlinks=True)
+    environment = {**os.environ, "PATH": f"/usr/local/python/bin:{os.environ['PATH']}"}
+    environment.pop("PYTHONPATH", None)
+    for line in said("RUN"):
+        made.build(line, environment)
+    return made
+
+
+def first_line(process, wanted):
+    """Read what a server prints until a line has what is wanted."""
+    end, seen = time.monotonic() + 120, []
+    while time.monotonic() < end and select.select([process.stdout], [], [], 120)[0]:
+        seen.append(process.stdout.readline())
+        if re.search(wanted, seen[-1]):
+            return re.search(wanted, seen[-1])[0]
+        if not seen[-1]:
+            break
+    raise AssertionError(f"{wanted} was not printed: {''.join(seen)[-2000:]}")
+
+
+def is_healthy(made, process, user):
+    """Do what HEALTHCHECK says until it succeeds."""
+    check = json.loads(said("HEALTHCHECK")[0].removeprefix("CMD "))
+    for _ in range(240):
+        if made.beside(process, check, user=user).returncode == 0:
+            return True
+        time.sleep(0.25)
+    return False
+
+
+def stop(process):
+    process.terminate()
+    process.wait(60)
+    process.stdout.close()
+
+
+@pytest.mark.soak
+def test_the_container_is_built_and_serves_from_a_root_that_is_only_read(image):
+    user, volume = 10001, image.folder / "volume"
+    volume.mkdir(mode=0o700)
+    os.chown(volume, user, user)
+    environment = {"PATH": "/usr/local/python/bin:/usr/bin:/bin"}
+    environment |= dict(pair.split("=", 1) for pair in said("ENV")[0].split())
+    words = json.loads(said("ENTRYPOINT")[0])
+    started = {"user": user, "writable": {said("VOLUME")[0]: volume}, "environment": environment}
+    process = image.start(words, **started)
+    try:
+        link = first_line(process, r"http://\S+/welcome/\S+").replace("0.0.0.0", "127.0.0.1")
+        assert is_healthy(image, process, user)
+        for place in ("/x", "/opt/sfumato/x", "/etc/x", "/src/x"):
+            assert image.beside(process, ["touch", place], user=user).returncode != 0, place
+        visit = (Path(__file__).parent / "visit.py").read_text(encoding="utf-8")
+        python = str(Path(words[0]).with_name("python"))
+        told = image.beside(process, [python, "-c", visit, link], user=user)
+        assert json.loads(told.stdout)["state"] == "done", told.stdout + told.stderr
+    finally:
+        stop(process)
+    again = image.start(words, **started)  # the same volume: nothing is lost, no owner is asked for
+    try:
+        assert is_healthy(image, again, user)
+        code = (
+            "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8000/').read().decode())"
+        )
+        assert "<code>rows</code>" in image.beside(again, [python, "-c", code], user=user).stdout
+    finally:
+        stop(again)
+    owners = {(file.stat().st_uid, file.stat().st_mode & 0o077) for file in volume.glob("*.sqlite")}
+    assert owners == {(user, 0)}
+
+
+@pytest.mark.soak
+def test_the_unit_s_command_serves_from_a_root_that_is_only_read(image):
+    """ExecStart under what the unit states: its folders to write, no homes, no privileges."""
+    user, places = 10002, {}
+    for kind, base in (("State", "/var/lib"), ("Cache", "/var/cache")):
+        [name] = unit_lines(f"{kind}Directory")
+        place = image.folder / "up" / base.lstrip("/") / name
+        place.mkdir(parents=True, exist_ok=True)
+        folder = image.folder / kind.lower()
+        folder.mkdir(mode=0o700)
+        os.chown(folder, user, user)
+        places[f"{base}/{name}"] = folder
+    environment = {"PATH": "/usr/bin:/bin", **dict(one.split("=", 1) for one in
+                                                   unit_lines("Environment"))}  # fmt: skip
+    process = image.start(shlex.split(unit_lines("ExecStart")[0]), user=user, writable=places,
+                          environment=environment, hidden=("/root", "/home"))  # fmt: skip
+    try:
+        assert "/welcome/" in first_line(process, r"http\S+/welcome/\S+")
+        assert is_healthy(image, process, user)
+        assert (image.folder / "state" / "ledger.sqlite").stat().st_uid == user
+    finally:
+        stop(process)

@@ -1,0 +1,68 @@
+"""Rows that stay where they are: a DuckDB file and a Postgres table, asked and anonymised."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from .test_journeys import over, until
+
+ROWS = "SELECT i AS visit, 20 + i % 40 AS age, 't' || (i % 4) AS town FROM range(200) t(i)"
+SCHEMA = """
+attributes:
+  visit: identifier
+  age: {role: quasi, type: integer, hierarchy: {intervals: {width: 10}}}
+  town: {role: quasi}
+"""
+
+
+@pytest.fixture
+def owner(site):
+    return site.client("owner", token=True)
+
+
+def asked_and_anonymised(site, owner, ask, name, source):
+    """Register a source, ask about it as the analyst, and have it anonymised by a job."""
+    body = {
+        "name": name, "source": source, "schema_text": SCHEMA, "unit": {"unit": "row"},
+        "told": {"tick": 0.02}, "owner": {"budget": {"budget": "100"}},
+    }  # fmt: skip
+    made = owner.post("/api/v1/datasets", json=body)
+    assert made.status_code == 201, made.text
+    owner.post(f"/api/v1/datasets/{name}/grants", json={"analyst": "ann", "purpose": None})
+    told = ask(f"SELECT COUNT(*) AS n FROM {name}", "20", dataset=name).json()
+    assert told["state"] == "ready", told
+    # ε = 20: the noise is beyond 3 with probability 2·e⁻⁶⁰/(1 + e⁻²⁰), less than 10⁻²⁵.
+    assert abs(told["answer"]["rows"][0][0] - 200) <= 3
+    site.house.settings.to_environment()
+    wanted = {"promise": [{"definition": "KAnonymity", "k": 4}]}
+    started = owner.post(f"/api/v1/datasets/{name}/releases", json=wanted)
+    job = until(lambda: owner.get(started.headers["location"]).json(), over, 500)
+    assert job["state"] == "done", job
+    text = owner.get(f"/api/v1/releases/{job['result']['release']}/file").text
+    assert len(text.splitlines()) > 190
+    assert "visit" not in text
+
+
+def test_a_table_of_a_duckdb_file_is_asked_and_anonymised(site, owner, ask):
+    file = site.house.settings.path / "data" / "clinic.duckdb"
+    with duckdb.connect(str(file)) as made:
+        made.execute(f"CREATE TABLE visits AS {ROWS}")
+    asked_and_anonymised(site, owner, ask, "in_duckdb", "data/clinic.duckdb::visits")
+
+
+def test_a_table_of_a_named_postgres_is_asked_and_anonymised(site, owner, ask, fresh_postgres_url):
+    import psycopg
+
+    with psycopg.connect(fresh_postgres_url) as made:
+        rows = ROWS.replace("range(200)", "generate_series(0, 199)").replace("20 +", "21 +")
+        made.execute(f"CREATE TABLE visits AS {rows}")  # other rows: the same have one budget
+    settings = site.house.settings
+    object.__setattr__(settings, "databases", {"clinic": fresh_postgres_url})
+    try:
+        asked_and_anonymised(site, owner, ask, "in_postgres", "database:clinic::visits")
+        shown = owner.get("/api/v1/datasets/in_postgres").text + owner.get("/").text
+        assert fresh_postgres_url not in shown  # nor is the address told
+    finally:
+        site.house._open.pop("in_postgres").asking.close()  # it is emptied next
+        object.__setattr__(settings, "databases", {})
