@@ -60,7 +60,7 @@ def test_clipped_sums_agree_with_opacus(name):
     total = clipper.zero()
     clipper.add(total, (x,), y)
     factors = (CLIP / norms).clamp(max=1.0)
-    for parameter, steps in total.steps().items():
+    for parameter, steps in total.sums.items():
         wanted = torch.einsum("i,i...->...", factors, each[parameter]).numpy()
         found = steps.double().numpy() * CLIP * 2.0**-20
         assert np.abs(found - wanted).max() < 2e-3 * CLIP * math.sqrt(33)

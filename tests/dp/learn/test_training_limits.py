@@ -31,8 +31,7 @@ def moved(model, x, y, loss):
     clipper.measure((torch.zeros_like(x),), torch.zeros_like(y))
     total = clipper.zero()
     clipper.add(total, (x,), y)
-    added = math.sqrt(sum(float((s.double() ** 2).sum()) for s in total.steps().values()))
-    return added / clipper.sensitivity()
+    return float(total.steps().double().norm()) / clipper.sensitivity()
 
 
 def test_an_example_of_tiny_inputs_and_a_huge_target_is_clipped():
@@ -171,13 +170,21 @@ def test_losses_that_treat_examples_apart_are_taken(name):
     assert done.slow is None
 
 
-def test_losses_of_probabilities_and_of_sequences_are_taken():
-    model = nn.Sequential(nn.Linear(5, 3), nn.Sigmoid())
-    sf.dp.train(model, (X, BITS.float()), nn.BCELoss(), **OPTIONS)
-    model = nn.Sequential(nn.Linear(5, 3), nn.LogSoftmax(-1))
-    sf.dp.train(model, (X, CLASSES), nn.NLLLoss(), **OPTIONS)
-    data = (torch.randn(8, 4, 5), torch.randint(0, 3, (8, 4)))
-    sf.dp.train(nn.Linear(5, 3), data, positions, **OPTIONS)
+@pytest.mark.parametrize(
+    ("last", "data", "loss"),
+    [
+        (nn.Sigmoid(), (X, BITS.float()), nn.BCELoss()),
+        (nn.LogSoftmax(-1), (X, CLASSES), nn.NLLLoss()),
+        (nn.Identity(), (torch.randn(8, 4, 5), torch.randint(0, 3, (8, 4))), positions),
+    ],
+    ids=["probabilities", "logarithms", "sequences"],
+)
+def test_losses_of_probabilities_and_of_sequences_are_taken(last, data, loss):
+    model = nn.Sequential(nn.Linear(5, 3), last)
+    before = model[0].weight.detach().clone()
+    done = sf.dp.train(model, data, loss, **OPTIONS)
+    assert done.slow is None
+    assert not torch.equal(model[0].weight, before)
 
 
 @pytest.mark.parametrize("dropped", [True, False])

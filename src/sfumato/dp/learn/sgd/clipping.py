@@ -27,11 +27,14 @@ from __future__ import annotations
 
 import inspect
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
+from threadpoolctl import ThreadpoolController
 from torch.func import functional_call, grad, vmap
 
+from sfumato.dp.learn.sgd import kernels
 from sfumato.dp.learn.sgd.layers import INSIDE, MOST_ROWS, STEP_BITS, Whole, read_site
 from sfumato.dp.learn.sgd.reading import read_module
 from sfumato.dp.learn.sgd.tape import Tape
@@ -57,10 +60,12 @@ class Clipper:
             )
         self.clip = clip
         self.reading = read_module(module)
+        self.tape = Tape(module, self.reading.rules, self.reading.forwards)
         self.names = {name: p for name, p in module.named_parameters() if p.requires_grad}
         if not self.names:
             raise ParameterError("The module has no parameter to train: all are frozen.")
-        self.trainable = {id(parameter) for parameter in self.names.values()}
+        self.shapes = {name: parameter.shape for name, parameter in self.names.items()}
+        self.places = {id(parameter): name for name, parameter in self.names.items()}
         self.slack = math.inf
         self.rows = MOST_ROWS  # how many examples are worked on at a time
 
@@ -87,7 +92,18 @@ class Clipper:
 
     def zero(self) -> Total:
         """Begin a sum."""
-        return Total({name: parameter.shape for name, parameter in self.names.items()})
+        return Total(self.shapes)
+
+    def hand_over(self, steps: Any, lot: int) -> None:
+        """Make noisy steps, divided by the declared lot, the gradients of the parameters."""
+        unit = self.clip * 2.0**-STEP_BITS / lot
+        if all(parameter.dtype is torch.float32 for parameter in self.names.values()):
+            mean = torch.empty(len(steps), dtype=torch.float32)
+            kernels.to_singles(steps.numpy(), unit, mean.numpy())
+        else:
+            mean = steps.to(torch.float64) * unit
+        for name, gradient in lay_out(mean, self.shapes).items():
+            self.names[name].grad = gradient.to(self.names[name].dtype)
 
     def add(self, total: Total, inputs: tuple[Any, ...], target: Any, taken: Any = None) -> None:
         """Add the clipped gradients of a micro-batch to a sum.
@@ -111,26 +127,26 @@ class Clipper:
         factors = self._factors(parts)
         if taken is not None:
             factors = torch.where(taken, factors, torch.zeros_like(factors))
-        places = {id(parameter): name for name, parameter in self.names.items()}
-        for part in parts:
-            part.add(total.sums[places[id(part.parameter)]], factors, self.clip)
+        with one_thread():
+            for part in parts:
+                part.add(total.sums[self.places[id(part.parameter)]], factors, self.clip)
 
     def _factors(self, parts: list[Any]) -> Any:
         """Choose by how much each example's gradient is shortened."""
-        squares = sum(part.norms() for part in parts)
+        squares = sum(part.norms() for part in parts).numpy()
+        factors = torch.empty(len(squares), dtype=torch.float64)
         bound = self.clip * INSIDE
-        factors = (bound / torch.sqrt(squares).clamp_min(2.0**-500)).clamp_max(1.0)
+        kernels.shorten(squares, bound, factors.numpy())
         for part in parts:
             reach = part.reach()
             if reach is not None:
-                factors = torch.minimum(factors, bound / reach.clamp_min(2.0**-500))
-        alive = torch.isfinite(squares) & torch.isfinite(factors)
-        return torch.where(alive, factors, torch.zeros_like(factors))
+                kernels.shorten_more(reach.numpy(), bound, factors.numpy())
+        return factors
 
     def _parts(self, inputs: tuple[Any, ...], target: Any) -> list[Any]:
         if self.reading.slow is not None:
             return self._slow_parts(inputs, target)
-        with Tape(self.module, self.reading.rules, self.reading.forwards) as tape:
+        with self.tape as tape:
             losses = self.losses(self.module(*inputs), target)
             losses.sum().backward()
             rows = len(target)
@@ -140,7 +156,7 @@ class Clipper:
                         f"{type(site.module).__name__} was given a tensor whose first dimension is "
                         "not the batch; keep examples in the first dimension (batch_first=True)."
                     )
-            return [part for s in tape.sites.values() for part in read_site(s, self.trainable)]
+            return [part for s in tape.sites.values() for part in read_site(s, self.places)]
 
     def _slow_parts(self, inputs: tuple[Any, ...], target: Any) -> list[Any]:
         """Take the gradient of each example by ``torch.func``."""
@@ -158,19 +174,37 @@ class Clipper:
         return [Whole(self.names[name], g) for name, g in gradients.items()]
 
 
+@cache
+def _libraries() -> Any:
+    return ThreadpoolController().select(internal_api="openblas")
+
+
+def one_thread() -> Any:
+    """Multiply on one thread: several would wait for each other longer than pieces take."""
+    return _libraries().limit(limits=1)
+
+
 class Total:
-    """Sums of a lot in whole steps, parameter by parameter.
+    """Sums of a lot in whole steps, parameter by parameter, side by side in one row of numbers.
 
     They are held as doubles, which add whole numbers exactly up to 2⁵³: an example adds at most
     2²¹ to an entry (and 2³² on the way, where words cancel), so four thousand million of them fit.
     """
 
     def __init__(self, shapes: dict[str, Any]) -> None:
-        self.sums = {n: torch.zeros(shape, dtype=torch.float64) for n, shape in shapes.items()}
+        self.shapes = shapes
+        self.flat = torch.zeros(sum(map(math.prod, shapes.values())), dtype=torch.float64)
+        self.sums = lay_out(self.flat, shapes)
 
-    def steps(self) -> dict[str, Any]:
-        """Give every parameter's sum as integers."""
-        return {name: whole.to(torch.int64) for name, whole in self.sums.items()}
+    def steps(self) -> Any:
+        """Give all sums as integers, one parameter after the other."""
+        return self.flat.to(torch.int64)
+
+
+def lay_out(flat: Any, shapes: dict[str, Any]) -> dict[str, Any]:
+    """See a row of numbers as parameters, by name."""
+    parts = flat.split([math.prod(shape) for shape in shapes.values()])
+    return {n: part.view(shapes[n]) for n, part in zip(shapes, parts, strict=True)}
 
 
 def _slack(parts: list[Any]) -> float:

@@ -25,28 +25,66 @@ def add_rounded(rows: Rows, scales: Floats, total: Floats) -> None:
                 total[k] += np.rint(np.float64(rows[i, k]) * scale)
 
 
+_LEAST = 2.0**-500  # what norms below it are taken for
 _TINY = 2.0**-900  # doubles below have no reciprocal to scale by
+_PLAIN, _ROOM = (
+    2.0**40,
+    2.0**60,
+)  # norms of a and of c·b, in steps, that single precision has room for
 
 
 @njit(cache=True)
 def row_scales(
-    long: Floats, factors: Floats, unit: float, inward: Floats, outward: Floats
-) -> None:  # fmt: skip
-    """Choose for each row what a and b are multiplied by: 1/‖a‖ and c·‖a‖·unit, or 0.
+    long: tuple[Floats, Floats], factors: Floats, unit: float, rows: int,
+    inward: Floats, outward: Floats,
+) -> bool:  # fmt: skip
+    """Choose for each row what a and b are multiplied by, piece by piece of so many rows.
 
-    ``long`` is examples × positions; ``inward`` and ``outward`` have a number for each row.
+    That is 1 and c·unit where no norm of the piece is out of the ordinary, and 1/‖a‖ and
+    c·‖a‖·unit otherwise, or 0; tells whether all pieces are of the first kind. ``long`` holds the
+    norms of a and b, examples × positions; ``inward`` and ``outward`` have a number for each row.
     """
-    examples, positions = long.shape
-    for i in range(examples):
-        for t in range(positions):
-            row, alive = i * positions + t, factors[i] > 0.0 and long[i, t] > _TINY
-            inward[row] = 1.0 / long[i, t] if alive else 0.0
-            outward[row] = factors[i] * long[i, t] * unit if alive else 0.0
+    examples, positions = long[0].shape
+    count = examples * positions
+    ordinary = True
+    for start in range(0, count, rows):
+        stop = min(count, start + rows)
+        plain = True
+        for row in range(start, stop):
+            i, t = row // positions, row % positions
+            far = factors[i] * unit * long[1][i, t] if factors[i] > 0.0 else 0.0
+            plain &= long[0][i, t] <= _PLAIN and far <= _ROOM
+        for row in range(start, stop):
+            i, t = row // positions, row % positions
+            alive = factors[i] > 0.0 and long[0][i, t] > _TINY
+            if plain:
+                inward[row], outward[row] = 1.0, factors[i] * unit
+            else:
+                inward[row] = 1.0 / long[0][i, t] if alive else 0.0
+                outward[row] = factors[i] * long[0][i, t] * unit if alive else 0.0
+        ordinary &= plain
+    return ordinary
 
 
 @njit(cache=True)
-def scale_rows(rows: Rows, scales: Floats, out: Rows) -> None:
-    """Fill in scale·row, multiplied as doubles and rounded to singles."""
+def shorten(squares: Floats, bound: float, factors: Floats) -> None:
+    """Choose min(1, bound/√square) for each example, and 0 where the square is no number."""
+    for i in range(squares.size):
+        alive = np.isfinite(squares[i])
+        factors[i] = min(1.0, bound / max(np.sqrt(squares[i]), _LEAST)) if alive else 0.0
+
+
+@njit(cache=True)
+def shorten_more(reach: Floats, bound: float, factors: Floats) -> None:
+    """Keep factors at or below bound/reach, and 0 where the reach is no number."""
+    for i in range(reach.size):
+        alive = np.isfinite(reach[i])
+        factors[i] = min(factors[i], bound / max(reach[i], _LEAST)) if alive else 0.0
+
+
+@njit(cache=True)
+def scale_rows(rows: Rows, scales: Floats, out: Rows) -> Rows:
+    """Fill in scale·row, multiplied as doubles and rounded to singles, and give it back."""
     for i in range(rows.shape[0]):
         scale = scales[i]
         if scale == 0.0:
@@ -54,6 +92,7 @@ def scale_rows(rows: Rows, scales: Floats, out: Rows) -> None:
         else:
             for k in range(rows.shape[1]):
                 out[i, k] = np.float32(np.float64(rows[i, k]) * scale)
+    return out
 
 
 @njit(cache=True)
@@ -62,6 +101,13 @@ def add_whole(product: Rows, total: Floats) -> None:
     for i in range(product.shape[0]):
         for k in range(product.shape[1]):
             total[i, k] += np.rint(np.float64(product[i, k]))
+
+
+@njit(cache=True)
+def to_singles(steps: npt.NDArray[np.int64], unit: float, out: Rows) -> None:
+    """Fill in step·unit, multiplied as doubles and rounded to singles."""
+    for k in range(steps.size):
+        out[k] = np.float32(np.float64(steps[k]) * unit)
 
 
 @njit(cache=True)

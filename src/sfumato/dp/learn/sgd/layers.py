@@ -7,16 +7,18 @@ c its clipping factor, T the positions (words, pixels):
 
 * :class:`Whole` holds g itself. c·g is rounded step by step: off by at most √d·½ step.
 * :class:`Outer` holds a_t and b_t with g = Σ_t b_t·a_tᵀ, and never forms g. Rows of the batch are
-  taken in *pieces* of R rows, k whole examples. In each, a_t/‖a_t‖
-  and c·‖a_t‖·b_t are multiplied in single precision, and the sum of the piece is rounded to steps;
-  pieces are added exactly. An example more changes its own piece and no other: which rows are in
-  a piece follows from their seats, and equal pieces have equal products, to the last bit (tests
-  look). The sum of R products is off by γ·Σ|…| at most, in any order, fused or not (Higham,
-  *Accuracy and Stability*, ch. 3), γ = n·2⁻²⁴/(1 − n·2⁻²⁴) with n = R + 8 for the roundings of
-  the factors. By Cauchy and Schwarz, and as c is kept so small that c·Σ_t ‖a_t‖·‖b_t‖ ≤ κ·C, that
-  is at most γ·k·κ·C in norm, with and without the example: 2·γ·k·κ·C, and √(I·O) steps for
-  rounding both sums, where I and O are the lengths of a_t and b_t; κ = 1 for T = 1, where that is
-  the norm itself, else 16. Factors are at most 1 and 2²⁴ steps: what underflows is below 2⁻⁶⁰·C.
+  taken in *pieces* of R rows, k whole examples. In each, a_t and c·b_t (in steps) are multiplied in
+  single precision, or a_t/‖a_t‖ and c·‖a_t‖·b_t where a norm of the piece is out of the ordinary;
+  the sum of the piece is rounded to steps, and pieces are added exactly. An example more changes
+  its own piece and no other: which rows are in a piece follows from their seats, and equal pieces
+  have equal products, to the last bit (tests look). The sum of R products is off by γ·Σ|…| at most,
+  in any order, fused or not (Higham, *Accuracy and Stability*, ch. 3), γ = n·2⁻²⁴/(1 − n·2⁻²⁴) with
+  n = R + 8 for the roundings of the factors. By Cauchy and Schwarz, and as c is kept so small that
+  c·Σ_t ‖a_t‖·‖b_t‖ ≤ κ·C, that is at most γ·k·κ·C in norm, with and without the example: 2·γ·k·κ·C,
+  and √(I·O) steps for rounding both sums, where I and O are the lengths of a_t and b_t; κ = 1 for T
+  = 1, where that is the norm itself, else 16. Factors are at most 2⁴⁰ and 2⁶⁰ steps (or 1 and 2²⁴),
+  and their products 2²⁴: none overflows, and what underflows, 2⁻¹²⁶·2⁴⁰ an entry at most, is below
+  2⁻⁶⁰·C.
 * :class:`Lookup` holds the rows b_t of an embedding and their words: T·√E·½ step. Rows of one word
   may cancel, so c is kept so small that c·Σ‖b_t‖ ≤ 2¹²·C: what is added to an entry on the way
   stays far below 2⁵³, and exact.
@@ -37,7 +39,7 @@ from torch.nn import functional
 from sfumato.dp.learn.sgd import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from sfumato.dp.learn.sgd.tape import Site
 
@@ -146,24 +148,21 @@ class Outer:
 
     def add(self, total: Any, factors: Any, clip: float) -> None:
         """Multiply piece by piece in single precision, round and add."""
+        rows, unit = self._piece()[1], 2.0**STEP_BITS / clip
         inward, outward = np.empty(self.long_a.numel()), np.empty(self.long_a.numel())
-        unit = 2.0**STEP_BITS / clip
-        kernels.row_scales(self.long_a.numpy(), factors.numpy(), unit, inward, outward)
-        self._multiply(total.view(total.shape[0], -1).numpy(), inward, outward)
-
-    def _multiply(self, total: Any, inward: Any, outward: Any) -> None:
-        """Scale the rows of a and b, and add their products up."""
+        long = self.long_a.numpy(), self.long_b.numpy()
+        plain = kernels.row_scales(long, factors.numpy(), unit, rows, inward, outward)
         a, b = array(self.a.flatten(0, 1)), array(self.b.flatten(0, 1))
-        rows = self._piece()[1]
-        left, right = _room(rows, a.shape[1]), _room(rows, b.shape[1])
-        product = _room(b.shape[1], a.shape[1])
+        if not plain or a.dtype != np.float32:
+            a = kernels.scale_rows(a, inward, _room(*a.shape))
+        right, product = _room(rows, b.shape[1]), _room(b.shape[1], a.shape[1])
+        sums = total.view(total.shape[0], -1).numpy()
         for start in range(0, len(a), rows):
             piece = slice(start, start + rows)
-            count = len(a[piece])
-            kernels.scale_rows(a[piece], inward[piece], left)
-            kernels.scale_rows(b[piece], outward[piece], right)
-            np.matmul(right[:count].T, left[:count], out=product)
-            kernels.add_whole(product, total)
+            left = a[piece]
+            part = kernels.scale_rows(b[piece], outward[piece], right)[: len(left)]
+            np.matmul(part.T, left, out=product)
+            kernels.add_whole(product, sums)
 
     def _piece(self) -> tuple[int, int]:
         """Choose how many examples are in a piece, and how many rows at most."""
@@ -257,7 +256,7 @@ def _unit(peak: Any) -> Any:
     return torch.where((peak > 0) & torch.isfinite(peak), peak, torch.ones_like(peak))
 
 
-def read_site(site: Site, trainable: set[int]) -> list[Part]:
+def read_site(site: Site, trainable: Container[int]) -> list[Part]:
     """Turn what the tape kept of a layer into parts, for parameters that are to be trained."""
     if any(call.b is None for call in site.calls):
         site.calls = [call for call in site.calls if call.b is not None]

@@ -12,7 +12,6 @@ several calls, whose contributions to a gradient add up.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from torch.nn import functional
@@ -41,38 +40,39 @@ class Site:
 
 
 class Tape:
-    """Hooks on the layers of a module, for as long as it is open."""
+    """Hooks on the layers of a module, for as long as it is open. It may be opened again."""
 
     def __init__(
         self, module: Any, rules: dict[Any, str], forwards: dict[Any, Callable[..., Any]]
     ) -> None:
-        self.module = module
         self.rules = rules
         self.forwards = forwards
         self.sites: dict[int, Site] = {}
+        self._parameters = tuple(module.parameters())
+        self._hooks = {rule: self._hook(rule) for rule in set(rules.values())}
         self._copy = any(getattr(part, "inplace", False) for part in module.modules())
-        self._undo: list[Callable[[], None]] = []
+        self._trained: list[Any] = []
+        self._handles: list[Any] = []
 
     def __enter__(self) -> Self:
-        for parameter in self.module.parameters():
-            if parameter.requires_grad:
-                parameter.requires_grad_(False)
-                self._undo.append(partial(parameter.requires_grad_, True))
-        for part, rule in self.rules.items():
-            handle = part.register_forward_hook(self._hook(rule))
-            self._undo.append(handle.remove)
+        self._trained = [p for p in self._parameters if p.requires_grad]
+        for parameter in self._trained:
+            parameter.requires_grad = False
+        self._handles = [
+            part.register_forward_hook(self._hooks[rule]) for part, rule in self.rules.items()
+        ]
         for part, forward in self.forwards.items():
             part.forward = _bind(forward, self, part)
-            self._undo.append(partial(part.__dict__.pop, "forward", None))
         return self
 
     def __exit__(self, *_: object) -> None:
-        while self._undo:
-            self._undo.pop()()
-
-    def clear(self) -> None:
-        """Forget what was kept, before the next forward pass."""
-        self.sites.clear()
+        for part in self.forwards:
+            part.__dict__.pop("forward", None)
+        for handle in self._handles:
+            handle.remove()
+        for parameter in self._trained:
+            parameter.requires_grad = True
+        self.sites = {}
 
     def linear(self, part: Any, a: Any, weight: str, bias: str | None) -> Any:
         """Apply a linear map with parameters of a larger layer, as a site of its own."""

@@ -34,7 +34,7 @@ except ImportError:
 
 from sfumato.dp.learn.sgd.checkpoints import TrainingCheckpoint
 from sfumato.dp.learn.sgd.clipping import Clipper
-from sfumato.dp.learn.sgd.layers import MOST_ROWS, STEP_BITS
+from sfumato.dp.learn.sgd.layers import MOST_ROWS
 from sfumato.dp.learn.sgd.lots import Examples, draw_lot, seat, seats_of
 from sfumato.dp.learn.sgd.reading import check_independent, check_loss
 
@@ -151,21 +151,17 @@ def _step(
         clipper.add(total, batch, seat(target, rows, size), taken)
     noisy = total.steps()
     add_noise(noisy, plan.multiplier, clipper.sensitivity())
-    unit = clipper.clip * 2.0**-STEP_BITS / plan.lot
-    for name, parameter in clipper.names.items():
-        parameter.grad = (noisy[name].to(torch.float64) * unit).to(parameter.dtype)
+    clipper.hand_over(noisy, plan.lot)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
 
 
-def add_noise(total: dict[str, Any], multiplier: float, sensitivity: float) -> None:
+def add_noise(steps: Any, multiplier: float, sensitivity: float) -> None:
     """Add rounded Gaussian noise to sums in whole steps, in place."""
     variance = (Fraction(multiplier) * Fraction(sensitivity)) ** 2
     short = Fraction(math.nextafter(float(variance), math.inf))
-    size = sum(steps.numel() for steps in total.values())
-    noise = torch.from_numpy(rounded_gaussian(short, size).astype("int64", copy=False))
-    for name, part in zip(total, noise.split([x.numel() for x in total.values()]), strict=True):
-        total[name] = total[name] + part.view(total[name].shape)
+    noise = rounded_gaussian(short, len(steps)).astype("int64", copy=False)
+    steps += torch.from_numpy(noise)
 
 
 def _optimizer(chosen: Any, clipper: Clipper, rate: float, momentum: float) -> Any:
