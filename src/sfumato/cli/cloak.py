@@ -68,7 +68,7 @@ def _snapshot(request: CloakCommand) -> tuple[dict[str, Any], list[tuple[str, st
 
 def _stream(request: CloakCommand) -> tuple[dict[str, Any], list[tuple[str, str]], Any]:
     from sfumato.anonymize.places.cloaker import Cloaker  # noqa: PLC0415 - heavy
-    from sfumato.audit.verification.cloaks import verify_stream  # noqa: PLC0415 - heavy
+    from sfumato.audit.verification.request_stream import verify_stream  # noqa: PLC0415 - heavy
     from sfumato.data.places.files import read_request_file  # noqa: PLC0415 - heavy
 
     requests, frame, outside = read_request_file(request.points, bounds=request.bounds)
