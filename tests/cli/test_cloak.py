@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 
 import numpy as np
 import pytest
 
+import sfumato as sf
 from sfumato.cli import run
 
 
@@ -92,3 +95,122 @@ def test_files_without_points_are_refused_and_nothing_is_written(folder, capsys,
         assert run(["cloak", "none.csv", "-k", "2", "-o", "boxes.csv", *more]) == 2
         assert "at least one" in " ".join(capsys.readouterr().err.split())
     assert not (folder / "boxes.csv").exists()
+
+
+@pytest.fixture
+def kinds(folder):
+    """Users with a wish and a kind of place each: the west is all clinics."""
+    lines = ["person,x,y,time,wish,kind"]
+    for i in range(60):
+        west = i < 30
+        lines.append(
+            f"u{i},{(i % 6) * 10 + (0 if west else 500)},{i // 6},{i},{'' if i % 9 else 12},"
+            f"{'clinic' if west else ('bakery', 'school')[i % 2]}"
+        )
+    (folder / "kinds.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def boxes_of(folder):
+    with (folder / "boxes.csv").open() as file:
+        return [tuple(map(float, row.values())) for row in csv.DictReader(file)]
+
+
+def test_users_ask_for_their_own_k_and_area(kinds):
+    assert run(["cloak", "kinds.csv", "-k", "3", "--k-column", "wish", "-o", "boxes.csv"]) == 0
+    boxes = boxes_of(kinds)
+    assert all(boxes.count(boxes[i]) >= (3 if i % 9 else 12) for i in range(60))
+    assert min(map(boxes.count, boxes)) < 12
+    (kinds / "wishes.csv").write_text("person,k,min_area\nu1,20,\nu50,,90000\n")
+    assert (
+        run(["cloak", "kinds.csv", "-k", "3", "--profiles", "wishes.csv", "-o", "boxes.csv"]) == 0
+    )
+    boxes = boxes_of(kinds)
+    assert boxes.count(boxes[1]) >= 20
+    x0, x1, y0, y1 = boxes[50]
+    assert (x1 - x0) * (y1 - y0) >= 90_000 * (1 - 1e-9)
+    assert min(map(boxes.count, boxes)) < 20
+
+
+def test_users_of_a_box_are_at_places_of_several_kinds(kinds, capsys):
+    line = ["cloak", "kinds.csv", "-k", "3", "--diversity", "2", "-o", "boxes.csv"]
+    assert run(line) == 2
+    assert "--place-column" in capsys.readouterr().err
+    assert run([*line, "--place-column", "kind"]) == 0
+    boxes = boxes_of(kinds)
+    for box in set(boxes):
+        inside = [i for i in range(60) if boxes[i] == box]
+        assert len({"clinic" if i < 30 else i % 2 for i in inside}) >= 2
+    assert run([*line, "--place-column", "kind", "--method", "casper"]) == 2
+    assert "reciprocal" in capsys.readouterr().err
+    assert run(["cloak", "kinds.csv", "--diversity", "9", "--place-column", "kind", "-o", "b"]) == 1
+
+
+def test_a_stream_keeps_own_waits_kinds_and_sessions(kinds, capsys):
+    (kinds / "wishes.csv").write_text("person,k,reach,wait\nu3,4,600,30\nu31,2,,50\n")
+    line = ["cloak", "kinds.csv", "--stream", "-k", "3", "--bounds=0,1000,0,1000", "--json",
+            "-o", "boxes.csv", "--profiles", "wishes.csv", "--memory", "--session", "300",
+            "--diversity", "2", "--place-column", "kind", "--report", "page.html"]  # fmt: skip
+    assert run(line) == 0
+    told = json.loads(capsys.readouterr().out)["result"]
+    assert told["requests"] == 60
+    assert told["promise"]["cloaking"] == {
+        "k": 2, "most_k": 4, "reciprocal": True, "min_area": 0.0, "diversity": 2, "reach": 1000.0,
+        "wait": 120.0, "session": 300.0,
+    }  # fmt: skip
+    page = (kinds / "page.html").read_text()
+    assert "left with as many users as she asked for" in page
+    assert "intersection of successive boxes" in page
+    assert run([*line, "--min-area", "5"]) == 2
+    assert "is for a snapshot" in capsys.readouterr().out
+
+
+def test_boxes_are_recorded_before_they_appear_and_shown_on_a_page(kinds, capsys):
+    line = ["cloak", "kinds.csv", "-k", "4", "-o", "boxes.csv", "-L", "ledger.sqlite"]
+    assert run([*line, "--report", "page.html"]) == 0
+    with sf.Ledger("ledger.sqlite") as ledger:
+        [entry] = [e for e in ledger.entries() if e.kind == "released"]
+    assert entry.fingerprint == hashlib.sha256((kinds / "boxes.csv").read_bytes()).hexdigest()
+    assert entry.guarantee == "cloaking with k = 4"
+    assert entry.dataset == "kinds"
+    assert entry.details["records"] == 60
+    page = (kinds / "page.html").read_text()
+    assert page.count("<svg") >= 3
+    assert "Cloaking with k = 4 holds" in page
+    assert "who can have asked" in page
+    assert "http" not in page.replace("http-equiv", "")
+    capsys.readouterr()
+    assert run([*line, "--purpose", "advertising"]) == 1  # the ledger names no such purpose
+    assert run(["cloak", "kinds.csv", "-k", "400", "-o", "none.csv", "-L", "ledger.sqlite"]) == 1
+    with sf.Ledger("ledger.sqlite") as ledger:
+        assert len(ledger.entries()) == 1
+    assert not (kinds / "none.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ("person,k\nu1,0\n", "k must be a whole number from 1 in record 1"),
+        ("person,k\nu1,2\nu1,3\n", "names a person a second time"),
+        ("person,k\n,3\n", "names no person"),
+        ("person,min_area\nu1,-4\n", "min_area must be a number of square metres"),
+        ("person,wait\nu1,soon\n", "wait must be a number of seconds"),
+        ("person,age\nu1,3\n", "at least one of k, min_area, reach"),
+    ],
+)
+def test_wishes_that_make_no_sense_get_a_sentence(kinds, capsys, wishes, message):
+    (kinds / "wishes.csv").write_text(wishes)
+    assert run(["cloak", "kinds.csv", "--profiles", "wishes.csv", "-o", "boxes.csv"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert message in said
+    assert "soon" not in said
+
+
+def test_columns_that_are_not_there_get_a_sentence(kinds, capsys):
+    for more in ([], ["--stream", "--bounds=0,1000,0,1000"]):
+        assert run(["cloak", "kinds.csv", "--k-column", "wishs", "-o", "boxes.csv", *more]) == 2
+        assert "Did you mean 'wish'" in " ".join(capsys.readouterr().err.split())
+    (kinds / "bad.csv").write_text("user,x,y,time,k\na,1,1,9,2\nb,1,1,5,many\n")
+    for more in ([], ["--stream", "--bounds=0,1000,0,1000"]):
+        assert run(["cloak", "bad.csv", "--k-column", "k", "-o", "boxes.csv", *more]) == 2
+        assert "in record 2" in " ".join(capsys.readouterr().err.split())

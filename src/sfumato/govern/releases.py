@@ -20,6 +20,7 @@ from sfumato.promise import to_json
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping, Sequence
 
     from sfumato.govern.ledger.chain import Entry
     from sfumato.govern.spending import Spending
@@ -43,28 +44,49 @@ def record_release(
 
     `dataset` is what the ledger calls the data, by default the name of the release.
     """
-    subject = dataset or release.name
+    return record_given_away(
+        dataset or release.name, fingerprint, ledger, purpose=purpose, by=by,
+        purposes=getattr(release.schema, "purposes", ()),
+        told={
+            "guarantee": str(release.promise),
+            "promise": to_json(release.promise),
+            "shape": release.shape,
+            "file": called,
+            "records": len(release.artefact),
+            "suppressed": release.suppressed,
+            "algorithm": release.provenance.record.algorithm,
+            "truthful": release.is_truthful,
+            "loss": {name: round(value, 6) for name, value in release.loss.items()},
+        },
+    )  # fmt: skip
+
+
+def record_given_away(
+    dataset: str,
+    fingerprint: str,
+    ledger: Ledger | str | os.PathLike[str],
+    *,
+    told: Mapping[str, Any],
+    purpose: str | None = None,
+    by: str | None = None,
+    purposes: Sequence[str] = (),
+) -> Entry:
+    """Record a file by its fingerprint, with what is `told` of it; see `record_release`.
+
+    `purposes` are those the owner allows where the ledger knows no rules for the data.
+    """
     with ExitStack() as stack:
         place = ledger if isinstance(ledger, Ledger) else stack.enter_context(Ledger(ledger))
-        known = place.registration(subject)
-        stated = getattr(release.schema, "purposes", ())
-        named = stated if known is None else known.purposes
+        known = place.registration(dataset)
+        named = purposes if known is None else known.purposes
         return place.record(
             RELEASED,
             {
-                "dataset": subject,
+                "dataset": dataset,
                 "analyst": by,
-                "purpose": purpose_for(subject, named, purpose),
+                "purpose": purpose_for(dataset, named, purpose),
                 "fingerprint": fingerprint,
-                "guarantee": str(release.promise),
-                "promise": to_json(release.promise),
-                "shape": release.shape,
-                "file": called,
-                "records": len(release.artefact),
-                "suppressed": release.suppressed,
-                "algorithm": release.provenance.record.algorithm,
-                "truthful": release.is_truthful,
-                "loss": {name: round(value, 6) for name, value in release.loss.items()},
+                **told,
             },
         )
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.anonymize.places.snapshot import cloak as cloak
     from sfumato.audit.verification.cloaks import CloaksVerification as CloaksVerification
     from sfumato.audit.verification.cloaks import verify_cloaks as verify_cloaks
-    from sfumato.audit.verification.cloaks import verify_stream as verify_stream
     from sfumato.audit.verification.mixing import verify_mixing as verify_mixing
+    from sfumato.audit.verification.request_stream import verify_stream as verify_stream
     from sfumato.dp.places.guarantee import GeoIndistinguishability as GeoIndistinguishability
     from sfumato.dp.places.optimal import OptimalMechanism as OptimalMechanism
     from sfumato.dp.places.planar_laplace import PlanarLaplace as PlanarLaplace
@@ -55,7 +55,7 @@ _HOME = {
     "remap": "sfumato.dp.places.remap",
     "verify_cloaks": "sfumato.audit.verification.cloaks",
     "verify_mixing": "sfumato.audit.verification.mixing",
-    "verify_stream": "sfumato.audit.verification.cloaks",
+    "verify_stream": "sfumato.audit.verification.request_stream",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.anonymize.places.cloaker import MOST_USERS
 from sfumato.anonymize.places.stream_kernel import LARGEST
+from sfumato.anonymize.places.stream_settings import MOST_USERS
 from sfumato.attack.places.cloaks import sessions_of
 
 BOUNDS = (0, 6000, 0, 6000)

@@ -29,7 +29,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.anonymize.definitions.definition import positive_integer
-from sfumato.anonymize.places.stream_result import Cloaked, StreamResult, told
+from sfumato.anonymize.places.stream_result import Cloaked, Decided, StreamResult, told
+from sfumato.anonymize.places.stream_settings import (
+    MODES,
+    above,
+    each_above,
+    few_users,
+    floats_of,
+    k_of_each,
+)
 from sfumato.data.trajectories.trajectories import read_bounds
 from sfumato.errors import DataError, ParameterError
 from sfumato.representation import Shown
@@ -38,10 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
-
-MODES = ("eager", "deadline", "marginal")
-MOST_USERS = 64
-"""Users that a box is searched for, at most (`stream_kernel.LARGEST`); a test compares them."""
 
 
 class Cloaker(Shown):
@@ -77,11 +81,11 @@ class Cloaker(Shown):
                 "bounds must be four public numbers (low x, high x, low y, high y)."
             )
         self.bounds = limits
-        self.k = _few("k", k)
-        self.reach, self.wait = _above("reach", reach), _above("wait", wait)
-        self.mode, self.rate = mode, _above("rate", rate)
-        self.memory, self.diversity = bool(memory), _few("diversity", diversity)
-        self.session = _above("session", session)
+        self.k = few_users("k", k)
+        self.reach, self.wait = above("reach", reach), above("wait", wait)
+        self.mode, self.rate = mode, above("rate", rate)
+        self.memory, self.diversity = bool(memory), few_users("diversity", diversity)
+        self.session = above("session", session)
         self.capacity = positive_integer("capacity", capacity)
         self.now = -math.inf
         self.arrived = self.released = self.dropped = 0
@@ -116,9 +120,9 @@ class Cloaker(Shown):
         """
         column = {
             "user": [user], "t": [time], "x": [x], "y": [y],
-            "k": [self.k if k is None else _few("k", k)],
-            "reach": [self.reach if reach is None else _above("reach", reach)],
-            "wait": [self.wait if wait is None else _above("wait", wait)], "place": [place],
+            "k": [self.k if k is None else few_users("k", k)],
+            "reach": [self.reach if reach is None else above("reach", reach)],
+            "wait": [self.wait if wait is None else above("wait", wait)], "place": [place],
         }  # fmt: skip
         self._check(column)
         if self._used == self.capacity and not self._compact():
@@ -126,8 +130,8 @@ class Cloaker(Shown):
             if not self._compact():
                 self._turn_away(float(time))
                 return [*done, Cloaked(self.arrived - 1, float(time), None)]
-            return [*done, *self._take(column, 1)]
-        return self._take(column, 1)
+            return [*done, *self._take(column, 1, float(time))]
+        return self._take(column, 1, float(time))
 
     def advance(self, time: float) -> list[Cloaked]:
         """Let time pass; return what was decided."""
@@ -150,26 +154,42 @@ class Cloaker(Shown):
     # -- many at once ---------------------------------------------------------------------
 
     def process(
-        self, *, user: Any, time: Any, x: Any, y: Any, k: Any = None, place: Any = None
+        self,
+        *,
+        user: Any,
+        time: Any,
+        x: Any,
+        y: Any,
+        k: Any = None,
+        reach: Any = None,
+        wait: Any = None,
+        place: Any = None,
     ) -> StreamResult:
-        """Take many requests in the order of their moments and let all of them be decided."""
-        t, xs, ys = (_floats(column) for column in (time, x, y))
+        """Take many requests in the order of their moments and let all of them be decided.
+
+        `k`, `reach` and `wait` are one number per request where users ask for their own.
+        """
+        t, xs, ys = (floats_of(column) for column in (time, x, y))
         n = len(t)
-        wanted = np.full(n, self.k) if k is None else _k_of_each(k, n)
+        wanted = np.full(n, self.k) if k is None else k_of_each(k, n)
+        far = np.full(n, self.reach) if reach is None else each_above("reach", reach, n)
+        patience = np.full(n, self.wait) if wait is None else each_above("wait", wait, n)
         columns = {
-            "user": np.asarray(user), "t": t, "x": xs, "y": ys, "k": wanted,
-            "reach": np.full(n, self.reach),
-            "wait": np.full(n, self.wait), "place": [None] * n if place is None else place,
+            "user": np.asarray(user), "t": t, "x": xs, "y": ys, "k": wanted, "reach": far,
+            "wait": patience, "place": [None] * n if place is None else place,
         }  # fmt: skip
         self._check(columns)
         first, began = self.arrived, self._boxes
         moment, together = np.full(n, np.nan), np.full(n, -1)
+        since = np.full(n, np.nan)
         boxes: list[NDArray[np.float64]] = []
 
-        def keep(found: tuple[NDArray[Any], ...]) -> None:
-            numbers, when, box = (column[found[0] >= first] for column in found)
-            moment[numbers - first] = when
-            together[numbers - first] = np.where(box < 0, -1, box - began)
+        def keep(found: Decided) -> None:
+            mine = found.number >= first
+            numbers, box = found.number[mine] - first, found.box[mine]
+            moment[numbers] = found.when[mine]
+            together[numbers] = np.where(box < 0, -1, box - began)
+            since[numbers] = np.where(box < 0, np.nan, found.since[mine])
 
         done = 0
         while done < n:
@@ -188,13 +208,14 @@ class Cloaker(Shown):
         keep(self._decide({}, 0, math.inf, boxes))
         made = np.concatenate(boxes) if boxes else np.zeros((0, 6))
         return StreamResult(
-            together >= 0, moment, moment - t, together, made, wanted, np.full(n, self.reach)
-        )
+            together >= 0, moment, moment - t, together, made, wanted, far, patience,
+            since if self.memory else None,
+        )  # fmt: skip
 
     # -- steps ----------------------------------------------------------------------------
 
     def _check(self, columns: Any) -> None:
-        t, x, y = (_floats(columns[name]) for name in ("t", "x", "y"))
+        t, x, y = (floats_of(columns[name]) for name in ("t", "x", "y"))
         if not len({len(column) for column in columns.values()}) == 1:
             raise DataError("Every request needs a user, a moment and a place.")
         if not np.isfinite(np.concatenate([t, x, y])).all():
@@ -213,22 +234,18 @@ class Cloaker(Shown):
         self.arrived += 1
         self.dropped += 1
 
-    def _take(self, columns: Any, count: int) -> list[Cloaked]:
+    def _take(self, columns: Any, count: int, until: float) -> list[Cloaked]:
         boxes: list[NDArray[np.float64]] = []
-        until = float(columns["t"][-1])
         began = self._boxes
         found = self._decide(columns, count, until, boxes)
-        return told(*found, np.concatenate(boxes) if boxes else np.zeros((0, 6)), began)
+        return told(found, np.concatenate(boxes), began, memory=self.memory)
 
     def _run(self, until: float) -> list[Cloaked]:
-        boxes: list[NDArray[np.float64]] = []
-        began = self._boxes
-        found = self._decide({}, 0, until, boxes)
-        return told(*found, np.concatenate(boxes) if boxes else np.zeros((0, 6)), began)
+        return self._take({}, 0, until)
 
     def _decide(
         self, columns: Any, count: int, until: float, boxes: list[NDArray[np.float64]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    ) -> Decided:
         """Put requests behind those that are held, run, and return what was decided."""
         from sfumato.anonymize.places import stream_kernel as kernel  # noqa: PLC0415 - compiles
         from sfumato.anonymize.places import stream_loop as loop  # noqa: PLC0415 - compiles
@@ -250,7 +267,9 @@ class Cloaker(Shown):
         self._out.made[0] = 0
         self.released += int((box >= 0).sum())
         self.dropped += int((box < 0).sum())
-        return self._number[decided], self._out.when[decided], box
+        return Decided(
+            self._number[decided], self._out.when[decided], box, self._out.since[decided]
+        )
 
     def _store(self, columns: Any, begin: int, end: int) -> None:
         part = slice(begin, end)
@@ -294,7 +313,7 @@ class Cloaker(Shown):
             np.zeros(64), np.zeros(events), np.zeros(events, np.int64), np.zeros(1, np.int64),
         )  # fmt: skip
         self._out = kernel.Outcome(
-            np.full(n, kernel.DROPPED, np.int64), floats(), np.full(n, -1, np.int64),
+            np.full(n, kernel.DROPPED, np.int64), floats(), np.full(n, -1, np.int64), floats(),
             np.zeros((n, 6)), np.zeros(1, np.int64),
         )  # fmt: skip
         self._number = ints()
@@ -356,34 +375,3 @@ class Cloaker(Shown):
         self._state = old._replace(memory=memory, known=known, since=since)
         found: NDArray[np.int64] = number[waiting]
         return found
-
-
-def _above(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise ParameterError(f"{name} must be a number above 0, not {value!r}.")
-    return float(value)
-
-
-def _floats(values: Any) -> NDArray[np.float64]:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("A request has a moment or a place that is no finite number.") from None
-
-
-def _few(name: str, value: Any) -> int:
-    if positive_integer(name, value) > MOST_USERS:
-        raise ParameterError(
-            f"{name} must be at most {MOST_USERS} in a stream, not {value:,}: a box is searched "
-            f"for so many users."
-        )
-    return int(value)
-
-
-def _k_of_each(k: Any, count: int) -> NDArray[np.int64]:
-    wanted = np.asarray(k)
-    if wanted.shape != (count,) or wanted.dtype.kind not in "iu":
-        raise ParameterError(f"k must be a whole number for each of {count:,} requests.")
-    if count and not 1 <= wanted.min() <= wanted.max() <= MOST_USERS:
-        raise ParameterError(f"k must be from 1 to {MOST_USERS} for every request of a stream.")
-    return wanted.astype(np.int64)

@@ -21,12 +21,13 @@ which of them can have asked; `sf.attack.who_asked` counts them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sfumato.anonymize.definitions.definition import positive_integer
 from sfumato.anonymize.places import orders
+from sfumato.anonymize.places.diversity import join_alike, label_codes
 from sfumato.data.places.points import Points, read_points
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -103,13 +104,16 @@ def cloak(
     k: Any = 5,
     method: str = "auto",
     min_area: Any = 0.0,
+    diversity: int = 1,
+    labels: Any = None,
     people: Any = None,
     degrees: bool | None = None,
 ) -> Cloaks:
     """Give every user a box that at least k users are in.
 
     `k` and `min_area` (square metres) are one number for all, or one per user; a group keeps the
-    largest of its members. `people` names the user of each point.
+    largest of its members. With `diversity`, the users of a box are at places of as many different
+    `labels` (one per point, None where nothing is known). `people` names the user of each point.
 
     >>> import sfumato as sf
     >>> sf.places.cloak([[0, 0], [1, 2], [50, 50], [53, 50]], k=2).boxes.tolist()
@@ -129,38 +133,53 @@ def cloak(
         )
     if not len(found):
         return Cloaks(found, np.zeros((0, 4)), wanted, method, np.zeros(0, np.int64))
+    kinds = label_codes(labels, positive_integer("diversity", diversity), len(found))
     if method in OTHERS:
+        if diversity > 1:
+            raise ParameterError(
+                f"'{method}' cannot keep diversity; use a reciprocal method: {listed(RECIPROCAL)}."
+            )
         from sfumato.anonymize.places import not_reciprocal  # noqa: PLC0415 - rarely wanted
 
         boxes = getattr(not_reciprocal, method)(found.places, wanted)
         return Cloaks(found, _enlarged(boxes, least), wanted, method)
     if method == "auto":
         method = "kd" if wanted.mean() < LARGE_K else "grid"
-    return _reciprocal(found, wanted, least, method)
+    return _reciprocal(found, _Asked(wanted, least, kinds, diversity), method)
 
 
-def _reciprocal(
-    points: Points, k: NDArray[np.int64], least: NDArray[np.float64], method: str
-) -> Cloaks:
+class _Asked(NamedTuple):
+    """What each user asks for: k, square metres; the kind of place she is at, and how many."""
+
+    k: NDArray[np.int64]
+    area: NDArray[np.float64]
+    label: NDArray[np.int64]
+    diversity: int
+
+
+def _reciprocal(points: Points, asked: _Asked, method: str) -> Cloaks:
     """Divide in the order of people, so that the order in which they are given plays no part."""
-    places, k_of, area_of = points.places, k, least
+    places, mine = points.places, asked
     order = None
     if not bool(np.all(points.people[1:] > points.people[:-1])):
         order = np.argsort(points.people, kind="stable")
-        places, k_of, area_of = places[order], k[order], least[order]
+        places = places[order]
+        mine = _Asked(asked.k[order], asked.area[order], asked.label[order], asked.diversity)
     best: tuple[float, str, Any, Any] | None = None
     for name in RECIPROCAL if method == "best" else (method,):
-        group = _DIVIDE[name](places, k_of)
-        boxes = _boxes(places, group, area_of)
+        group = _DIVIDE[name](places, mine.k)
+        if mine.diversity > 1:
+            group = join_alike(places, group, mine.label, mine.diversity)
+        boxes = _boxes(places, group, mine.area)
         mean = float(((boxes[:, 1] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 2])).mean())
         if best is None or mean < best[0]:
             best = mean, name, group, boxes
     assert best is not None
     if order is None:
-        return Cloaks(points, best[3], k, best[1], best[2])
+        return Cloaks(points, best[3], asked.k, best[1], best[2])
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
-    return Cloaks(points, best[3][back], k, best[1], best[2][back])
+    return Cloaks(points, best[3][back], asked.k, best[1], best[2][back])
 
 
 def _boxes(

@@ -67,11 +67,15 @@ class State(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of each request: its state, moment, box number; the boxes themselves."""
+    """What became of each request: its state, moment, box number; the boxes themselves.
+
+    `since` is when the session of its user began, at the moment at which it left.
+    """
 
     status: Ints
     when: Floats
     box_of: Ints
+    since: Floats
     boxes: Floats
     made: Ints
 
@@ -176,6 +180,26 @@ def compatible(q: Requests, i: int, j: int) -> Any:
         and abs(q.y[i] - q.y[j]) <= reach
         and abs(q.t[i] - q.t[j]) <= wait
     )
+
+
+@njit(cache=True)
+def suits(q: Requests, taken: Ints, begin: int, size: int, j: int) -> Any:
+    """Tell whether j is of another user than members `begin` … `size` and compatible with them."""
+    for a in range(begin, size):
+        if q.user[taken[a]] == q.user[j] or not compatible(q, taken[a], j):
+            return False
+    return True
+
+
+@njit(cache=True)
+def sides_of(q: Requests, taken: Ints, size: int) -> Any:
+    """Return low x, high x, low y and high y of the box around some requests."""
+    low_x = high_x = q.x[taken[0]]
+    low_y = high_y = q.y[taken[0]]
+    for a in range(1, size):
+        low_x, high_x = min(low_x, q.x[taken[a]]), max(high_x, q.x[taken[a]])
+        low_y, high_y = min(low_y, q.y[taken[a]]), max(high_y, q.y[taken[a]])
+    return low_x, high_x, low_y, high_y
 
 
 @njit(cache=True)

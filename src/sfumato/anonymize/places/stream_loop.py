@@ -30,12 +30,13 @@ from sfumato.anonymize.places.stream_kernel import (
     Rules,
     State,
     cell_of,
-    compatible,
     gather,
     hang,
     pop,
     push,
     remembers,
+    sides_of,
+    suits,
     unhang,
 )
 from sfumato.anonymize.places.stream_search import area_of, enough, find_box, others_near
@@ -57,23 +58,14 @@ def _join(
 ) -> Any:
     """Let others who lie in the box leave with it, where it is within their tolerance."""
     count = gather(q, state, rules, taken[0], near, away)
-    low_x = high_x = q.x[taken[0]]
-    low_y = high_y = q.y[taken[0]]
-    for a in range(1, size):
-        low_x, high_x = min(low_x, q.x[taken[a]]), max(high_x, q.x[taken[a]])
-        low_y, high_y = min(low_y, q.y[taken[a]]), max(high_y, q.y[taken[a]])
+    low_x, high_x, low_y, high_y = sides_of(q, taken, size)
     for p in range(count):
         j = near[p]
         if size == LARGEST:
             break
         if not (low_x <= q.x[j] <= high_x and low_y <= q.y[j] <= high_y) or q.k[j] > size + 1:
             continue
-        fits = True
-        for a in range(size):
-            if q.user[taken[a]] == q.user[j] or not compatible(q, taken[a], j):
-                fits = False
-                break
-        if fits:
+        if suits(q, taken, 0, size, j):
             taken[size] = j
             if enough(q, state, rules, taken, size + 1):
                 size += 1
@@ -106,12 +98,7 @@ def _rescue(
             continue
         if now - q.t[j] < PATIENT * q.wait[j]:
             continue
-        fits = True
-        for a in range(size):
-            if q.user[taken[a]] == q.user[j] or not compatible(q, taken[a], j):
-                fits = False
-                break
-        if fits and not _has_others(q, state, rules, j, taken, size):
+        if suits(q, taken, 0, size, j) and not _has_others(q, state, rules, j, taken, size):
             taken[size] = j
             if enough(q, state, rules, taken, size + 1):
                 size += 1
@@ -145,25 +132,21 @@ def _release(
     number = out.made[0]
     out.made[0] += 1
     first = last = q.t[taken[0]]
-    low_x = high_x = q.x[taken[0]]
-    low_y = high_y = q.y[taken[0]]
     for a in range(size):
         i = taken[a]
-        low_x, high_x = min(low_x, q.x[i]), max(high_x, q.x[i])
-        low_y, high_y = min(low_y, q.y[i]), max(high_y, q.y[i])
         first, last = min(first, q.t[i]), max(last, q.t[i])
         out.status[i] = RELEASED
         out.when[i] = now
         out.box_of[i] = number
         unhang(state, i)
-    out.boxes[number, 0] = low_x
-    out.boxes[number, 1] = high_x
-    out.boxes[number, 2] = low_y
-    out.boxes[number, 3] = high_y
+    for side, end in enumerate(sides_of(q, taken, size)):
+        out.boxes[number, side] = end
     out.boxes[number, 4] = first
     out.boxes[number, 5] = last
     if rules.remember:
         _remember(q, state, taken, size, now)
+        for a in range(size):
+            out.since[taken[a]] = state.since[q.user[taken[a]]]
 
 
 @njit(cache=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,18 +15,25 @@ class Cloaked:
     """What became of one request: its number, and its box and moment, or None where it was dropped.
 
     `box` is (low x, high x, low y, high y, first moment, last moment), the same for all who
-    left with it; `together` tells them by a number.
+    left with it; `together` tells them by a number. With memory, `since` is the moment at which her
+    session began: requests with the same may go under one pseudonym, others may not.
     """
 
     request: int
     moment: float
     box: tuple[float, ...] | None
     together: int = -1
+    since: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class StreamResult:
-    """What became of many requests, an entry each; `together` is the number of the box or −1."""
+    """What became of many requests, an entry each; `together` is the number of the box or −1.
+
+    `k`, `reach` and `wait` are what each asked for. With memory, `since` is the moment at which the
+    session of its user began (no number for what was dropped): requests of a user with the same
+    `since` may go under one pseudonym, others may not.
+    """
 
     released: NDArray[np.bool_]
     moment: NDArray[np.float64]
@@ -35,6 +42,8 @@ class StreamResult:
     boxes: NDArray[np.float64]
     k: NDArray[np.int64]
     reach: NDArray[np.float64]
+    wait: NDArray[np.float64]
+    since: NDArray[np.float64] | None = None
 
     @property
     def success(self) -> float:
@@ -61,18 +70,25 @@ class StreamResult:
         )
 
 
+class Decided(NamedTuple):
+    """Requests that were decided in one go: number, moment, box or −1, begin of the session."""
+
+    number: NDArray[np.int64]
+    when: NDArray[np.float64]
+    box: NDArray[np.int64]
+    since: NDArray[np.float64]
+
+
 def told(
-    numbers: NDArray[np.int64],
-    when: NDArray[np.float64],
-    box: NDArray[np.int64],
-    boxes: NDArray[np.float64],
-    began: int,
+    decided: Decided, boxes: NDArray[np.float64], began: int, *, memory: bool
 ) -> list[Cloaked]:
     """Return decided requests one by one; `boxes` are those numbered from `began` on."""
+    columns = zip(decided.number, decided.when, decided.box, decided.since, strict=True)
     return [
         Cloaked(
             int(number), float(moment),
             tuple(boxes[b - began].tolist()) if b >= 0 else None, int(b),
+            float(since) if memory and b >= 0 else None,
         )
-        for number, moment, b in zip(numbers, when, box, strict=True)
+        for number, moment, b, since in columns
     ]  # fmt: skip

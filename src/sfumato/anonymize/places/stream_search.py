@@ -24,6 +24,8 @@ from sfumato.anonymize.places.stream_kernel import (
     compatible,
     gather,
     remembers,
+    sides_of,
+    suits,
 )
 
 if TYPE_CHECKING:
@@ -85,12 +87,7 @@ def _nearest_first(
         j = near[p]
         if q.k[j] > most_k or size == LARGEST:
             continue
-        fits = True
-        for a in range(1, size):
-            if q.user[taken[a]] == q.user[j] or not compatible(q, taken[a], j):
-                fits = False
-                break
-        if not fits:
+        if not suits(q, taken, 1, size, j):
             continue
         taken[size] = j
         size += 1
@@ -102,11 +99,7 @@ def _nearest_first(
 @njit(cache=True)
 def area_of(q: Requests, taken: Ints, size: int) -> Any:
     """Return the area of the box around some requests."""
-    low_x = high_x = q.x[taken[0]]
-    low_y = high_y = q.y[taken[0]]
-    for a in range(1, size):
-        low_x, high_x = min(low_x, q.x[taken[a]]), max(high_x, q.x[taken[a]])
-        low_y, high_y = min(low_y, q.y[taken[a]]), max(high_y, q.y[taken[a]])
+    low_x, high_x, low_y, high_y = sides_of(q, taken, size)
     return (high_x - low_x) * (high_y - low_y)
 
 
@@ -146,12 +139,7 @@ def _any_window(  # noqa: C901 - one loop, compiled
                 j = near[p]
                 if not (left <= q.x[j] <= left + q.reach[m] and low <= q.y[j] <= low + q.reach[m]):
                     continue
-                fits = True
-                for c in range(size):
-                    if q.user[taken[c]] == q.user[j] or not compatible(q, taken[c], j):
-                        fits = False
-                        break
-                if fits:
+                if suits(q, taken, 0, size, j):
                     taken[size] = j
                     size += 1
                     if size >= q.k[m] and enough(q, state, rules, taken, size):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sfumato.attack.finding import Outcome
     from sfumato.released.trajectories import TracesView
 
-POINTS = (1, 2, 4)
+POINTS = (1, 2, 3, 4)
 
 
 def trace_attacks(_view: TracesView, _knowledge: Knowledge) -> tuple[Attack, ...]:

@@ -52,13 +52,18 @@ def who_asked(boxes: Any, *, k: Any) -> Guess:
     return _guess("who can have asked", chance, k)
 
 
-def centre_of_box(points: Any, boxes: Any, *, k: Any) -> Guess:
-    """Guess that whoever is nearest to the middle of the box asked."""
+def centre_of_box(points: Any, boxes: Any, *, k: Any, most: int | None = None) -> Guess:
+    """Guess that whoever is nearest to the middle of the box asked.
+
+    It is tried for everybody, or for so many users of all at `most`, evenly chosen.
+    """
     places, drawn = np.asarray(points, np.float64), np.asarray(boxes, np.float64)
+    few = np.linspace(0, len(places) - 1, min(most or len(places), len(places))).astype(int)
     order = np.argsort(places[:, 0], kind="stable")
     sorted_x = places[order, 0]
-    right = np.zeros(len(places))
-    for i, (x0, x1, y0, y1) in enumerate(drawn):
+    right = np.zeros(len(few))
+    for number, i in enumerate(few.tolist()):
+        x0, x1, y0, y1 = drawn[i]
         left, end = np.searchsorted(sorted_x, [x0 - 1e-9, x1 + 1e-9], side="left")
         inside = order[left : end + 1]
         held = places[inside]
@@ -67,8 +72,8 @@ def centre_of_box(points: Any, boxes: Any, *, k: Any) -> Guess:
         ]
         away = np.hypot(*(places[inside] - [(x0 + x1) / 2, (y0 + y1) / 2]).T)
         nearest = inside[away <= away.min() + 1e-9]
-        right[i] = (i in nearest) / len(nearest)
-    return _guess("centre of the box", right, k)
+        right[number] = (i in nearest) / len(nearest)
+    return _guess("centre of the box", right, np.asarray(k)[few] if np.ndim(k) else k)
 
 
 def intersection(sessions: Iterable[Sequence[Iterable[Any]]], *, k: int) -> Guess:

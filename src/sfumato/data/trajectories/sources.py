@@ -34,7 +34,7 @@ from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,6 +49,7 @@ USUAL = {
 }
 """What columns are usually called, by what they hold."""
 DEGREES = frozenset(USUAL["x"][1:]) | frozenset(USUAL["y"][1:])
+WRITTEN = "written_"
 FORMATS = ("%Y/%m/%d %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%Y%m%d%H%M%S")
 """Ways to write a moment, beside ISO 8601."""
 
@@ -85,6 +86,25 @@ def read_trajectories(
         Path(source).name.split(".")[0] if isinstance(source, str | Path) else "trajectories"
     )
     return _assemble(raw, frame, chosen, gap, (title, table.kind))
+
+
+def read_rows(
+    source: Any, *, bounds: Sequence[float] | str | None, also: Mapping[str, str | None]
+) -> tuple[dict[str, Any], Frame]:
+    """Return the points of a source row by row, as they stand, and how their places are written.
+
+    Arrays are called person (as written), x, y, t and what `also` calls further columns (as
+    written, empty where nothing is), for those that it names. Nothing is left out.
+    """
+    with _unpacked(source) as readable:
+        table = brought(read_table(readable))
+        columns = {what: _column(table, what, None) for what in ("person", "x", "y", "time")}
+        further = {what: _column(table, what, name) for what, name in also.items() if name}
+        further["person"] = columns["person"]
+        raw = _fetch(table, columns, with_trip=False, also=further)
+    degrees = bool({str(columns["x"]).lower(), str(columns["y"]).lower()} & DEGREES)
+    _check(raw, degrees)
+    return raw, _frame(raw, degrees, read_bounds(bounds))
 
 
 @contextmanager
@@ -136,8 +156,17 @@ def _unit(unit: str | None, trip: str | None, gap: float | None) -> str:
     return unit or (TRIP if trip is not None or gap is not None else PERSON)
 
 
-def _fetch(table: Table, columns: dict[str, str | None], *, with_trip: bool) -> dict[str, Any]:
-    """Return the columns as arrays: numbers where they are numbers, codes for people and trips."""
+def _fetch(
+    table: Table,
+    columns: Mapping[str, str | None],
+    *,
+    with_trip: bool,
+    also: Mapping[str, str | None] | None = None,
+) -> dict[str, Any]:
+    """Return the columns as arrays: numbers where they are numbers, codes for people and trips.
+
+    Those of `also` come as they are written, and take the place of the codes.
+    """
     kept = table.materialize()
     time = quoted(str(columns["time"]))
     written = f"trim(CAST({time} AS VARCHAR))"
@@ -147,12 +176,16 @@ def _fetch(table: Table, columns: dict[str, str | None], *, with_trip: bool) -> 
     trip = ""
     if with_trip:
         trip = f", dense_rank() OVER (ORDER BY {table.text(str(columns['trip']))}) - 1 AS trip"
+    written_too = "".join(
+        f", {table.text(str(column))} AS {quoted(WRITTEN + what)}"
+        for what, column in (also or {}).items()
+    )
     query = (
         f"SELECT dense_rank() OVER (ORDER BY {table.text(str(columns['person']))}) - 1 AS person, "
         f"{table.text(str(columns['person']))} = '' AS nobody, "
         f"TRY_CAST({quoted(str(columns['x']))} AS DOUBLE) AS x, "
         f"TRY_CAST({quoted(str(columns['y']))} AS DOUBLE) AS y, "
-        f"{number} AS number, {moment} AS moment{trip} "
+        f"{number} AS number, {moment} AS moment{trip}{written_too} "
         f"FROM {kept.scan} ORDER BY sfumato_internal_row"
     )
     fetched = kept.engine.local.connection.execute(query).fetchnumpy()
@@ -161,6 +194,8 @@ def _fetch(table: Table, columns: dict[str, str | None], *, with_trip: bool) -> 
     clock = bool(np.isnan(raw["number"]).any())
     raw["t"] = raw["moment"] if clock else raw["number"]
     raw["clock"] = np.array(clock)
+    for what in also or {}:
+        raw[what] = raw.pop(WRITTEN + what)
     return raw
 
 
