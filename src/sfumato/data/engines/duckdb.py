@@ -14,6 +14,7 @@ import math
 import re
 import tempfile
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 FLOATS = ("FLOAT", "DOUBLE")
 
 
+_SHARE_OF_MEMORY = 4
+"""An engine takes this part of what DuckDB would take; the rest is for arrays and others."""
+_LEAST = 1024.0**3
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
 class DuckDB:
     """One embedded database connection, and the frames registered with it."""
 
@@ -44,6 +51,7 @@ class DuckDB:
         self.run("SET enable_progress_bar = false")  # it would write among our results
         self.run("SET preserve_insertion_order = false")
         self.run(f"SET temp_directory = {quoted_text(str(self.folder / 'spill'))}")
+        self.run(f"SET memory_limit = '{memory_limit()}'")
         self._names = 0
 
     @property
@@ -95,11 +103,13 @@ class DuckDB:
 
     @contextmanager
     def in_order(self) -> Iterator[None]:
-        """Keep the order of rows while a block runs."""
+        """Keep the order of rows, in joins that of the left side, while a block runs."""
         self.run("SET preserve_insertion_order = true")
+        self.run("SET disabled_optimizers = 'join_order,build_side_probe_side'")
         try:
             yield
         finally:
+            self.run("SET disabled_optimizers = ''")
             self.run("SET preserve_insertion_order = false")
 
     def ways_missing(self, scan: str, column: str, kind: str) -> tuple[bool, bool]:
@@ -184,6 +194,19 @@ class DuckDB:
         self.connection.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+@cache
+def memory_limit() -> str:
+    """Return how much memory an engine may hold; what is more goes to its private folder on disk.
+
+    DuckDB would take four fifths of what the machine or container has, as if it were alone there.
+    """
+    with duckdb.connect() as connection:
+        [(stated,)] = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    amount, unit = str(stated).split()
+    given = float(amount) * 1024 ** _UNITS.index(unit)
+    return f"{max(given / _SHARE_OF_MEMORY, min(given, _LEAST)) / 1024:.0f} KiB"
 
 
 def encoded(engine: DuckDB, grouped: str, columns: tuple[str, ...]) -> Counted:

@@ -39,7 +39,7 @@ class RandomWords:
         return self.take(4).tobytes().hex()
 
 
-def shuffle(items: NDArray[np.int64], words: RandomWords) -> None:
+def shuffle(items: NDArray[np.integer], words: RandomWords) -> None:
     """Permute in place, all orders equally likely (Fisher–Yates, from the last place down).
 
     Each place below `i` is drawn from 64 random bits by multiplication; a draw in the
@@ -51,7 +51,7 @@ def shuffle(items: NDArray[np.int64], words: RandomWords) -> None:
         position = int(_swap_down(items, position, block))
 
 
-def _plain_swap_down(items: NDArray[np.int64], position: int, words: NDArray[np.uint64]) -> int:
+def _plain_swap_down(items: NDArray[np.integer], position: int, words: NDArray[np.uint64]) -> int:
     order = items.tolist()
     used = 0
     while position > 0 and used < len(words):

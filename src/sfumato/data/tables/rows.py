@@ -21,6 +21,7 @@ from sfumato.compiled import kernel
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -68,7 +69,7 @@ class Lines:
     columns: tuple[str, ...]
     codes: tuple[NDArray[np.int32], ...]
     values: tuple[tuple[str, ...], ...]
-    order: NDArray[np.int64]
+    order: NDArray[np.int32]
     types: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -128,13 +129,24 @@ class Lines:
             engine.close()
 
     def _query(self, engine: DuckDB) -> str:
-        """Register the columns and return the query that types them."""
+        """Hand over each line once, and return the query that looks a row's line up.
+
+        So what is held grows with lines; of a row there is the number of its line alone.
+        """
         columns: dict[str, Any] = {}
         for c, (codes, values) in enumerate(zip(self.codes, self.values, strict=True)):
             dictionary = np.array(values, dtype=object)
-            columns[f"c{c}"] = dictionary[codes[self.order]] if len(values) else dictionary
-        name = engine.register(columns)
-        return typed(name, {f"c{c}": n for c, n in enumerate(self.columns)}, self.types)
+            columns[f"c{c}"] = dictionary[codes] if len(values) else dictionary
+        given = engine.register({**columns, "line": np.arange(len(self.codes[0]))})
+        lines, cells = engine.fresh("lines"), _typed_cells(columns, self.types)
+        named = ", ".join(f"{cell} AS c{c}" for c, cell in enumerate(cells))
+        engine.run(
+            f"CREATE TEMP TABLE {lines} AS SELECT {named}, line::INTEGER AS line FROM {given}"
+        )
+        engine.drop(given)
+        order = engine.register({"line": self.order})
+        shown = ", ".join(f"l.c{c} AS {quoted(name)}" for c, name in enumerate(self.columns))
+        return f"SELECT {shown} FROM {order} o JOIN {lines} l ON o.line = l.line"
 
 
 def cell(text: str, delimiter: str) -> str:
@@ -152,12 +164,20 @@ def copy_rows(engine: DuckDB, query: str, path: Path, options: str) -> None:
 
 def typed(relation: str, names: dict[str, str], types: tuple[str, ...]) -> str:
     """Return the query that gives text columns their names and types back."""
-    chosen = []
-    for (internal, name), kind in zip(names.items(), types, strict=True):
-        text = f"nullif({internal}, '')"
-        value = text if kind == "VARCHAR" else f"CAST({text} AS {kind})"
-        chosen.append(f"{value} AS {quoted(name)}")
+    cells = _typed_cells(names, types)
+    chosen = [
+        f"{value} AS {quoted(name)}" for value, name in zip(cells, names.values(), strict=True)
+    ]
     return f"SELECT {', '.join(chosen)} FROM {relation}"
+
+
+def _typed_cells(names: Iterable[str], types: tuple[str, ...]) -> list[str]:
+    """Return the SQL of cells with their types, from texts of which the empty one is no value."""
+    texts = [f"nullif({name}, '')" for name in names]
+    return [
+        text if kind == "VARCHAR" else f"CAST({text} AS {kind})"
+        for text, kind in zip(texts, types, strict=True)
+    ]
 
 
 def fetched(engine: DuckDB, query: str, kind: Kind) -> Any:
@@ -184,7 +204,7 @@ def _has_pandas() -> bool:
 
 
 def _plain_gather(
-    order: NDArray[np.int64],
+    order: NDArray[np.int32],
     joined: NDArray[np.uint8],
     starts: NDArray[np.int64],
     buffer: NDArray[np.uint8],

@@ -67,9 +67,14 @@ def _texts(
     node = h.levels[low, on].astype(np.int64)
     first = np.where(ranges, low, node)
     last = np.where(ranges, high, node)
-    keys = np.stack([level, first, last], axis=1)
-    distinct, index = np.unique(keys, axis=0, return_inverse=True)
-    found = [_text(h, int(v), int(x), int(y)) for v, x, y in distinct]
+    square = h.size**2
+    # one number per cell sorts much faster than three; a hierarchy of 2^31 leaves fits nowhere
+    keys = (np.maximum(level, -1) + 1) * square + first * h.size + last
+    distinct, index = np.unique(keys, return_inverse=True)
+    found = [
+        _text(h, key // square - 1, key // h.size % h.size, key % h.size)
+        for key in distinct.tolist()
+    ]
     texts = {text: i for i, text in enumerate(dict.fromkeys(found))}
     codes = np.array([texts[text] for text in found], dtype=np.int32)
     return tuple(texts), codes[index.reshape(-1)] if len(codes) else np.zeros(0, np.int32)
@@ -121,7 +126,7 @@ def compose_lines(
 ) -> Lines:
     """Return lines that occur so many times each, in random order."""
     codes, count = _merged(codes, [len(v) for v in values], count)
-    order = np.repeat(np.arange(len(count)), count)
+    order = np.repeat(np.arange(len(count), dtype=np.int32), count)
     shuffle(order, words)
     kinds = tuple(types.get(name, "VARCHAR") for name in columns)
     return Lines(columns, tuple(codes), tuple(values), order, kinds)

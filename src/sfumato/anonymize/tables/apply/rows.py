@@ -38,7 +38,11 @@ if TYPE_CHECKING:
 
 SAMPLE = 50_000
 MOST_LINES = 1_000_000
-"""Distinct combinations up to which all released columns are counted at once."""
+"""Distinct combinations up to which all released columns are counted at once, whatever the rows."""
+
+_ROWS_PER_LINE = 8
+_MOST_CELLS = 50_000_000
+"""More combinations are counted where so many rows share one, and where so many cells hold all."""
 
 PLAIN_SECONDS = 5e-7
 """What shuffling and copying a row takes without compiled code."""
@@ -82,7 +86,7 @@ def release_rows(table: Table, promise: Definition, settings: RowSettings) -> Ro
     """Choose the way of the rows and count what the search needs."""
     columns = released_columns(table, settings)
     pseudonyms = settings.pseudonym_key is not None and bool(table.schema.identifier_names)
-    if settings.order == "shuffle" and not pseudonyms and expected_lines(table) <= MOST_LINES:
+    if settings.order == "shuffle" and not pseudonyms and _are_few(table, columns):
         return _by_lines(table, columns, settings)
     return _by_query(table.materialize(), columns, promise, settings)
 
@@ -100,6 +104,16 @@ def count_people(
     judged = [c for c in columns if c in table.schema.quasi_names or c in promise.sensitive]
     copy = table.materialize()
     return copy, copy.count((*judged, unit))
+
+
+def _are_few(table: Table, columns: tuple[str, ...]) -> bool:
+    """Tell whether distinct combinations are so few that rows need not be read again.
+
+    A hundred million people may have several million: to hold these is cheaper than to copy and
+    sort the rows.
+    """
+    most = min(table.about(SAMPLE) / _ROWS_PER_LINE, _MOST_CELLS / max(len(columns), 1))
+    return expected_lines(table) <= max(MOST_LINES, most)
 
 
 def expected_lines(table: Table) -> float:
