@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, ParameterError, PromiseBroken
-from sfumato.shown import Shown
+from sfumato.representation import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sfumato.ask.shaped.session import ShapedSession
-    from sfumato.govern.office.catalogue import Listed
+    from sfumato.govern.office.catalogue import CatalogueEntry
     from sfumato.release import Release
     from sfumato.requests.releases import ReleaseRequest
     from sfumato.service.job import Work
@@ -80,7 +80,9 @@ def _perturbed(table: Any, wanted: ReleaseRequest) -> Any:
 # -- published once -------------------------------------------------------------------------
 
 
-def _published_shaped(work: Work, wanted: ReleaseRequest, listed: Listed, by: str) -> Release:
+def _published_shaped(
+    work: Work, wanted: ReleaseRequest, listed: CatalogueEntry, by: str
+) -> Release:
     """Publish something of data that are no table."""
     data = read_held(work.settings, listed)
     session = open_shaped(data, listed.name, work.ledger, analyst=by, purpose=wanted.purpose)
