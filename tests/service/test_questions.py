@@ -338,6 +338,7 @@ class Late:
     def __init__(self):
         self.done = threading.Event()
         self.found = SimpleNamespace(listed=SimpleNamespace(facts=SimpleNamespace(tick=1.0)))
+        self.end = self.done.set
 
 
 def test_signs_of_life_are_given_while_every_thread_works(site):

@@ -45,11 +45,13 @@ class RunningQuestion:
     """A question that this worker is working on.
 
     It hears of its charge and of its settlement inside their transactions, and writes its row
-    there. ``ended`` is the row as its analyst may see it from ``shown`` on.
+    there. ``ended`` is the row as its analyst may see it from ``shown`` on. Whoever waits for the
+    answer is ``patient``: she is not told of the charge before :meth:`hurry` says so.
     """
 
-    def __init__(self, found: Open, analyst: str) -> None:
+    def __init__(self, found: Open, analyst: str, *, patient: bool = False) -> None:
         self.found, self.analyst = found, analyst
+        self.patient = patient
         self.started = time.monotonic()
         self.charge: int | None = None
         self.loop = asyncio.get_running_loop()
@@ -78,7 +80,8 @@ class RunningQuestion:
         """Note that it is paid for; when a pilot's next charge came would tell of rows."""
         if self.charge is None:
             self.charge = number
-        self.tell(self)
+        if not self.patient:
+            self.tell(self)
 
     def settling(self, connection: Connection) -> None:
         """Write the answer beside the entry that settles the charge."""
@@ -112,7 +115,18 @@ class RunningQuestion:
     def finish(self) -> None:
         """Tell whoever waits that it is done."""
         self.over.set()
-        self.loop.call_soon_threadsafe(self.done.set)
+        self.loop.call_soon_threadsafe(self.end)
+
+    def end(self) -> None:
+        """Let whoever waits go on (in the loop)."""
+        self.done.set()
+        self._tell(self, None)
+
+    def hurry(self) -> None:
+        """Tell whoever waits of the charge, now or when it is there (in the loop)."""
+        self.patient = False  # before the charge is looked at, which its thread sets before this
+        if self.charge is not None:
+            self._tell(self, None)
 
     def _tell(self, running: RunningQuestion | None, error: BaseException | None) -> None:
         if self.taken.done():
@@ -129,11 +143,21 @@ async def ask(
     found: Open,
     asked: QuestionRequest,
     granted: tuple[str, ...] | None = None,
-) -> RunningQuestion:
-    """Take a question; return when it is charged, or raise when it is refused."""
-    running = RunningQuestion(found, caller.pseudonym)
+    patience: float = 0.0,
+) -> Running:
+    """Take a question; return when it is charged, or raise when it is refused.
+
+    Whoever waits for the answer anyway, for so many seconds, is told when it is there: every time
+    that a thread wakes the loop takes the interpreter from those who work.
+    """
+    running = Running(found, caller.pseudonym, patient=patience > 0)
+    timer = running.loop.call_later(patience, running.hurry) if patience > 0 else None
     house.threads.submit(_work_beside_few, house, caller, running, asked, granted)
-    return await running.taken
+    try:
+        return await running.taken
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 def _work_beside_few(house: House, *given: Any) -> None:
@@ -332,4 +356,4 @@ async def _close_late(house: House, id_: str, running: RunningQuestion) -> None:
             questions.finish, house.office, id_, state=questions.FAILED,
             tick=running.found.listed.facts.tick, code="deadline", charge=running.charge,
         )  # fmt: skip
-        running.done.set()  # whoever waits is told at that tick, not when the work ends
+        running.end()  # whoever waits is told at that tick, not when the work ends

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from sfumato.ask.shaped.session import ShapedSession
 from sfumato.data.hierarchies.rule_table import RULES
 from sfumato.data.tables.suggestions import inspect
 from sfumato.dp.neighbours import named_units
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from sfumato.ask.shaped.session import ShapedSession
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.limits import Limits
     from sfumato.govern.office.catalogue import CatalogueEntry
@@ -118,6 +118,8 @@ def open_shaped(
     policy: Policy | None = None,
 ) -> ShapedSession:
     """Open a session on data that are no table; the first one registers the owner's rules."""
+    from sfumato.ask.shaped.session import ShapedSession  # noqa: PLC0415 - loads the compiler
+
     known = ledger.registration(name)
     if known is not None:
         unit = _registered_unit(known.rules, data.shape)

@@ -9,6 +9,8 @@ leaves this module.
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -34,7 +36,7 @@ from sfumato.data.tables.table import Table
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sfumato.ask.language.language import Kind, TableFacts
@@ -58,6 +60,7 @@ class DuckDBEngine:
         self._kept: list[ScannedRelation] = []
         self._by_text = False
         self._fingerprint: tuple[object, str] | None = None
+        self._kept_cursor = threading.local()
         self.left_out: dict[str, tuple[str, ...]] = {}
         with translated("the database in memory"):
             engine.run(f"ATTACH ':memory:' AS {quoted(self._catalog)}")
@@ -188,8 +191,8 @@ class DuckDBEngine:
             from sfumato.ask.engines.bounded import aggregate_bounded  # noqa: PLC0415 - compiled
         except ImportError:
             return None
-        with nothing_quoted(_said):
-            return aggregate_bounded(self._cursor(), request, self._facts)
+        with self._asked() as cursor:
+            return aggregate_bounded(cursor, request, self._facts)
 
     def columns(self, table: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
         """Read columns of a table, row by row, for what is published once; never shown."""
@@ -217,19 +220,36 @@ class DuckDBEngine:
 
     def close(self) -> None:
         """Give back the memory of the tables; the source itself is left as it was."""
+        self._kept_cursor = threading.local()
         with translated("the database in memory"):
             self._engine.run(f"DETACH {quoted(self._catalog)}")
         self._kept.clear()
 
     def _cursor(self) -> Any:
-        """Open a cursor in which the names of the plan mean our tables."""
-        cursor = self._engine.connection.cursor()
-        cursor.execute(f"USE {quoted(self._catalog)}")
+        """Give the cursor of this thread, in which the names of the plan mean our tables.
+
+        Making one and pointing it at our tables takes as long as a question about few rows.
+        """
+        cursor = getattr(self._kept_cursor, "cursor", None)
+        if cursor is None:
+            cursor = self._engine.connection.cursor()
+            cursor.execute(f"USE {quoted(self._catalog)}")
+            self._kept_cursor.cursor = cursor
         return cursor
 
-    def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+    @contextmanager
+    def _asked(self) -> Iterator[Any]:
+        """Use the cursor of this thread; after an error the next question gets another."""
         with nothing_quoted(_said):
-            rows: list[tuple[Any, ...]] = self._cursor().execute(printed(tree, "duckdb")).fetchall()
+            try:
+                yield self._cursor()
+            except BaseException:
+                self._kept_cursor.__dict__.clear()
+                raise
+
+    def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
+        with self._asked() as cursor:
+            rows: list[tuple[Any, ...]] = cursor.execute(printed(tree, "duckdb")).fetchall()
         return rows
 
     def _count(self, tree: exp.Select) -> int:

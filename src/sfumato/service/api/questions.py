@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import SfumatoError
@@ -48,11 +49,15 @@ async def ask(call: Call) -> Response:
     wanted = await call.body()
     name = call.path["dataset"]
     found = await call.house.ready(name)
-    running = await answering.ask(call.house, call.caller, found, wanted, call.granted)
-    row = None
     seconds = _wanted_wait(call.header("prefer"))
+    end = time.monotonic() + seconds
+    running = await answering.ask(
+        call.house, call.caller, found, wanted, call.granted, patience=seconds
+    )
+    row = None
     if seconds:
-        row = await answering.wait_for(call.house, running, seconds)
+        left = max(0.0, end - time.monotonic())
+        row = await answering.wait_for(call.house, running, left)
     row = row or find_question(call.house.office, running.id)
     assert row is not None
     body, over = asking.question_json(call.house, row, call.caller.pseudonym)

@@ -48,6 +48,7 @@ def freeze(space: Space, judge: Judge) -> Shares:
     """Place every tuple: frozen classes first, what is left each in a class of its own."""
     n = len(space.counts)
     class_, left, used = np.full(n, -1), np.arange(n), 0
+    grouping = _Grouping(space)
     counting = judge.problem.definition.needs_population
     nodes = generalizations(space, POPULATION_VISITS if counting else VISITS)
     queue = [(cost, i) for i, cost in enumerate(_typical(space)[nodes].sum(axis=1))]
@@ -57,7 +58,7 @@ def freeze(space: Space, judge: Judge) -> Shares:
         price, i = heapq.heappop(queue)
         if i % 2 and visits > PATIENCE and len(left) > MANY * n:
             continue  # where most tuples find no company, half of the nodes tell enough
-        group, sizes = _grouped(space, left, nodes[i])
+        group, sizes = grouping.group(left, nodes[i])
         holds = judge.holding(left, group, sizes)
         if holds.any():
             prices = _priced(space, left, group, holds)
@@ -149,23 +150,50 @@ def _prices(ancestors, counts, left, group, holds, rep, level, total, size):  # 
                 total[g] += counts[t] * price[t, start[a] + level[g, a]]
 
 
-def _grouped(
-    space: Space, left: NDArray[np.int64], columns: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Group the left tuples by their nodes in the given columns; return numbers and sizes.
+class _Grouping:
+    """Groups tuples by their nodes in some columns, in memory that is taken once.
 
-    Tuples are told apart by a 64-bit hash alone. Should two ever collide, they form a group
-    that costs more than it looks; its own lowest common ancestor is taken all the same.
+    A place of the hash table is free unless it holds at least `begin`, the number of the first
+    group of the visit: so the table needs no clearing from visit to visit.
     """
-    slot = np.full(1 << (2 * len(left) + 16).bit_length(), -1)
-    marks = np.empty(len(slot), dtype=np.uint64)
-    group, sizes = np.empty(len(left), dtype=np.int64), np.zeros(len(left), dtype=np.int64)
-    used = _group(space.node, space.counts, left, columns, slot, marks, group, sizes)
-    return group, sizes[:used]
+
+    def __init__(self, space: Space) -> None:
+        n = len(space.counts)
+        self._space = space
+        self._slot = np.full(_places(n), -1)
+        self._marks = np.empty(_places(n), dtype=np.uint64)
+        self._group, self._sizes = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        self._begin = 0
+
+    def group(
+        self, left: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number of the group of each tuple, and sizes; both until the next call.
+
+        Tuples are told apart by a 64-bit hash alone. Should two ever collide, they form a group
+        that costs more than it looks; its own lowest common ancestor is taken all the same.
+        """
+        space, places, group = self._space, _places(len(left)), self._group[: len(left)]
+        used = _group(
+            space.node, space.counts, left, columns, self._begin, self._slot[:places],
+            self._marks, group, self._sizes,
+        )  # fmt: skip
+        self._begin += used
+        return group, self._sizes[:used]
+
+
+def _places(tuples: int) -> int:
+    """Return the size of a hash table for so many: a power of two, at most half of it taken."""
+    return 1 << (2 * tuples + 16).bit_length()
 
 
 @njit(**OUTER)
-def _group(node, counts, left, columns, slot, marks, group, sizes):  # type: ignore[no-untyped-def]
+def _group(node, counts, left, columns, begin, slot, marks, group, sizes):  # type: ignore[no-untyped-def]
+    """Fill in `group` and `sizes`; return how many groups there are.
+
+    `slot[at]` is `begin` and the number of the group whose hash is `marks[at]`; what is below
+    `begin` is of earlier visits.
+    """
     last = np.uint64(len(slot) - 1)
     used = 0
     for i in range(len(left)):
@@ -175,13 +203,14 @@ def _group(node, counts, left, columns, slot, marks, group, sizes):  # type: ign
             mark = (mark ^ np.uint64(node[t, columns[a]])) * np.uint64(0x9E3779B97F4A7C15)
             mark ^= mark >> np.uint64(32)
         at = mark & last
-        while slot[at] >= 0 and marks[at] != mark:
+        while slot[at] >= begin and marks[at] != mark:
             at = (at + np.uint64(1)) & last
-        if slot[at] < 0:
-            slot[at], marks[at] = used, mark
+        if slot[at] < begin:
+            slot[at], marks[at], sizes[used] = begin + used, mark, 0
             used += 1
-        group[i] = slot[at]
-        sizes[group[i]] += counts[t]
+        g = slot[at] - begin
+        group[i] = g
+        sizes[g] += counts[t]
     return used
 
 

@@ -72,6 +72,8 @@ class Judge:
         """Return for each group of whole tuples whether it holds."""
         definition = self.problem.definition
         large = sizes >= definition.minimum_size
+        if not large.any():
+            return large  # as for most groups that are ever looked at
         if not definition.sensitive and not definition.needs_population:
             large[large] = definition.judge(Classes(sizes[large]))
             return large
