@@ -106,6 +106,7 @@ def look(hand, name):
     browser = hand.browser
     found = []
     screens = {"wide": (1280, 900), "narrow": (320, 700)}
+    browser.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": bool(SHOTS)})
     for scheme in ("light", "dark"):
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})

@@ -20,7 +20,7 @@ OWNER_PAGES = (
 )  # fmt: skip
 
 STICKS_OUT = """
-const inside = '.wide, .wide *, figure, figure *, .skip';  // these scroll on their own
+const inside = '.wide, .wide *:not(caption), figure, figure *, .skip';  // these scroll on their own
 const shown = e => e.checkVisibility({visibilityProperty: true, contentVisibilityAuto: true});
 const all = [...document.querySelectorAll('body *')].filter(e => shown(e) && !e.matches(inside));
 const name = e => e.outerHTML.slice(0, 90), room = document.documentElement.clientWidth;

@@ -107,26 +107,30 @@ def python_of_the_image():
     return None if found is None else Path(found).resolve().parents[1]
 
 
-@pytest.fixture(scope="module")
-def image(tmp_path_factory):
-    """A root in which every COPY and RUN of the container file was done."""
+@pytest.fixture
+def root(tmp_path):
+    """A root to run in, or the reason why there is none."""
     if box.missing():
-        pytest.skip(f"the container was not built: {box.missing()}")
+        pytest.skip(f"NOTHING WAS RUN AS IT IS DEPLOYED: {box.missing()}")
+    return box.Box(tmp_path / "box")
+
+
+@pytest.fixture
+def image(root):
+    """The root after every COPY and RUN of the container file."""
     python = python_of_the_image()
     if python is None:
         pytest.skip("the container was not built: the Python of its image is not here")
-    made = box.Box(tmp_path_factory.mktemp("box"))
-    source = made.folder / "up" / "src"
     for file in sent():
-        target = source / file.relative_to(ROOT)
+        target = root.folder / "up" / "src" / file.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
-    shutil.copytree(python, made.folder / "up" / "usr" / "local" / "python", symlinks=True)
+    shutil.copytree(python, root.folder / "up" / "usr" / "local" / "python", symlinks=True)
     environment = {**os.environ, "PATH": f"/usr/local/python/bin:{os.environ['PATH']}"}
     environment.pop("PYTHONPATH", None)
     for line in said("RUN"):
-        made.build(line, environment)
-    return made
+        root.build(line, environment)
+    return root
 
 
 def first_line(process, wanted):
@@ -141,9 +145,9 @@ def first_line(process, wanted):
     raise AssertionError(f"{wanted} was not printed: {''.join(seen)[-2000:]}")
 
 
-def is_healthy(made, process, user):
+def is_healthy(made, process, user, python):
     """Do what HEALTHCHECK says until it succeeds."""
-    check = json.loads(said("HEALTHCHECK")[0].removeprefix("CMD "))
+    check = [python, *json.loads(said("HEALTHCHECK")[0].removeprefix("CMD "))[1:]]
     for _ in range(240):
         if made.beside(process, check, user=user).returncode == 0:
             return True
@@ -157,38 +161,74 @@ def stop(process):
     process.stdout.close()
 
 
-@pytest.mark.soak
-def test_the_container_is_built_and_serves_from_a_root_that_is_only_read(image):
-    user, volume = 10001, image.folder / "volume"
-    volume.mkdir(mode=0o700)
-    os.chown(volume, user, user)
-    environment = {"PATH": "/usr/local/python/bin:/usr/bin:/bin"}
+def folder_of(made, user, name):
+    """Make a folder that a user may write to."""
+    folder = made.folder / name
+    folder.mkdir(mode=0o700)
+    os.chown(folder, user, user)
+    return folder
+
+
+def deployed(made):
+    """Give how the container runs: its user, a volume for it, and its variables."""
+    user = int(re.search(r"--uid (\d+)", " ".join(said("RUN")))[1])
+    environment = {"PATH": "/usr/bin:/bin"}
     environment |= dict(pair.split("=", 1) for pair in said("ENV")[0].split())
-    words = json.loads(said("ENTRYPOINT")[0])
-    started = {"user": user, "writable": {said("VOLUME")[0]: volume}, "environment": environment}
-    process = image.start(words, **started)
+    volume = {said("VOLUME")[0]: folder_of(made, user, "volume")}
+    return {"user": user, "writable": volume, "environment": environment}
+
+
+def entry_point(program):
+    """Give the words of the entry point, begun by another program."""
+    return [*program, *json.loads(said("ENTRYPOINT")[0])[1:]]
+
+
+def test_the_entry_point_serves_from_a_root_that_is_only_read(root):
+    """As the container runs it, by the Python of the tests: `make soak` builds it and visits it."""
+    root.build(f"chmod o+rx /root; {said('RUN')[-1]}", dict(os.environ))
+    how = deployed(root)
+    process = root.start(entry_point([sys.executable, "-m", "sfumato"]), **how)
     try:
-        link = first_line(process, r"http://\S+/welcome/\S+").replace("0.0.0.0", "127.0.0.1")
-        assert is_healthy(image, process, user)
-        for place in ("/x", "/opt/sfumato/x", "/etc/x", "/src/x"):
-            assert image.beside(process, ["touch", place], user=user).returncode != 0, place
-        visit = (Path(__file__).parent / "visit.py").read_text(encoding="utf-8")
-        python = str(Path(words[0]).with_name("python"))
-        told = image.beside(process, [python, "-c", visit, link], user=user)
-        assert json.loads(told.stdout)["state"] == "done", told.stdout + told.stderr
+        assert first_line(process, r"http://\S+/welcome/\S+")
+        assert is_healthy(root, process, how["user"], sys.executable)
+        for place in ("/x", "/opt/x", "/etc/x", "/var/x", str(ROOT / "x")):
+            assert root.beside(process, ["touch", place], user=how["user"]).returncode, place
     finally:
         stop(process)
-    again = image.start(words, **started)  # the same volume: nothing is lost, no owner is asked for
+    files = [file.stat() for file in (root.folder / "volume").glob("*.sqlite")]
+    assert {(file.st_uid, file.st_mode & 0o077) for file in files} == {(how["user"], 0)}
+
+
+def visited(made, process, user, program, python):
+    """Register, anonymise and publish there, and check the certificate without anything else."""
+    link = first_line(process, r"http://\S+/welcome/\S+").replace("0.0.0.0", "127.0.0.1")
+    assert is_healthy(made, process, user, python)
+    visit = (Path(__file__).parent / "visit.py").read_text(encoding="utf-8")
+    told = made.beside(process, [python, "-c", visit, link, "/tmp/visit"], user=user)
+    assert '"done"' in told.stdout, told.stdout + told.stderr
+    files = ["/tmp/visit/release.csv", "--certificate", "/tmp/visit/certificate.json",
+             "--key", "/tmp/visit/keys.json"]  # fmt: skip
+    checked = made.beside(process, [*program, "verify", *files], user=user)
+    assert "the certificate holds" in checked.stdout, checked.stdout + checked.stderr
+
+
+@pytest.mark.soak
+def test_the_container_is_built_and_serves_from_a_root_that_is_only_read(image):
+    program = json.loads(said("ENTRYPOINT")[0])[0]
+    python, how = str(Path(program).with_name("python")), deployed(image)
+    process = image.start(entry_point([program]), **how)
     try:
-        assert is_healthy(image, again, user)
-        code = (
-            "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8000/').read().decode())"
-        )
-        assert "<code>rows</code>" in image.beside(again, [python, "-c", code], user=user).stdout
+        visited(image, process, how["user"], [program], python)
+    finally:
+        stop(process)
+    again = image.start(entry_point([program]), **how)  # the same volume: nothing is lost
+    try:
+        assert is_healthy(image, again, how["user"], python)
+        code = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8000/').read())"
+        shown = image.beside(again, [python, "-c", code], user=how["user"]).stdout
+        assert "<code>rows</code>" in shown
     finally:
         stop(again)
-    owners = {(file.stat().st_uid, file.stat().st_mode & 0o077) for file in volume.glob("*.sqlite")}
-    assert owners == {(user, 0)}
 
 
 @pytest.mark.soak
@@ -197,19 +237,16 @@ def test_the_unit_s_command_serves_from_a_root_that_is_only_read(image):
     user, places = 10002, {}
     for kind, base in (("State", "/var/lib"), ("Cache", "/var/cache")):
         [name] = unit_lines(f"{kind}Directory")
-        place = image.folder / "up" / base.lstrip("/") / name
-        place.mkdir(parents=True, exist_ok=True)
-        folder = image.folder / kind.lower()
-        folder.mkdir(mode=0o700)
-        os.chown(folder, user, user)
-        places[f"{base}/{name}"] = folder
+        (image.folder / "up" / base.lstrip("/") / name).mkdir(parents=True, exist_ok=True)
+        places[f"{base}/{name}"] = folder_of(image, user, kind.lower())
     environment = {"PATH": "/usr/bin:/bin", **dict(one.split("=", 1) for one in
                                                    unit_lines("Environment"))}  # fmt: skip
-    process = image.start(shlex.split(unit_lines("ExecStart")[0]), user=user, writable=places,
-                          environment=environment, hidden=("/root", "/home"))  # fmt: skip
+    words = shlex.split(unit_lines("ExecStart")[0])
+    process = image.start(words, user=user, writable=places, environment=environment,
+                          hidden=("/root", "/home"))  # fmt: skip
     try:
         assert "/welcome/" in first_line(process, r"http\S+/welcome/\S+")
-        assert is_healthy(image, process, user)
+        assert is_healthy(image, process, user, str(Path(words[0]).with_name("python")))
         assert (image.folder / "state" / "ledger.sqlite").stat().st_uid == user
     finally:
         stop(process)

@@ -280,12 +280,19 @@ def test_a_malformed_body_is_told_in_one_shape(site, body):
 
 
 @pytest.mark.parametrize(
-    "source", ["/etc/passwd", "../../etc/passwd", "data/../../x.csv", "keys/secret"]
-)
+    "source",
+    ["/etc/passwd", "../../etc/passwd", "keys/secret", "{}/stolen.csv", "data/../stolen.csv",
+     "data/link.csv", "data/../stolen.csv::rows"],
+)  # fmt: skip
 def test_no_file_of_the_machine_becomes_a_dataset(site, source):
-    body = {"name": "stolen", "source": source}
+    folder = site.house.settings.path  # a file that could well be read, were it not there
+    (folder / "stolen.csv").write_text("age,town\n30,root:\n40,root:\n")
+    (folder / "data" / "link.csv").unlink(missing_ok=True)
+    (folder / "data" / "link.csv").symlink_to(folder / "stolen.csv")
+    body = {"name": "stolen", "source": source.format(folder), "owner": {"budget": {"budget": "1"}}}
     response = site.client("owner", token=True).post("/api/v1/datasets", json=body)
     assert response.status_code == 422
+    assert "under the folder 'data'" in response.json()["detail"]
     assert "root:" not in response.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 
 import pytest
@@ -72,6 +73,27 @@ def test_no_token_of_another_scope_and_none_that_was_revoked(site, route):
     assert told(response) == 401
     if route.is_api:
         assert "Bearer" in response.headers["www-authenticate"]
+
+
+OF_ONE_THING = {"{question}", "{release}", "{job}", "{link}", "{file}", "{format}"}
+SHOWN = [r for r in PAGES if r.method == "GET" and not OF_ONE_THING & set(r.path.split("/"))]
+
+
+@pytest.mark.parametrize("route", SHOWN, ids=lambda r: r.path)
+def test_every_page_is_small(site, route):
+    """At most 30 KB compressed, with style and script; what names no other site asks none."""
+    from sfumato.service.pages.frame import static_files
+
+    survey = {"id": "tea", "question": "Tea?", "answers": ["yes", "no"], "epsilon": "1"}
+    site.client("owner", token=True).post("/api/v1/surveys", json=survey)
+    path = route.path.replace("{dataset}", "people").replace("{survey}", "tea")
+    shown = site.client("owner", html=True).get(path)
+    assert shown.status_code == 200
+    kept = sum(len(packed) for _, packed, _ in static_files().values())
+    assert len(gzip.compress(shown.content)) + kept <= 30 * 1024
+    assert not re.search(r"""(src|href|action)=["']?(https?:)?//""", shown.text)
+    script = next(plain for name, (plain, _, _) in static_files().items() if name.endswith(".js"))
+    assert len(script) <= 5 * 1024
 
 
 def test_the_table_names_every_handler_once_and_all_are_there():

@@ -1,17 +1,19 @@
 """What an owner does first at a new server, with nothing but the standard library.
 
-`python visit.py LINK`: opens the one-time link, registers rows, has them anonymised, and prints the
-state of the job. It runs inside of a container's root, where there are no tests.
+`python visit.py LINK FOLDER`: opens the one-time link, registers rows, has them anonymised, keeps
+the file, its certificate and the key in a folder, and prints the job. It runs inside of a
+container's root, where there are no tests.
 """
 
 import http.client
 import json
+import pathlib
 import sys
 import time
 from urllib.parse import urlencode, urlsplit
 
 
-def main(link):
+def main(link, folder):
     parts = urlsplit(link)
     server = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
     headers = {"Origin": f"http://{parts.netloc}", "Sec-Fetch-Site": "same-origin"}
@@ -41,7 +43,16 @@ def main(link):
             break
         time.sleep(0.5)
     print(json.dumps(told))
+    kept = pathlib.Path(folder)
+    kept.mkdir()
+    id_ = (told["result"] or {}).get("release")
+    for name, place in (
+        ("release.csv", f"/api/v1/releases/{id_}/file"),
+        ("certificate.json", f"/api/v1/releases/{id_}/certificate"),
+        ("keys.json", "/.well-known/sfumato-keys.json"),
+    ):
+        (kept / name).write_bytes(send("GET", place)[1])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2])
