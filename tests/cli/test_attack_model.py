@@ -9,6 +9,7 @@ from sfumato.cli import run
 def write(path, rows=400):
     generator = np.random.default_rng(0)
     table = generator.random((rows, 3))
+    table[:, 2] = table[:, 2] > 0.5
     labels = np.where(table @ [1, -1, 0.5] + generator.normal(0, 0.1, rows) > 0.2, "bad", "good")
     lines = [
         f"{a:.4f},{b:.4f},{c:.4f},{label}" for (a, b, c), label in zip(table, labels, strict=True)
@@ -20,14 +21,16 @@ def write(path, rows=400):
 def test_the_table_is_printed(tmp_path, capsys):
     assert run(["attack", "model", write(tmp_path / "rows.csv"), "label", "-e", "1"]) == 0
     shown = capsys.readouterr().out
-    for word in ("plain", "clipped", "private", "not private"):
+    for word in ("plain", "clipped", "private", "not private", "Guessed attribute: c,"):
         assert word in shown
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [(["nobody"], "no column"), (["label", "--bounds", "1,0"], "--bounds"),
-     (["label", "-e", "much"], "numbers"), (["a"], "two classes")],
+     (["label", "-e", "much"], "numbers"), (["a"], "two classes"),
+     (["label", "--hidden", "label"], "--hidden names a column"),
+     (["label", "--hidden", "a"], "two to 32 different values")],
 )  # fmt: skip
 def test_bad_input(tmp_path, capsys, words, told):
     assert run(["attack", "model", write(tmp_path / "rows.csv"), *words]) == 2

@@ -90,21 +90,31 @@ def model(request: ModelAttackCommand) -> None:
 
     Example: sfumato attack model connections.csv attack -e 0.1,1,10 --poison 30
 
-    Half of the rows are learnt from, an eighth is what a poisoner has, the rest tells errors. The
+    Half of the rows are learnt from, an eighth is what a poisoner has, the rest tells errors, who
+    was learnt from, and what is guessed of one column (--hidden) of members and of others. The
     figures are exact functions of the rows: they are for the owner, and not to be published.
     """
     from sfumato.attack.models import compare_privacy  # noqa: PLC0415 - help stays quick
 
-    rows, labels = _read(request)
+    rows, labels, names = _read(request)
     train, check, test = _shares(rows, labels, request.seed)
     if not request.quiet:
         note("learning, poisoning and evading; a minute for ten thousand rows of a hundred columns")
     table = compare_privacy(
         *train, validation=check, test=test, epsilons=_numbers(request.epsilons, "--epsilon"),
-        delta=request.delta, poison_rows=request.poison, seed=request.seed,
+        delta=request.delta, poison_rows=request.poison, hidden=_place(request.hidden, names),
+        seed=request.seed,
     )  # fmt: skip
     title = f"{request.data.name}: {len(train[0]):,} rows, {table.poison_rows:,} of poison"
-    show_table(title, table.columns, [row.cells for row in table.rows])
+    told = "How far evasion goes, and what the model tells of rows"
+    for name, places in ((title, (0, 1, 2, 3, 7)), (told, (0, 4, 5, 6))):
+        lines = [[row.cells[place] for place in places] for row in table.rows]
+        show_table(name, [table.columns[place] for place in places], lines)
+    if table.hidden is not None:
+        out.print(
+            f"Guessed attribute: {names[table.hidden]}, of rows learnt from / of others.",
+            markup=False,
+        )
     out.print("For the owner: these figures are not private.", markup=False)
 
 
@@ -115,8 +125,16 @@ def _numbers(text: str, flag: str) -> list[float]:
         raise ParameterError(f"{flag} takes numbers separated by commas.") from None
 
 
-def _read(request: ModelAttackCommand) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Read a file of numbers, put it in [0, 1] by the stated range, and the classes as 0 and 1."""
+def _place(hidden: str | None, names: list[str]) -> int | None:
+    if hidden is not None and hidden not in names:
+        raise ParameterError(f"--hidden names a column of numbers, and {hidden!r} is none.")
+    return None if hidden is None else names.index(hidden)
+
+
+def _read(
+    request: ModelAttackCommand,
+) -> tuple[NDArray[np.float64], NDArray[np.int64], list[str]]:
+    """Read numbers, put into [0, 1] by the stated range, classes as 0 and 1, and columns' names."""
     import numpy as np  # noqa: PLC0415 - help stays quick
 
     from sfumato.data.engines.duckdb import DuckDB, quoted_text  # noqa: PLC0415 - the same
@@ -150,7 +168,8 @@ def _read(request: ModelAttackCommand) -> tuple[NDArray[np.float64], NDArray[np.
     ]
     table: NDArray[np.float64] = np.column_stack(cells)
     low, high = ends
-    return (np.clip(np.nan_to_num(table, nan=low), low, high) - low) / (high - low), labels[1]
+    inside = np.clip(np.nan_to_num(table, nan=low), low, high)
+    return (inside - low) / (high - low), labels[1], list(columns)
 
 
 def _shares(rows: NDArray[np.float64], labels: NDArray[np.int64], seed: int) -> Any:

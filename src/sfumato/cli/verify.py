@@ -108,7 +108,7 @@ def _plain(found: Verification) -> dict[str, Any]:
 
 
 def _show(found: Verification) -> None:
-    title = f"{found.source}: {found.records:,} {found.unit}s in {found.classes:,} classes"
+    title = found.title
     rows = [
         (row.promised, _figure(row.found), "yes" if row.holds else "NO") for row in found.promises
     ]

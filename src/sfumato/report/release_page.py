@@ -145,7 +145,8 @@ def _facts(page: Page) -> list[Fact]:
     if release.records is not None:
         facts.append(Fact(f"{unit}s came in", figures.count(release.records)))
     share = figures.percent(checked.records / release.records) if release.records else ""
-    facts.append(Fact("released", figures.count(checked.records), share))
+    left = "released" if release.records is not None else f"{unit}s released"
+    facts.append(Fact(left, figures.count(checked.records), share))
     if not is_guarantee(release.promise):
         limit = release.provenance.allowed
         most = "" if limit is None else f"at most {figures.count(limit)} allowed"

@@ -82,5 +82,14 @@ class ModelAttackCommand(Request):
         int | None,
         option("--poison", help="How many poison rows; a twentieth of the rows if not said."),
     ] = None
+    hidden: Annotated[
+        str | None,
+        option(
+            "--hidden",
+            help="Column that an attacker guesses of a row he knows otherwise; the most even of "
+            "those with fewest values if not said.",
+            metavar="COLUMN",
+        ),
+    ] = None
     seed: Annotated[int, option("--seed", help="Which rows are learnt from and which test.")] = 0
     quiet: Quiet = False

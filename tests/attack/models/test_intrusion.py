@@ -1,15 +1,22 @@
 """Connections in five classes: read, encoded by declared ranges, judged by class."""
 
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
 import sfumato as sf
-from sfumato.attack.models import compare_privacy, judge_detector, read_connections
+from sfumato.attack.models import (
+    compare_privacy,
+    draw_privacy,
+    judge_detector,
+    read_connections,
+)
 from sfumato.attack.models.intrusion import CLASSES
-from sfumato.errors import DataError
+from sfumato.attack.models.privacy_table import choose_hidden
+from sfumato.errors import DataError, ParameterError
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "intrusion"
 
@@ -60,9 +67,36 @@ def test_what_privacy_changes_has_both_attackers():
     assert [row.model for row in found.rows][-1] == "private, ε = 1"
     plain = found.rows[0]
     assert plain.poisoned > plain.error
-    assert "by adapted poison" in str(found)
+    assert "adapted poison" in str(found)
     assert found.rows[-1].bound is not None
     assert np.isfinite(found.rows[-1].margin)
+
+
+def test_what_privacy_changes_has_attributes_of_members_and_of_others(tmp_path):
+    """The column with fewest values is guessed, here one that is told by the label of anybody."""
+    generator = np.random.default_rng(5)
+    rows = generator.random((600, 3))
+    labels = generator.integers(0, 2, 600)
+    rows[:, 1] = np.where(generator.random(600) < 0.9, labels, 1 - labels)
+    rows[:, 2] = rows[:, 2].round(1)
+    pairs = [(rows[part], labels[part]) for part in (slice(300), slice(300, 400), slice(400, 600))]
+    assert choose_hidden(rows) == 1
+    assert choose_hidden(rows[:, :1]) is None
+    found = compare_privacy(*pairs[0], validation=pairs[1], test=pairs[2], epsilons=[10])
+    assert found.hidden == 1
+    plain, private = found.rows[0].attribute, found.rows[-1].attribute
+    assert plain.members > 0.8
+    assert plain.outsiders > 0.8
+    assert plain.bound is None
+    assert private.bound >= private.outsiders
+    assert f"{plain.members:.3f} / {plain.outsiders:.3f}" in str(found)
+    drawn = ET.parse(draw_privacy(found, tmp_path / "drawn.svg")).getroot()
+    assert "private, ε = 10" in drawn.attrib["aria-label"]
+    assert len(drawn.findall("{*}circle")) == 3 + 3 * len(found.rows)
+    with pytest.raises(ParameterError, match="different values"):
+        compare_privacy(*pairs[0], validation=pairs[1], test=pairs[2], hidden=0)
+    with pytest.raises(ParameterError, match="from 0 to 2"):
+        compare_privacy(*pairs[0], validation=pairs[1], test=pairs[2], hidden=3)
 
 
 @pytest.mark.parametrize("lines", [[], [[1, 2, 3]], [[0] * 41 + ["unheard of"]]], ids=str)

@@ -17,12 +17,15 @@ estimate and more), and a right one accused with 1 in 100 at most, the audit's c
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato.dp.learn import linear_sums, residuals
 from sfumato.dp.learn.budget import Budget
+from sfumato.dp.learn.estimator import PrivateEstimator
 from sfumato.dp.learn.features import Category, Number
 
 SAMPLES = 1000  # the fewest that an audit takes
@@ -114,6 +117,15 @@ def some(*names, of=ESTIMATORS):
     """All estimators, those that are not named for the soak tests only."""
     soak = pytest.mark.soak
     return [name if name in names else pytest.param(name, marks=soak) for name in of]
+
+
+def test_every_estimator_is_audited_and_has_its_proof():
+    """Whatever learns and is exported is in the table above, and says why it is private."""
+    public = [getattr(sf.dp, name) for name in dir(sf.dp) if name[0].isupper()]
+    kinds = [kind for kind in public if isinstance(kind, type)]
+    learners = {kind for kind in kinds if issubclass(kind, PrivateEstimator)}
+    assert learners == {kind for kind, _ in ESTIMATORS.values()}
+    assert all("Proof" in sys.modules[kind.__module__].__doc__ for kind in learners)
 
 
 @pytest.mark.parametrize("name", some("additive", "naive Bayes"))

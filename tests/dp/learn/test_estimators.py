@@ -21,6 +21,7 @@ from sfumato.dp import (
     NaiveBayes,
     PureDP,
 )
+from sfumato.dp.learn.linear import shrink
 from sfumato.errors import DataError, ParameterError
 
 RNG = np.random.default_rng(3)
@@ -195,3 +196,22 @@ def test_the_page_on_learning_names_every_check_that_does_not_apply():
 def test_public_names():
     for name in ("AdditiveClassifier", "LogisticRegression", "PCA", "train", "Training"):
         assert name in sf.dp.__all__
+
+
+def test_coefficients_are_shrunk_as_far_as_the_noise_asks_for():
+    """Against least squares where there is no noise, and brute force over τ² where there is."""
+    generator = np.random.default_rng(4)
+    x = generator.uniform(-1, 1, (4000, 6))
+    y = x @ [0.3, -0.2, 0.1, 0.0, 0.25, 0.0] + generator.normal(0, 0.1, 4000)
+    spread, shared = x.T @ x, x.T @ y
+    exact = np.linalg.solve(spread, shared)
+    assert shrink(spread, shared, 1e-9, 0.01) == pytest.approx(exact, abs=2e-3)
+    assert np.abs(shrink(spread, shared, 1e6, 0.01)).max() < 1e-3
+    assert np.abs(shrink(np.zeros((6, 6)), shared, 1.0, 0.01)).max() == 0
+    broken = spread - 2 * np.linalg.eigvalsh(spread)[0] * np.eye(6)  # a negative eigenvalue
+    assert np.linalg.norm(shrink(broken, shared, 100.0, 0.01)) < 2 * np.linalg.norm(exact)
+    noisy = shared + generator.normal(0, 200, 6)
+    found = shrink(spread, noisy, 200.0, 0.01)
+    assert np.linalg.norm(found - exact) < np.linalg.norm(np.linalg.solve(spread, noisy) - exact)
+    penalised = shrink(spread, shared, 1e-9, 1e-9, alpha=1000.0)
+    assert penalised == pytest.approx(np.linalg.solve(spread + 1000 * np.eye(6), shared), abs=1e-6)

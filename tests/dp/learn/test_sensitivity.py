@@ -120,6 +120,19 @@ def test_the_order_of_rows_changes_nothing(monkeypatch):
         assert all(map(np.array_equal, base.sums, other.sums))
 
 
+def test_no_neighbour_moves_the_second_moments_of_pca_by_more_than_is_declared(monkeypatch):
+    for _ in range(6):
+        rows = RNG.choice([-1.0, 1.0, 0.3, 7.0, -40.0], (5, 3))
+        base = Recorder(monkeypatch)
+        PCA(bounds=(-1, 1)).fit(rows)
+        assert sum(base.shares) == 1
+        for k in range(5):
+            other = Recorder(monkeypatch, base.told)
+            PCA(bounds=(-1, 1)).fit(np.delete(rows, k, axis=0))
+            for mine, theirs, moved in zip(base.sums, other.sums, base.moved, strict=True):
+                assert int(((mine - theirs).astype(object) ** 2).sum()) <= moved
+
+
 def test_second_moments_of_pca_keep_to_their_bound(monkeypatch):
     corners = np.array([[a, b] for a in (-1, 1) for b in (-1, 1)], dtype=float)
     base = Recorder(monkeypatch)

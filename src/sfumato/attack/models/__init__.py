@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.attack.models.intrusion import judge_detector as judge_detector
     from sfumato.attack.models.intrusion import read_connections as read_connections
     from sfumato.attack.models.pictures import draw_evasion as draw_evasion
+    from sfumato.attack.models.pictures import draw_privacy as draw_privacy
     from sfumato.attack.models.poisoning import Poison as Poison
     from sfumato.attack.models.poisoning import flip_labels as flip_labels
     from sfumato.attack.models.poisoning import poison as poison
@@ -41,6 +42,7 @@ _HOME = {
     "PrivacyTable": "privacy_table",
     "compare_privacy": "privacy_table",
     "draw_evasion": "pictures",
+    "draw_privacy": "pictures",
     "evade": "evasion",
     "flip_labels": "poisoning",
     "infer_attribute": "attributes",

@@ -104,8 +104,14 @@ class Verification(Shown):
         wrong += [finding.text for finding in self.findings if finding.serious]
         raise PromiseBroken(f"{self.source}: " + "; ".join(wrong))
 
+    @property
+    def title(self) -> str:
+        """What was looked at: how many units, and in how many classes, where there are classes."""
+        classes = f" in {self.classes:,} classes" if self.classes else ""
+        return f"{self.source}: {self.records:,} {self.unit}s{classes}"
+
     def __str__(self) -> str:
-        lines = [f"{self.source}: {self.records} {self.unit}s in {self.classes} classes"]
+        lines = [self.title]
         for row in self.table:
             verdict = {True: "holds", False: "BROKEN", None: ""}[row.holds]
             promised = f"  promised: {row.promised}: {verdict}" if row.promised else ""

@@ -9,8 +9,8 @@ centred, and the second moments of (features, 1, target) (:mod:`.gram`), p = m +
 The shares of μ² add up to 1 (:mod:`.budget`); all else is post-processing.
 
 A noisy matrix of second moments may have negative eigenvalues, and its inverse then explodes (what
-ruins the functional mechanism). Those are set to 0, and the penalty is at least the
-spectral norm of the noise, about 2·σ·√d, so that no direction is trusted that holds noise only.
+ruins the functional mechanism). Those are set to 0, and how far each direction is trusted follows
+from what is known of the noise (:func:`shrink`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from sklearn.base import RegressorMixin
 
 from sfumato.dp.learn.estimator import PrivateEstimator, read_interval, read_target
 from sfumato.dp.learn.features import Number
-from sfumato.dp.learn.gram import BITS, STEP, exact_gram, nearest_psd, noisy_gram
+from sfumato.dp.learn.gram import BITS, STEP, exact_gram, noisy_gram
 from sfumato.dp.learn.linear_features import (
+    LEAST_REACH,
     NUMBER,
     LinearLayout,
     Scaling,
@@ -37,7 +38,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOMENTS_SHARE = Fraction(1, 10)
+CLEAR = 10.0  # chosen on other splits than the reported ones, as are both ends of the reach
+MOST_REACH = 8.0
 _SHIFT = 12 - BITS
+_SIZES = np.geomspace(1e-6, 10.0, 80)  # τ²; features and target lie between −1 and 1
+_ROUNDS = 3  # ‖β‖² is known after the first
+_LEAST_VARIANCE = 1e-6
 
 
 class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
@@ -78,10 +84,12 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         moments = budget.gaussian(self.layout_.moments(codes, steps), moved, MOMENTS_SHARE)
         error = math.sqrt(budget.variance(moved, MOMENTS_SHARE)) / NUMBER
         noisy = moments.astype(np.float64) / NUMBER
-        self.scaling_, _ = read_moments(noisy, self.layout_, error)
-        size = self.layout_.size + 1
-        exact = exact_gram(codes, np.column_stack([self._steps(steps), wanted]), size)
         released, l2_squared = released_places(self.layout_)
+        size = self.layout_.size + 1
+        ahead = math.sqrt(budget.variance(l2_squared, 1 - MOMENTS_SHARE) * size)
+        far = choose_reach(noisy[self.layout_.size - 1], ahead)
+        self.scaling_, _ = read_moments(noisy, self.layout_, error, far)
+        exact = exact_gram(codes, np.column_stack([self._steps(steps), wanted]), size)
         gram, noise = noisy_gram(exact, released, l2_squared, budget, 1 - MOMENTS_SHARE)
         self._solve(fill_diagonal(gram, self.layout_), noise)
         self.guarantee_ = self.guarantee
@@ -93,7 +101,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         return np.column_stack([scaled, np.full(len(steps), STEP, dtype=np.int64)])
 
     def _solve(self, gram: NDArray[np.float64], noise: float) -> None:
-        """Centre by the noisy means, project, and solve; post-processing."""
+        """Centre by the noisy means, and solve; post-processing."""
         size = self.layout_.size - 1
         rows = max(gram[size, size], 1.0)
         means = np.clip(gram[size, :size] / rows, -1.0, 1.0)
@@ -101,8 +109,8 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         mean = gram[size, size + 1] * rows / (rows**2 + 4 * noise**2)
         spread = gram[:size, :size] - rows * np.outer(means, means)
         shared = gram[:size, size + 1] - rows * means * mean
-        penalty = self.alpha + 2 * noise * math.sqrt(size)
-        solved = np.linalg.solve(nearest_psd(spread) + penalty * np.eye(size), shared)
+        variance = gram[size + 1, size + 1] / rows - mean**2
+        solved = shrink(spread, shared, noise, max(variance, _LEAST_VARIANCE), self.alpha)
         low, high = read_interval(self.target)
         half = (high - low) / 2
         self.coef_ = solved * half
@@ -161,6 +169,43 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
             self.coef_[codes].sum(axis=1) + self._steps(steps)[:, :-1] / STEP @ self.coef_[first:]
         )
         return np.asarray(np.clip(scores + self.intercept_, low, high))
+
+
+def choose_reach(rows: float, noise: float) -> float:
+    """Choose after how many standard deviations numbers are clamped: the further, the less noise.
+
+    A number that reaches k standard deviations has a second moment of rows/k², which is to stay
+    above the noise of the matrix (its spectral norm, about σ·√d) by the factor ``CLEAR``.
+    """
+    return min(max(math.sqrt(max(rows, 0.0) / (CLEAR * noise)), LEAST_REACH), MOST_REACH)
+
+
+def shrink(
+    spread: NDArray[np.float64],
+    shared: NDArray[np.float64],
+    noise: float,
+    variance: float,
+    alpha: float = 0.0,
+) -> NDArray[np.float64]:
+    """Solve spread·β = shared where both have noise, each coefficient at its likeliest size.
+
+    In the directions of the spread, s_j its eigenvalues (those below 0 are taken for 0), c_j =
+    s_j·β_j + e_j. The error e_j has a variance of about ν_j = σ²·(1 + ‖β‖²) + s_j·v: the noise of
+    c_j and, multiplied by β, of the spread, and what rows would scatter without any noise, v the
+    target's variance. With β_j of variance τ² before anything is seen, its mean given c_j is
+    s_j·c_j/(s_j² + ν_j/τ²), and c_j has variance s_j²·τ² + ν_j; τ² is the likeliest by that
+    (empirical Bayes). A direction that holds noise only is not trusted; none needs a constant.
+    """
+    values, vectors = np.linalg.eigh((spread + spread.T) / 2)
+    s, c = np.maximum(values, 0.0), vectors.T @ shared
+    found = np.zeros(len(s))
+    for _ in range(_ROUNDS):
+        errors = noise**2 * (1 + found @ found) + s * variance
+        spreads = np.outer(_SIZES, s**2) + errors
+        likeliest = _SIZES[np.argmin((np.log(spreads) + c**2 / spreads).sum(axis=1))]
+        found = s * c / (s**2 + alpha * s + errors / likeliest)
+    solved: NDArray[np.float64] = vectors @ found
+    return solved
 
 
 def released_places(layout: LinearLayout) -> tuple[NDArray[np.bool_], int]:

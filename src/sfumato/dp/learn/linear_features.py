@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.dp.learn.features import Column
 
 NUMBER = 1 << residuals.NUMBER_BITS
-_REACH = 2.0  # standard deviations that a stretched number reaches
+LEAST_REACH = 2.0  # standard deviations that a stretched number reaches
 
 
 class LinearLayout:
@@ -108,11 +108,11 @@ class Scaling:
 
 
 def read_moments(
-    noisy: NDArray[np.float64], layout: LinearLayout, noise: float
+    noisy: NDArray[np.float64], layout: LinearLayout, noise: float, far: float = LEAST_REACH
 ) -> tuple[Scaling, NDArray[np.float64]]:
     """Choose centres and reaches, and give the curvature of every feature, from noisy moments.
 
-    A number reaches as far as two standard deviations, the noise allowed for.
+    A number reaches as far as ``far`` standard deviations, the noise allowed for.
     """
     inside = slice(layout.first, layout.first + len(layout.numbers))
     rows = max(noisy[layout.size - 1], 1.0)
@@ -120,7 +120,7 @@ def read_moments(
     centre = np.clip(sums / rows, -1.0, 1.0)
     weight = np.maximum(noisy[: layout.size], 0.0)
     spread = np.maximum(noisy[inside] - 2 * centre * sums + rows * centre**2, 0.0) + 2 * noise
-    reach = np.minimum(1 + np.abs(centre), _REACH * np.sqrt(spread / rows))
+    reach = np.minimum(1 + np.abs(centre), far * np.sqrt(spread / rows))
     weight[inside] = spread / reach**2
     steps = np.maximum(np.rint(reach * NUMBER), 1).astype(np.int64)
     return Scaling(np.rint(centre * NUMBER).astype(np.int64), steps), weight
