@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.display.terminal import note, out, result, show_table
 from sfumato.cli.options.bridge import takes_request
 from sfumato.cli.options.login import login
+from sfumato.errors import ParameterError
 from sfumato.requests.places import CloakCommand
 
 if TYPE_CHECKING:
-    from sfumato.cli.cloaked import CloakedFile
+    from collections.abc import Callable
+
+    from sfumato.anonymize.places.promise import CloakPromise
+    from sfumato.audit.verification.cloaks import CloaksVerification
+    from sfumato.report.places.page import PlacesPage
+
+TRIED = 20_000
+"""Users whom the attack by the middle of boxes is tried on, at most."""
+
+
+@dataclass(frozen=True)
+class _CloakedFile:
+    """Boxes as columns of a file, what is promised and told of them, and the page about them."""
+
+    columns: dict[str, Any]
+    promise: CloakPromise
+    checked: CloaksVerification
+    facts: list[tuple[str, str]]
+    plain: dict[str, Any]
+    page: Callable[[], PlacesPage]
 
 
 @takes_request
@@ -29,10 +50,9 @@ def cloak(request: CloakCommand) -> None:
     left, with its moment; dropped requests have empty cells. Both are checked by code that shares
     nothing with the cloaking; exit code 1 when it finds a fault, and nothing is written.
     """
-    from sfumato.cli.cloaked import cloak_snapshot, cloak_stream  # noqa: PLC0415 - heavy
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
 
-    made = cloak_stream(request) if request.rules.stream else cloak_snapshot(request)
+    made = _cloak_stream(request) if request.rules.stream else _cloak_snapshot(request)
     if made.promise.reciprocal:
         made.checked.raise_if_broken()  # before anything is written
     page = None if request.report is None else made.page()
@@ -53,6 +73,130 @@ def cloak(request: CloakCommand) -> None:
         note("this method is not reciprocal: whoever knows it learns who can have asked.")
 
 
+def _cloak_snapshot(request: CloakCommand) -> _CloakedFile:
+    """Cloak everybody at one moment."""
+    from sfumato.anonymize.places.promise import CloakPromise  # noqa: PLC0415 - heavy
+    from sfumato.anonymize.places.snapshot import cloak as run  # noqa: PLC0415 - heavy
+    from sfumato.audit.verification.cloaks import verify_cloaks  # noqa: PLC0415 - heavy
+    from sfumato.data.places.files import read_point_file  # noqa: PLC0415 - heavy
+    from sfumato.data.places.profiles import read_profiles  # noqa: PLC0415 - heavy
+
+    own, profiles = request.own, read_profiles(request.own.profiles)
+    file = read_point_file(request.points, {"k": own.k_column, "place": own.place_column})
+    points, people = file.points, file.points.people.tolist()
+    k = profiles.of_each("k", people, request.k, file.also.get("k"))
+    least = profiles.of_each("min_area", people, request.min_area)
+    labels = _labels(request, file.also.get("place"))
+    made = run(
+        points, k=k, method=request.method, min_area=least, diversity=own.diversity, labels=labels
+    )
+    checked = verify_cloaks(
+        points.places.tolist(), made.boxes.tolist(), k=k.tolist(), people=people,
+        min_area=least.tolist(), diversity=own.diversity, labels=labels,
+    )  # fmt: skip
+    promise = CloakPromise(
+        int(k.min()), int(k.max()), made.reciprocal, float(least.max()), own.diversity
+    )
+
+    def page() -> PlacesPage:
+        from sfumato.attack.places import cloaks as attack  # noqa: PLC0415 - for a page alone
+        from sfumato.report.places.cloaks import snapshot_page  # noqa: PLC0415 - for a page alone
+
+        found = (
+            attack.who_asked(made.boxes, k=k),
+            attack.centre_of_box(points.places, made.boxes, k=k, most=TRIED),
+        )
+        return snapshot_page(request.points.name, made, promise, checked, found)
+
+    facts = [
+        ("users", f"{len(made):,}"),
+        ("boxes", f"{checked.boxes:,}"),
+        ("mean area", f"{made.mean_area:,.0f} m²"),
+        ("method", made.method + (", reciprocal" if made.reciprocal else ", NOT reciprocal")),
+    ]
+    plain = {"users": len(made), "boxes": checked.boxes, "mean_area": made.mean_area,
+             "method": made.method, "reciprocal": made.reciprocal}  # fmt: skip
+    columns = {name: column.tolist() for name, column in made.columns().items()}
+    return _CloakedFile(columns, promise, checked, facts, plain, page)
+
+
+def _labels(request: CloakCommand, cells: list[str] | None) -> list[str | None] | None:
+    """Return the kinds of places, None where nothing is known."""
+    if request.own.diversity > 1 and cells is None:
+        raise ParameterError(
+            "--diversity is about kinds of places; name their column with --place-column."
+        )
+    return None if cells is None else [cell or None for cell in cells]
+
+
+def _cloak_stream(request: CloakCommand) -> _CloakedFile:
+    """Cloak requests in the order of their moments."""
+    from sfumato.anonymize.places.cloaker import Cloaker  # noqa: PLC0415 - heavy
+    from sfumato.anonymize.places.promise import CloakPromise  # noqa: PLC0415 - heavy
+    from sfumato.audit.verification.request_stream import verify_stream  # noqa: PLC0415 - heavy
+    from sfumato.data.places.files import read_request_file  # noqa: PLC0415 - heavy
+    from sfumato.data.places.profiles import read_profiles  # noqa: PLC0415 - heavy
+
+    own, rules = request.own, request.rules
+    profiles = read_profiles(own.profiles)
+    if request.min_area or any("min_area" in wishes for wishes in profiles.asked.values()):
+        raise ParameterError(
+            "A least area is for a snapshot: boxes of a stream are no larger than its requests "
+            "need. Leave it out, or --stream."
+        )
+    file = read_request_file(
+        request.points, bounds=rules.bounds, also={"k": own.k_column, "place": own.place_column}
+    )
+    people = file.user.tolist()
+    asked = {
+        **file.columns,
+        "k": profiles.of_each("k", people, request.k, file.also.get("k"), file.row),
+        "reach": profiles.of_each("reach", people, rules.reach),
+        "wait": profiles.of_each("wait", people, rules.wait),
+    }
+    labels = _labels(request, file.also.get("place"))
+    if labels is not None:
+        asked["place"] = labels
+    limits: Any = file.frame.plane_bounds
+    cloaker = Cloaker(
+        bounds=limits, k=request.k, reach=rules.reach, wait=rules.wait,
+        mode=rules.mode, memory=rules.memory, session=rules.session, diversity=own.diversity,
+    )  # fmt: skip
+    made = cloaker.process(**asked)
+    session = rules.session if rules.memory else None
+    checked = verify_stream(asked, made, diversity=own.diversity, session=session)
+    promise = CloakPromise(
+        int(asked["k"].min()), int(asked["k"].max()), diversity=own.diversity, reach=rules.reach,
+        wait=rules.wait, session=session,
+    )  # fmt: skip
+
+    def page() -> PlacesPage:
+        from sfumato.attack.places import cloaks as attack  # noqa: PLC0415 - for a page alone
+        from sfumato.report.places.cloaks import stream_page  # noqa: PLC0415 - for a page alone
+
+        linked = None if made.since is None else list(zip(people, made.since, strict=True))
+        sessions = attack.sessions_of(people, made.together, linked)
+        found = (attack.intersection(sessions, k=promise.k),)
+        return stream_page(
+            request.points.name, file.places, made, promise, checked, found, outside=file.outside
+        )
+
+    dropped = int((~made.released).sum())
+    facts = [
+        ("requests", f"{len(made.released):,}"),
+        ("left in a box", f"{int(made.released.sum()):,} ({100 * made.success:.1f} %)"),
+        ("dropped", f"{dropped:,}"),
+        ("outside the bounds, left out", f"{file.outside:,}"),
+        ("mean delay", f"{made.mean_delay:.1f} s"),
+        ("relative area", f"{made.relative_area:.3f}"),
+    ]
+    plain = {"requests": len(made.released), "dropped": dropped, "outside": file.outside,
+             "success": made.success, "mean_delay": made.mean_delay,
+             "relative_area": made.relative_area}  # fmt: skip
+    columns = {name: column.tolist() for name, column in made.columns(file.frame).items()}
+    return _CloakedFile(columns, promise, checked, facts, plain, page)
+
+
 def _csv(columns: dict[str, Any]) -> str:
     rows = zip(*columns.values(), strict=True)
     return ",".join(columns) + "\n" + "".join(",".join(map(_cell, row)) + "\n" for row in rows)
@@ -64,7 +208,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _record(request: CloakCommand, made: CloakedFile, text: str) -> None:
+def _record(request: CloakCommand, made: _CloakedFile, text: str) -> None:
     """Record the boxes in the ledger before they are in their place."""
     import hashlib  # noqa: PLC0415 - help stays quick
 

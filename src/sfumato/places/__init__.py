@@ -7,6 +7,7 @@
     OptimalMechanism             the least loss that geo-indistinguishability allows, for a prior
     TraceReporter                budgets for the places of a person over time
     MixZones, mix, draw_zones    where pseudonyms are exchanged among k people
+    write_zone_report            a page about that: map, evidence, attacks
 
 This room holds no code: it gathers what others hold, and loads a name on first use.
 """
@@ -34,8 +35,9 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.dp.places.planar_laplace import PlanarLaplace as PlanarLaplace
     from sfumato.dp.places.remap import remap as remap
     from sfumato.govern.traces import TraceReporter as TraceReporter
-    from sfumato.report.trajectories.dial import draw_dial as draw_dial
-    from sfumato.report.trajectories.zones import draw_zones as draw_zones
+    from sfumato.report.places.dial import draw_dial as draw_dial
+    from sfumato.report.places.zones import draw_zones as draw_zones
+    from sfumato.report.places.zones import write_zone_report as write_zone_report
 
 _HOME = {
     "Cloaker": "sfumato.anonymize.places.cloaker",
@@ -47,8 +49,8 @@ _HOME = {
     "PlanarLaplace": "sfumato.dp.places.planar_laplace",
     "TraceReporter": "sfumato.govern.traces",
     "cloak": "sfumato.anonymize.places.snapshot",
-    "draw_dial": "sfumato.report.trajectories.dial",
-    "draw_zones": "sfumato.report.trajectories.zones",
+    "draw_dial": "sfumato.report.places.dial",
+    "draw_zones": "sfumato.report.places.zones",
     "keep_valid": "sfumato.anonymize.places.mix_zones",
     "measure_dial": "sfumato.anonymize.places.dial",
     "mix": "sfumato.anonymize.places.mix_zones",
@@ -56,6 +58,7 @@ _HOME = {
     "verify_cloaks": "sfumato.audit.verification.cloaks",
     "verify_mixing": "sfumato.audit.verification.mixing",
     "verify_stream": "sfumato.audit.verification.request_stream",
+    "write_zone_report": "sfumato.report.places.zones",
 }
 
 __all__ = [*sorted(_HOME)]  # noqa: PLE0604 - names of the table above

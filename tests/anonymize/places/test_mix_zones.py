@@ -231,6 +231,7 @@ def test_a_map_is_drawn_and_bad_input_gets_a_sentence(cabs, zones):
     picture = sf.places.draw_zones(zones, cabs)
     assert picture.startswith("<svg")
     assert picture.count("<rect") == len(zones) + 1
+    assert picture.count("<text") == len(zones) + 1  # each has its number, and the scale its length
     with pytest.raises(sf.errors.Unsatisfiable, match="151"):
         sf.places.MixZones.learn(cabs, k=151)
     with pytest.raises(sf.errors.ParameterError):
@@ -238,3 +239,21 @@ def test_a_map_is_drawn_and_bad_input_gets_a_sentence(cabs, zones):
     one = sf.read({"person": ["a"], "x": [0.0], "y": [0.0], "time": [1]}, shape="trajectories")
     with pytest.raises(sf.errors.Unsatisfiable):
         sf.places.MixZones.learn(one, k=1)
+
+
+def test_a_page_shows_zones_evidence_and_attacks(cabs, zones, mixed, tmp_path):
+    page = sf.places.write_zone_report(tmp_path / "zones.html", mixed, cabs, past=cabs).read_text()
+    assert "Exchange among 3 people holds" in page
+    assert page.count('class="after"') == 1
+    for zone in range(len(zones)):
+        assert f'<th scope="row">{zone + 1}</th>' in page
+    for told in ("turns and travel times", "by distance when reports begin again", "33.3 %"):
+        assert told in page
+    assert "http" not in page.replace("http-equiv", "")
+    naive = sf.places.mix(replace(zones, waits=False, late=False), cabs)
+    told = sf.places.write_zone_report(tmp_path / "naive.html", naive, cabs, past=cabs).read_text()
+    assert "Without delay: whoever knows how long people take can match them" in told
+    assert "succeeds" in told
+    broken = replace(mixed, pseudonym=np.zeros_like(mixed.pseudonym))  # all under one name
+    told = sf.places.write_zone_report(tmp_path / "b.html", broken, cabs, past=cabs).read_text()
+    assert "does not hold" in told

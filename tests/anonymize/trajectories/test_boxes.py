@@ -10,8 +10,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymize.trajectories.grouping_kernel import exchange, group_greedily
-from sfumato.anonymize.trajectories.microaggregation import cost
-from sfumato.anonymize.trajectories.resampling import along_the_way, at_moments
+from sfumato.anonymize.trajectories.microaggregation import group_traces, mean_sides
+from sfumato.anonymize.trajectories.resampling import Positions, along_the_way, at_moments
 
 BOUNDS = (-122.52, -122.36, 37.70, 37.82)
 
@@ -96,6 +96,13 @@ def brute_force(features, k):
     return divide(list(range(len(features))))
 
 
+def cost(features, group):
+    """Return the sum over traces of the ranges of their group."""
+    return sum(
+        np.ptp(features[group == g], axis=0).sum() * (group == g).sum() for g in np.unique(group)
+    )
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_groups_are_near_the_best_there_are(seed):
     rng = np.random.default_rng(seed)
@@ -108,6 +115,27 @@ def test_groups_are_near_the_best_there_are(seed):
     best = brute_force(features, 3)
     assert best - 1e-3 <= cost(features, found) <= before + 1e-4
     assert cost(features, found) <= 1.35 * best
+
+
+@pytest.mark.parametrize("long", [0, 1])
+def test_boxes_of_a_long_town_are_about_square(long):
+    rng = np.random.default_rng(2)
+    places = rng.normal(0, 1000, (120, 6, 2)).cumsum(axis=1)
+    places[:, :, long] *= 1.4
+    times = np.tile(np.arange(6) * 600.0, (120, 1))
+    found = group_traces(
+        Positions(places, times, spread=False, bin=600.0), np.arange(120), 4, speed=2.0
+    )
+    assert np.bincount(found).min() >= 4
+    flat = places.reshape(120, 12)
+    width, height = mean_sides(flat, found)
+    ranges = np.array([np.ptp(places[found == g], axis=0).mean(axis=0) for g in found])
+    np.testing.assert_allclose((width, height), ranges.mean(axis=0))
+    plain = group_greedily(flat.astype(np.float32), np.arange(120), 4)
+    exchange(flat.astype(np.float32), np.arange(120), plain, 30, 4, 60, 20)
+    wide, high = mean_sides(flat, plain)
+    assert max(width, height) < max(wide, high)
+    assert abs(np.log(width / height)) < abs(np.log(wide / high))
 
 
 def test_trips_of_one_person_do_not_make_a_group():

@@ -65,6 +65,8 @@ def test_attacks_succeed_on_traces_as_they_are_and_are_held_to_one_in_k(unit):
     columns = sf.examples.cabs(40, hours=2)
     data = sf.read(columns, shape="trajectories", person="cab", bounds=BOUNDS, unit=unit)
     naive = sf.attack.precheck(data, original=data, shape="trajectories")
+    shares = [naive.outcome(f"{p} known").share for p in ("1 point", "2 points", "3 points")]
+    assert 0 < shares[0] <= shares[1] <= shares[2]
     assert naive.outcome("4 points known").share > 0.95
     assert naive.outcome("order of places").share > 0.3
     release = sf.anonymize(data, sf.KAnonymity(5))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+    from sfumato.data.trajectories.trajectories import Frame
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,28 @@ class StreamResult:
     def mean_delay(self) -> float:
         """The mean number of seconds that those who left had waited."""
         return float(self.delay[self.released].mean()) if self.released.any() else 0.0
+
+    def columns(self, frame: Frame) -> dict[str, NDArray[np.float64]]:
+        """Return a row per request in the order of boxes; nothing tells whose it is.
+
+        Places are in the coordinates of `frame`; what was dropped has no numbers, and comes last.
+        """
+        boxes = np.full((len(self.released), 6), np.nan)
+        boxes[self.released] = self.boxes[self.together[self.released]]
+        across, up = frame.names
+        found = {
+            f"{across}_low": frame.restore(boxes[:, 0], 0),
+            f"{across}_high": frame.restore(boxes[:, 1], 0),
+            f"{up}_low": frame.restore(boxes[:, 2], 1),
+            f"{up}_high": frame.restore(boxes[:, 3], 1),
+            "time_first": boxes[:, 4],
+            "time_last": boxes[:, 5],
+            "moment": np.where(self.released, self.moment, np.nan),
+        }
+        left = np.flatnonzero(self.released)
+        by_box = left[np.lexsort([self.together[left], self.moment[left]])]
+        order = np.concatenate([by_box, np.flatnonzero(~self.released)])
+        return {name: column[order] for name, column in found.items()}
 
     def __str__(self) -> str:
         return (

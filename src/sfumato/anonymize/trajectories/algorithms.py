@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.definition import Definition
     from sfumato.anonymize.trajectories.plan import BoxPlan
@@ -85,12 +87,9 @@ def microaggregate(
     """
     if any(isinstance(part, CoLocalization) for part in promise.parts):
         raise ParameterError(f"{promise} is about places that are moved; use 'approach'.")
-    precision = Precision(metres, seconds)
     k = max(part.k for part in promise.parts if isinstance(part, KAnonymity | KmAnonymity))
-    positions = _positions(data, places, time_bin, speed)
-    group = group_traces(positions, data.person, k, speed=speed)
-    plan = box_groups(data, positions, group, precision, seed)
-    shown = _sampling(positions, places, data.unit == TRIP)
+    alike = _alike(data, k, places, time_bin, speed, Precision(metres, seconds))
+    plan = box_groups(data, alike.positions, alike.group, alike.precision, seed)
     return Decision(
         record=SearchRecord(
             "microaggregate",
@@ -98,7 +97,7 @@ def microaggregate(
             facts=_facts(plan),
         ),
         content=plan,
-        settings={"unit": data.unit, **shown, "metres": metres, "seconds": seconds},
+        settings=alike.settings,
         untruthful=(RESAMPLED,),
     )
 
@@ -125,7 +124,7 @@ def generalize(
         record=SearchRecord(
             "generalize",
             label="top-down, cell by cell",
-            facts={**_facts(plan), "observations left out": gone},
+            facts=_facts(plan, {"observations left out": gone}),
         ),
         content=plan,
         suppressed=int((np.diff(plan.starts) == 0).sum()),
@@ -157,12 +156,14 @@ def split(
         record=SearchRecord(
             "split",
             label="the best cuts, given a top-down search between them",
-            facts={
-                **_facts(plan),
-                "observations left out": gone,
-                "cuts common to all traces": len(moments),
-                "pieces": int(shown.sum()),
-            },
+            facts=_facts(
+                plan,
+                {
+                    "observations left out": gone,
+                    "cuts common to all traces": len(moments),
+                    "pieces": int(shown.sum()),
+                },
+            ),
         ),
         content=plan,
         suppressed=data.people - len(there),
@@ -197,12 +198,11 @@ def approach(
             f"Traces that run near each other are still told apart; 'approach' keeps no {promise}. "
             "Use 'microaggregate' or 'generalize'."
         )
-    precision = Precision(metres, seconds)
     [part] = (part for part in promise.parts if isinstance(part, CoLocalization))
-    positions = _positions(data, places, time_bin, speed)
-    group = group_traces(positions, data.person, part.k, speed=speed)
-    plan, moves = move_together(data, positions, group, part.delta, precision, seed)
-    trips = data.unit == TRIP
+    alike = _alike(data, part.k, places, time_bin, speed, Precision(metres, seconds))
+    plan, moves = move_together(
+        data, alike.positions, alike.group, part.delta, alike.precision, seed
+    )
     return Decision(
         record=SearchRecord(
             "approach",
@@ -211,18 +211,13 @@ def approach(
                 "mean move of a place (m)": round(moves.mean, 1),
                 "largest move of a place (m)": round(moves.largest, -1),
                 "places moved (%)": round(100 * moves.share, 1),
-                "groups": int(group.max()) + 1,
+                "groups": int(alike.group.max()) + 1,
                 "steps nobody could make": _impossible(plan),
             },
         ),
         content=plan,
-        settings={
-            "unit": data.unit,
-            **_sampling(positions, places, trips),
-            "metres": metres,
-            "seconds": seconds,
-        },
-        untruthful=(RESAMPLED, MOVED, MOVED_IN_TIME) if trips else (RESAMPLED, MOVED),
+        settings=alike.settings,
+        untruthful=(RESAMPLED, MOVED, *((MOVED_IN_TIME,) if data.unit == TRIP else ())),
     )
 
 
@@ -240,28 +235,47 @@ def _cells(promise: Definition, levels: int, time_bin: float) -> Cells:
     return Cells(max(part.k for part in parts), max(part.m for part in parts), levels, time_bin)
 
 
-def _positions(data: Trajectories, places: int, time_bin: float | None, speed: float) -> Positions:
-    """Return traces as rows of equal length."""
+class _Alike(NamedTuple):
+    """Traces as rows of equal length in groups of like ones, and the settings that tell how."""
+
+    positions: Positions
+    group: NDArray[np.int64]
+    precision: Precision
+    settings: dict[str, Any]
+
+
+def _alike(
+    data: Trajectories,
+    k: int,
+    places: int,
+    time_bin: float | None,
+    speed: float,
+    precision: Precision,
+) -> _Alike:
+    """Put traces of at least k people into every group."""
     if isinstance(places, bool) or not isinstance(places, int) or not 2 <= places <= 256:
         raise ParameterError(f"places must be a whole number from 2 to 256, not {places!r}.")
     if not speed >= 0:
         raise ParameterError(f"speed must be a number from 0, not {speed!r}.")
-    return along_the_way(data, places) if data.unit == TRIP else at_moments(data, time_bin)
+    trips = data.unit == TRIP
+    positions = along_the_way(data, places) if trips else at_moments(data, time_bin)
+    group = group_traces(positions, data.person, k, speed=speed)
+    sampling: dict[str, Any] = {"places": places} if trips else {"time_bin": positions.bin}
+    rounding = {"metres": precision.metres, "seconds": precision.seconds}
+    return _Alike(positions, group, precision, {"unit": data.unit, **sampling, **rounding})
 
 
-def _sampling(positions: Positions, places: int, trips: bool) -> dict[str, Any]:
-    return {"places": places} if trips else {"time_bin": positions.bin}
-
-
-def _facts(plan: BoxPlan) -> dict[str, object]:
+def _facts(plan: BoxPlan, more: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Tell how large boxes are, and what `more` there is to tell."""
     if not len(plan.boxes):
-        return {}
+        return dict(more or {})
     sides = plan.boxes[:, [1, 3]] - plan.boxes[:, [0, 2]]
     return {
         "mean width of a box (m)": round(float(sides[:, 0].mean()), 1),
         "mean height of a box (m)": round(float(sides[:, 1].mean()), 1),
         "mean span of time (s)": round(float(np.diff(plan.spans, axis=1).mean()), 1),
         "steps nobody could make": _impossible(plan),
+        **(more or {}),
     }
 
 

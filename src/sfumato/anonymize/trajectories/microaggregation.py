@@ -19,8 +19,12 @@ ROUNDS = 60
 """Rounds of exchanges; it ends earlier where nothing gets better."""
 FEWEST_NEIGHBOURS, MOST_NEIGHBOURS, PAIRS = 20, 64, 100_000
 """How many neighbouring groups exchange members: more where there are few groups."""
-KICKS, FEW = 4, 1000
-"""Up to so many traces the search is repeated from so many disturbed solutions."""
+KICKS, FEW = 5, 1000
+"""Up to so many traces the search is repeated from so many disturbed solutions, of which the one
+with the smallest larger side is kept: a city that is longer than wide makes boxes so, too, unless
+its length weighs more."""
+BALANCE = 2.5
+"""How strongly the ratio of mean sides changes what weighs, from one search to the next."""
 
 
 def group_traces(
@@ -38,22 +42,34 @@ def group_traces(
     kernel.exchange(features, person, found, groups, k, ROUNDS, near)
     if len(person) > FEW or len(np.unique(person)) < len(person):
         return found
-    best = cost(features, found)
+    places = 2 * positions.times.shape[1]
+    best, stretch = mean_sides(features[:, :places], found), 1.0
     for kick in range(KICKS):
+        stretch *= _more(best)
+        bent = features.copy()
+        bent[:, 1:places:2] *= stretch
         tried = kernel.disturb(found.copy(), kick + 1)
-        kernel.exchange(features, person, tried, groups, k, ROUNDS, near)
-        if (price := cost(features, tried)) < best:
-            best, found = price, tried
+        kernel.exchange(bent, person, tried, groups, k, ROUNDS, near)
+        sides = mean_sides(features[:, :places], tried)
+        if max(sides) < max(best):
+            best, found = sides, tried
     return found
 
 
-def cost(features: NDArray[np.float32], group: NDArray[np.int64]) -> float:
-    """Return the sum over traces of the ranges of their group."""
+def mean_sides(places: NDArray[np.float32], group: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the mean width and height of the boxes of traces; x and y stand in turns."""
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(group[order], np.arange(int(group.max()) + 1))
-    ordered = features[order]
+    ordered = places[order]
     ranges = np.maximum.reduceat(ordered, first) - np.minimum.reduceat(ordered, first)
-    return float((ranges.sum(axis=1) * np.bincount(group)).sum())
+    share = np.bincount(group) / len(group)
+    return float(ranges[:, ::2].mean(axis=1) @ share), float(ranges[:, 1::2].mean(axis=1) @ share)
+
+
+def _more(sides: tuple[float, float]) -> float:
+    """Return how much more a metre of height must weigh for boxes to become square."""
+    width, height = sides
+    return (height / width) ** BALANCE if width > 0 and height > 0 else 1.0
 
 
 def _features(positions: Positions, speed: float) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ attacks others, so that nothing is measured on what it was learnt from.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -111,12 +111,13 @@ def match_exits(
     `moment` is when each exit is seen. Entries and exits of equal weight are told apart by chance.
     """
     rng = np.random.default_rng(seed)  # the attacker's own coins
+    sight = _Sight(passages, moment, habits, by)
     zones = len(habits.turns)
     right, seen = np.zeros(zones), np.zeros(zones)
     bounds = []
     for members in batches_of(batch):
         order = rng.permutation(len(members))  # exits come without names
-        chosen = _most_likely(passages, members, members[order], moment, habits, by)
+        chosen = sight.most_likely(members, members[order])
         zone = int(passages.box[members[0]])
         right[zone] += int((order[chosen] == np.arange(len(members))).sum())
         seen[zone] += len(members)
@@ -146,8 +147,9 @@ def exit_entropies(
 ) -> NDArray[np.float64]:
     """Return for every exit of a batch how many bits of doubt are left about whose it is."""
     found = []
+    sight = _Sight(passages, moment, habits, by)
     for members in batches_of(batch):
-        weights = _weights(passages, members, members, moment, habits, by)
+        weights = sight.weights(members, members)
         share = weights / weights.sum(axis=0, keepdims=True)
         found.append(-(share * np.log2(np.maximum(share, 1e-300))).sum(axis=0))
     return np.concatenate(found) if found else np.zeros(0)
@@ -161,61 +163,54 @@ def batches_of(batch: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return np.split(order, cuts) if len(order) else []
 
 
-def _most_likely(
-    passages: Passages,
-    entries: NDArray[np.int64],
-    exits: NDArray[np.int64],
-    moment: NDArray[np.float64],
-    habits: Habits,
-    by: str,
-) -> NDArray[np.int64]:
-    """Return the exit of every entry in the matching of the greatest likelihood.
+class _Sight(NamedTuple):
+    """What the attacker sees and knows: passages, moments of exits, habits, and how to use them."""
 
-    By "last", each of the entries may be the one that left last; all are tried.
-    """
-    try:
-        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise MissingExtra("scipy", "places", "Matching exits with entries") from None
-    logs = np.log(_weights(passages, entries, exits, moment, habits, by))
-    if by != "last":
-        return np.asarray(linear_sum_assignment(-logs)[1])
-    exact = np.log(_weights(passages, entries, exits, moment, habits, "both"))
-    best, greatest = np.arange(len(entries)), -np.inf
-    for last in range(len(entries)):
-        tried = logs.copy()
-        tried[last] = exact[last]
-        rows, chosen = linear_sum_assignment(-tried)
-        if tried[rows, chosen].sum() > greatest:
-            best, greatest = chosen, float(tried[rows, chosen].sum())
-    return np.asarray(best)
+    passages: Passages
+    moment: NDArray[np.float64]
+    habits: Habits
+    by: str
 
+    def most_likely(
+        self, entries: NDArray[np.int64], exits: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the exit of every entry in the matching of the greatest likelihood.
 
-def _weights(
-    passages: Passages,
-    entries: NDArray[np.int64],
-    exits: NDArray[np.int64],
-    moment: NDArray[np.float64],
-    habits: Habits,
-    by: str,
-) -> NDArray[np.float64]:
-    """Return how likely each entry is each exit: share of the turn times density of the time."""
-    found = np.ones((len(entries), len(exits)))
-    for a, i in enumerate(entries.tolist()):
-        for b, j in enumerate(exits.tolist()):
-            zone, side, out = (
-                int(passages.box[i]),
-                int(passages.side_in[i]),
-                int(passages.side_out[j]),
-            )
-            waited = moment[j] - passages.entered[i]
-            if by != "timing":
-                found[a, b] *= habits.turns[zone, side, out]
-            if by in {"timing", "both"}:
-                found[a, b] *= habits.density(zone, side, out, waited)
-            elif by in {"within", "last"}:
-                found[a, b] *= habits.share_within(zone, side, out, waited)
-    return np.maximum(found, 1e-300)
+        By "last", each of the entries may be the one that left last; all are tried.
+        """
+        try:
+            from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise MissingExtra("scipy", "places", "Matching exits with entries") from None
+        logs = np.log(self.weights(entries, exits))
+        if self.by != "last":
+            return np.asarray(linear_sum_assignment(-logs)[1])
+        exact = np.log(self._replace(by="both").weights(entries, exits))
+        best, greatest = np.arange(len(entries)), -np.inf
+        for last in range(len(entries)):
+            tried = logs.copy()
+            tried[last] = exact[last]
+            rows, chosen = linear_sum_assignment(-tried)
+            if tried[rows, chosen].sum() > greatest:
+                best, greatest = chosen, float(tried[rows, chosen].sum())
+        return np.asarray(best)
+
+    def weights(self, entries: NDArray[np.int64], exits: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how likely each entry is each exit: share of its turn, density of its time."""
+        passages, habits, by = self.passages, self.habits, self.by
+        found = np.ones((len(entries), len(exits)))
+        for a, i in enumerate(entries.tolist()):
+            zone, side = int(passages.box[i]), int(passages.side_in[i])
+            for b, j in enumerate(exits.tolist()):
+                out = int(passages.side_out[j])
+                waited = self.moment[j] - passages.entered[i]
+                if by != "timing":
+                    found[a, b] *= habits.turns[zone, side, out]
+                if by in {"timing", "both"}:
+                    found[a, b] *= habits.density(zone, side, out, waited)
+                elif by in {"within", "last"}:
+                    found[a, b] *= habits.share_within(zone, side, out, waited)
+        return np.maximum(found, 1e-300)
 
 
 def naive_batches(passages: Passages, k: int) -> NDArray[Any]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.pictures.maps import Canvas, region_around
 from sfumato.report.places.page import Chapter, Grid, Picture, PlacesPage
 from sfumato.report.section import Fact
 from sfumato.report.svg import Series, histogram
-from sfumato.report.trajectories.maps import Canvas, region_around
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ import numpy as np
 from sfumato.anonymize.definitions.nearness import NOT_ANONYMOUS
 from sfumato.anonymize.trajectories.artefact import PIECE
 from sfumato.anonymize.trajectories.plan import BoxPlan
+from sfumato.pictures.maps import Canvas, region_around
 from sfumato.report.section import Fact, Page, TemplateSection
 from sfumato.report.svg import Series, histogram
-from sfumato.report.trajectories.maps import Canvas, region_around
 
 if TYPE_CHECKING:
     from markupsafe import Markup
