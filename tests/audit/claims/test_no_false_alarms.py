@@ -106,6 +106,47 @@ def test_a_thousand_right_functions_are_not_accused():
     assert accused <= 10  # at 99 % confidence; fewer, since most looks are never taken
 
 
+class Clock:
+    """A time that passes by so much whenever it is read, so that budgets cut alike anywhere."""
+
+    def __init__(self, step):
+        self.now, self.step = 0.0, step
+
+    def __call__(self):
+        self.now += self.step
+        return self.now
+
+
+def accused_within_a_budget(monkeypatch, seeds):
+    """Check right functions with ``seconds=`` on a clock that counts how often it is read."""
+    accused = []
+    for seed in seeds:
+        for func, claim, options in right_functions_of_rare_events(seed):
+            clock = Clock(0.006)
+            monkeypatch.setattr("time.monotonic", clock)
+            monkeypatch.setattr("time.perf_counter", clock)
+            verdict = sf.audit.check(
+                func, claim, batched=True, seconds=4, seed=seed, arithmetic="real", **options
+            )
+            monkeypatch.undo()
+            accused.append(verdict.refuted)
+            assert verdict.calls > 2_000
+    return accused
+
+
+def test_right_functions_are_not_accused_within_a_budget_of_seconds(monkeypatch):
+    """Generators and clock are fixed: the same runs, finalists and events each time."""
+    assert not any(accused_within_a_budget(monkeypatch, range(200, 202)))
+
+
+@pytest.mark.soak
+def test_a_thousand_right_functions_are_not_accused_within_a_budget(monkeypatch):
+    accused = accused_within_a_budget(monkeypatch, range(300, 300 + 1000 // 6 + 1))
+    assert len(accused) >= 1000
+    # At 99 % confidence; more than 24 of 1,000 come with probability below 1e-4.
+    assert sum(accused) <= 24
+
+
 def test_right_functions_with_outputs_of_other_kinds_are_not_accused():
     rng = np.random.default_rng(3)
     keep = math.e / (1 + math.e)

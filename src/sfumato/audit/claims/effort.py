@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_NUMBERS = 1 << 24
 """So many numbers of explored outputs are held at once, for each data set."""
 
-EXPLORING, DECIDING, MEASURING = 0.12, 0.22, 0.95
+EXPLORING, DECIDING, MEASURING = 0.06, 0.22, 0.95
 """Of a budget of time, the shares for exploring and for choosing among what it left, and of the
 rest what is planned for measuring."""
 
@@ -67,6 +67,11 @@ class Effort:
             0.0, (EXPLORING + DECIDING) * self.deadline.seconds - self.spent
         )
         return int(MEASURING * left / (2 * seconds_per_run + 1e-12))
+
+    def countable(self, share: float) -> int:
+        """Tell how many runs on two data sets a share of the whole time allows, for all pairs."""
+        seconds = share * self.deadline.seconds
+        return int(seconds / (2 * self.sampler.seconds_per_output + 1e-12))
 
     @property
     def most(self) -> int:

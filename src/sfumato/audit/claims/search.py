@@ -41,7 +41,7 @@ from sfumato.audit.claims.evidence.events import (
 from sfumato.audit.claims.measurement import Measurement, Measuring
 from sfumato.audit.claims.outputs import unit_of
 from sfumato.audit.claims.promises import Bound
-from sfumato.audit.claims.sharpening import Finalists
+from sfumato.audit.claims.sharpening import FEWEST, FINALISTS, FIRST_ROUND, Finalists
 from sfumato.audit.claims.wider import may_be_wider, wider_pairs
 from sfumato.errors import ParameterError
 
@@ -69,8 +69,6 @@ _ACTIVE = (24, 12, 4, 2, 1)
 _ACTIVE_FOR_SMALL = (24, 24, 16, 10, 3)
 """Pairs that go on to the next round; more where the claim is so small that runs show little."""
 _LEAST_RUNS = 200
-_FEWEST = 25
-"""Runs on each data set by which slow functions are explored; fewer pairs are tried instead."""
 _PROBE = 8
 _LONG = 1.0
 """Seconds from which a measurement is first timed."""
@@ -165,9 +163,9 @@ class Search:
     def _seek(self, active: list[Pair]) -> None:
         size, known = _START, False
         for number in range(100):
-            active = active[: self._affordable(_FEWEST * len(active), share=0.3) // _FEWEST or 1]
+            active = active[: self._affordable(FEWEST * len(active), share=0.3) // FEWEST or 1]
             wanted = min(size, max(_LEAST_RUNS, self._effort.most))
-            size = max(_FEWEST, self._affordable(wanted, pairs=len(active), share=0.3))
+            size = max(FEWEST, self._affordable(wanted, pairs=len(active), share=0.3))
             last = size < wanted or size >= self._effort.most or self._effort.late
             runs = self._to_measure() if last else min(4 * size, self.samples)
             ranked = self._explore(active, size, runs, last=last)
@@ -190,25 +188,26 @@ class Search:
 
         One look, and it gets nearly all of the permitted error.
         """
-        effort, size = self._effort, _START
+        effort = self._effort
+        size = max(FEWEST, self._affordable(_START, pairs=len(active), share=1.0))
         for number in range(1, 100):
             runs = self._to_measure()
             ranked = self._explore(active, size, runs, last=True)
             self._require_answers()
             wanted = min(_GROWTH * size, effort.most)
-            reached = self._affordable(wanted, pairs=min(2, len(ranked)), share=1.0)
+            reached = self._affordable(wanted, pairs=min(FINALISTS, len(ranked)), share=1.0)
             if reached < 2 * size or effort.late:
                 break
             size = reached
             active = self._next(ranked, number, size, share=1.0)
-        finalists = Finalists.of(ranked, self._measuring, self.sampler.chunk)
+        finalists = Finalists.of(ranked, self._measuring, effort.countable(FIRST_ROUND * DECIDING))
         pair, candidates = finalists.decide(DECIDING * self.deadline.seconds, effort.measurable)
         more = may_be_wider(self.pairs) or (self.seek_leak and not self.exact)
         share = _SHARE_OF_THE_LAST if more else 1.0
         trial = int(TRYING * self.deadline.seconds / (2 * finalists.seconds_per_run))
-        each = self._measuring.time(pair, candidates, max(self.sampler.chunk, trial))
+        each = self._measuring.time(pair, candidates, max(FEWEST, trial))
         runs = effort.measurable(each)
-        self._measure(pair, candidates, max(_FEWEST, runs), self._next_alpha(share))
+        self._measure(pair, candidates, max(FEWEST, runs), self._next_alpha(share))
 
     def _require_answers(self) -> None:
         if not self._answered:
@@ -223,7 +222,7 @@ class Search:
             self._look(pair, candidates, runs)
 
     def _to_measure(self) -> int:
-        return max(_FEWEST, self._affordable(self.samples, share=0.6, exploring=False))
+        return max(FEWEST, self._affordable(self.samples, share=0.6, exploring=False))
 
     @property
     def refuted(self) -> bool:
@@ -283,11 +282,11 @@ class Search:
 
     def _look(self, pair: Pair, candidates: list[Candidate], runs: int) -> None:
         """Measure the chosen events, and for approximate claims others that draw the region."""
-        runs = max(_FEWEST, self._affordable(runs, share=0.8, exploring=False))
+        runs = max(FEWEST, self._affordable(runs, share=0.8, exploring=False))
         if 2 * runs * self.sampler.seconds_per_output > _LONG:
             trial = self.sampler.chunk if self.sampler.vectorised else _TRIAL
             each = self._measuring.time(pair, candidates, min(runs, trial))
-            runs = max(_FEWEST, min(runs, int(0.85 * self.deadline.left / (2 * each))))
+            runs = max(FEWEST, min(runs, int(0.85 * self.deadline.left / (2 * each))))
         self._measure(pair, candidates, runs, self._next_alpha())
 
     def _measure(self, pair: Pair, candidates: list[Candidate], runs: int, alpha: float) -> None:
@@ -336,7 +335,7 @@ class Search:
             return None, False
         alpha = self._next_alpha()
         runs = self._affordable(min(runs, self.samples), share=0.8, exploring=False)
-        (found,) = self._measuring.measure(pair, candidates[:1], max(_FEWEST, runs), alpha)
+        (found,) = self._measuring.measure(pair, candidates[:1], max(FEWEST, runs), alpha)
         return (found if found.refutes else None), True
 
     def _explore_apart(
@@ -345,7 +344,7 @@ class Search:
         """Choose events to be told beside the verdict; none where there is no time for it."""
         ranked: Ranked = []
         size = self._affordable(min(size, self.samples), pairs=len(pairs), share=0.4)
-        for pair in pairs if size >= _FEWEST else ():
+        for pair in pairs if size >= FEWEST else ():
             first, second = self._measuring.runs(pair, size, size)
             if not rounding_only and (first.all_raised() or second.all_raised()):
                 continue  # the function is not made for such records

@@ -47,8 +47,8 @@ _LOW_BIT_COLUMNS = 16
 _LEARNERS = 100_000
 """Runs on each data set from which most scores are learned."""
 _ADDITIVE_LEARNERS = 1_000_000
-_FINE_FROM = 4_000
-"""Runs from which columns are cut into more than two ranges."""
+_FINE_FROM = ((8, 4_000), (16, 200_000))
+"""Into how many ranges columns are cut beside two, and from how many runs on."""
 _MOST_WEIGHTS = 600
 _REPEATED = 3
 _OFTEN = 100
@@ -183,12 +183,21 @@ def learn(
     return scores
 
 
+def learn_sums(first: Outputs, second: Outputs) -> list[Score]:
+    """Give sums of weights only; none where outputs come so often that their own ratios say all."""
+    if min(first.numbers.shape[1], second.numbers.shape[1]) < 2:
+        return []
+    small = [side.part(slice(0, _LEARNERS)) for side in (first, second)]
+    distinct = np.unique(np.concatenate([side.whole() for side in small])).size
+    return [] if distinct * _OFTEN <= 2 * len(small[0]) else list(_additive(first, second))
+
+
 def _additive(first: Outputs, second: Outputs) -> Iterator[Score]:
     """Learn sums of weights with few and with many ranges, of the numbers and of innovations."""
     all_of = [outputs.part(slice(0, _ADDITIVE_LEARNERS)) for outputs in (first, second)]
     width = first.numbers.shape[1]
-    fine = [8] if len(first) >= _FINE_FROM and 10 * width <= _MOST_WEIGHTS else []
-    for ranges in (2, *fine):
+    fine = [ranges for ranges, least in _FINE_FROM if len(first) >= least]
+    for ranges in (2, *(r for r in fine if (r + 2) * width <= _MOST_WEIGHTS)):
         for innovations in (False, True):
             found = learn_additive(*all_of, ranges=ranges, innovations=innovations)
             if found is not None:
