@@ -144,13 +144,13 @@ async def ask(
     asked: QuestionRequest,
     granted: tuple[str, ...] | None = None,
     patience: float = 0.0,
-) -> Running:
+) -> RunningQuestion:
     """Take a question; return when it is charged, or raise when it is refused.
 
     Whoever waits for the answer anyway, for so many seconds, is told when it is there: every time
     that a thread wakes the loop takes the interpreter from those who work.
     """
-    running = Running(found, caller.pseudonym, patient=patience > 0)
+    running = RunningQuestion(found, caller.pseudonym, patient=patience > 0)
     timer = running.loop.call_later(patience, running.hurry) if patience > 0 else None
     house.threads.submit(_work_beside_few, house, caller, running, asked, granted)
     try:
