@@ -61,7 +61,7 @@ def pytest_xdist_make_scheduler(config, log):
     class OneJvm(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
-            if "/engines/" in file and "spark" in nodeid:
+            if "/test_spark" in file or ("/engines/" in file and "spark" in nodeid):
                 return "spark"
             return nodeid if file.endswith(shared_out) else file
 
