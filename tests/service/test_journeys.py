@@ -154,8 +154,8 @@ def prove_and_grow(site, merkle, read_checkpoint, read_public):
     ("range_", "status"),
     [
         ("bytes=0-9", 206), ("bytes=-1", 206), ("bytes=0-99999999999999", 206),
-        ("bytes=" + ",".join(["0-"] * 5000), 206),  # each asks for the whole file
-        ("bytes=" + ",".join(f"{i}-{i + 9}" for i in range(5000)), 206),  # they overlap
+        ("bytes=" + ",".join(["0-"] * 5000), None),  # each asks for the whole file
+        ("bytes=" + ",".join(f"{i}-{i + 9}" for i in range(5000)), None),  # they overlap
         ("bytes=abc", 400), ("bytes=99999999999999-", 416), ("rows=1-2", 400),
     ],
 )  # fmt: skip
@@ -165,8 +165,8 @@ def test_ranges_of_a_released_file_never_give_more_than_the_file(site, release, 
     begun = time.process_time()
     found = site.client().get(place, headers={"Range": range_})
     assert time.process_time() - begun < 5  # quadratic in 5,000 ranges would take longer
-    assert found.status_code == status
-    if status == 206:
+    assert found.status_code in ({200, 206} if status is None else {status})
+    if found.status_code in {200, 206}:
         assert found.content in whole  # one stretch, however many were asked for
 
 
