@@ -155,7 +155,7 @@ def test_a_stream_keeps_own_waits_kinds_and_sessions(kinds, capsys):
     told = json.loads(capsys.readouterr().out)["result"]
     assert told["requests"] == 60
     assert told["promise"]["cloaking"] == {
-        "k": 2, "most_k": 4, "reciprocal": True, "min_area": 0.0, "diversity": 2, "reach": 1000.0,
+        "k": 2, "most_k": 4, "min_area": 0.0, "diversity": 2, "reach": 1000.0,
         "wait": 120.0, "session": 300.0,
     }  # fmt: skip
     page = (kinds / "page.html").read_text()
