@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.display.terminal import note, out, result, show_table
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.anonymize.places.promise import CloakPromise
     from sfumato.anonymize.places.snapshot import Cloaks
     from sfumato.audit.verification.cloaks import CloaksVerification
+    from sfumato.data.trajectories.trajectories import Frame
     from sfumato.report.places.page import PlacesPage
 
 LOSSES = ("mean_area", "relative_area", "mean_delay")
@@ -108,9 +109,11 @@ def _cloak_snapshot(request: CloakCommand) -> _CloakedFile:
 
     made = ask(0)
     checked = verify_cloaks(
-        points.places.tolist(), made.boxes.tolist(), k=k.tolist(), people=people,
+        points.places.tolist(), _as_written(made.boxes, points.frame), k=k.tolist(), people=people,
         min_area=least.tolist(), diversity=own.diversity, labels=labels,
-        again=(lambda user: ask(user).boxes[0].tolist()) if made.reciprocal else None,
+        again=(lambda user: _as_written(ask(user).boxes[:1], points.frame)[0])
+        if made.reciprocal
+        else None,
         samples=SWAPPED,
     )  # fmt: skip
     promise = CloakPromise(
@@ -150,6 +153,8 @@ def _labels(request: CloakCommand, cells: list[str] | None) -> list[str | None] 
 
 def _cloak_stream(request: CloakCommand) -> _CloakedFile:
     """Cloak requests in the order of their moments."""
+    import numpy as np  # noqa: PLC0415 - help stays quick
+
     from sfumato.anonymize.places.cloaker import Cloaker  # noqa: PLC0415 - heavy
     from sfumato.anonymize.places.promise import CloakPromise  # noqa: PLC0415 - heavy
     from sfumato.audit.verification.request_stream import verify_stream  # noqa: PLC0415 - heavy
@@ -183,7 +188,8 @@ def _cloak_stream(request: CloakCommand) -> _CloakedFile:
     )  # fmt: skip
     made = cloaker.process(**asked)
     session = rules.session if rules.memory else None
-    checked = verify_stream(asked, made, diversity=own.diversity, session=session)
+    written = replace(made, boxes=np.array(_as_written(made.boxes, file.frame)))
+    checked = verify_stream(asked, written, diversity=own.diversity, session=session)
     promise = CloakPromise(
         int(asked["k"].min()), int(asked["k"].max()), diversity=own.diversity, reach=rules.reach,
         wait=rules.wait, session=session,
@@ -214,6 +220,17 @@ def _cloak_stream(request: CloakCommand) -> _CloakedFile:
              "relative_area": made.relative_area}  # fmt: skip
     columns = {name: column.tolist() for name, column in made.columns(file.frame).items()}
     return _CloakedFile(columns, promise, checked, facts, plain, page)
+
+
+def _as_written(boxes: Any, frame: Frame) -> list[list[float]]:
+    """Return boxes as whoever reads the file finds them: in its coordinates, and back in metres."""
+    found = boxes.copy()
+    for side in range(4):
+        axis = side // 2
+        shown = frame.restore(boxes[:, side], axis)
+        found[:, side] = (shown - frame.origin[axis]) * frame.scale[axis]
+    rows: list[list[float]] = found.tolist()
+    return rows
 
 
 def _csv(columns: dict[str, Any]) -> str:
