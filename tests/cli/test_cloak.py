@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -155,7 +156,7 @@ def test_a_stream_keeps_own_waits_kinds_and_sessions(kinds, capsys):
     told = json.loads(capsys.readouterr().out)["result"]
     assert told["requests"] == 60
     assert told["promise"]["cloaking"] == {
-        "k": 2, "most_k": 4, "reciprocal": True, "min_area": 0.0, "diversity": 2, "reach": 1000.0,
+        "k": 2, "most_k": 4, "min_area": 0.0, "diversity": 2, "reach": 1000.0,
         "wait": 120.0, "session": 300.0,
     }  # fmt: skip
     page = (kinds / "page.html").read_text()
@@ -214,3 +215,22 @@ def test_columns_that_are_not_there_get_a_sentence(kinds, capsys):
     for more in ([], ["--stream", "--bounds=0,1000,0,1000"]):
         assert run(["cloak", "bad.csv", "--k-column", "k", "-o", "boxes.csv", *more]) == 2
         assert "in record 2" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_fault_is_found_before_anything_is_written(kinds, capsys, monkeypatch):
+    from sfumato.anonymize.places import snapshot
+
+    whole = snapshot.cloak
+
+    def broken(points, **asked):
+        made = whole(points, **asked)
+        return replace(made, boxes=made.boxes + np.arange(len(points))[:, None])
+
+    monkeypatch.setattr(snapshot, "cloak", broken)
+    line = ["cloak", "kinds.csv", "-k", "3", "-o", "boxes.csv", "-L", "ledger.sqlite"]
+    assert run([*line, "--report", "page.html"]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "in a box with too few users" in said
+    assert "whose box depends on who asks" in said
+    for name in ("boxes.csv", "page.html", "ledger.sqlite"):
+        assert not (kinds / name).exists()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.display.terminal import note, out, result, show_table
@@ -15,9 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sfumato.anonymize.places.promise import CloakPromise
+    from sfumato.anonymize.places.snapshot import Cloaks
     from sfumato.audit.verification.cloaks import CloaksVerification
+    from sfumato.data.trajectories.trajectories import Frame
     from sfumato.report.places.page import PlacesPage
 
+LOSSES = ("mean_area", "relative_area", "mean_delay")
+"""What an entry in the ledger tells of the cost: square metres, a share of them, seconds."""
+SWAPPED = 3
+"""Users who ask in place of another of their box, to see that the same one comes out."""
 TRIED = 20_000
 """Users whom the attack by the middle of boxes is tried on, at most."""
 
@@ -53,7 +60,7 @@ def cloak(request: CloakCommand) -> None:
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
 
     made = _cloak_stream(request) if request.rules.stream else _cloak_snapshot(request)
-    if made.promise.reciprocal:
+    if made.promise.reciprocal is not False:
         made.checked.raise_if_broken()  # before anything is written
     page = None if request.report is None else made.page()
     text = _csv(made.columns)
@@ -69,7 +76,7 @@ def cloak(request: CloakCommand) -> None:
         out.print(f"boxes          {request.output}", markup=False)
         if request.report is not None:
             out.print(f"report         {request.report} (for you: it shows places)", markup=False)
-    if not made.promise.reciprocal:
+    if made.promise.reciprocal is False:
         note("this method is not reciprocal: whoever knows it learns who can have asked.")
 
 
@@ -79,6 +86,7 @@ def _cloak_snapshot(request: CloakCommand) -> _CloakedFile:
     from sfumato.anonymize.places.snapshot import cloak as run  # noqa: PLC0415 - heavy
     from sfumato.audit.verification.cloaks import verify_cloaks  # noqa: PLC0415 - heavy
     from sfumato.data.places.files import read_point_file  # noqa: PLC0415 - heavy
+    from sfumato.data.places.points import Points  # noqa: PLC0415 - heavy
     from sfumato.data.places.profiles import read_profiles  # noqa: PLC0415 - heavy
 
     own, profiles = request.own, read_profiles(request.own.profiles)
@@ -87,12 +95,26 @@ def _cloak_snapshot(request: CloakCommand) -> _CloakedFile:
     k = profiles.of_each("k", people, request.k, file.also.get("k"))
     least = profiles.of_each("min_area", people, request.min_area)
     labels = _labels(request, file.also.get("place"))
-    made = run(
-        points, k=k, method=request.method, min_area=least, diversity=own.diversity, labels=labels
-    )
+
+    def ask(first: int) -> Cloaks:
+        """Cloak with a user asking: the rows begin with hers."""
+        turned = deque(range(len(points)))
+        turned.rotate(-first)
+        order = list(turned)
+        return run(
+            Points(points.places[order], points.people[order], points.frame), k=k[order],
+            method=request.method, min_area=least[order], diversity=own.diversity,
+            labels=None if labels is None else [labels[i] for i in order],
+        )  # fmt: skip
+
+    made = ask(0)
     checked = verify_cloaks(
-        points.places.tolist(), made.boxes.tolist(), k=k.tolist(), people=people,
+        points.places.tolist(), _as_written(made.boxes, points.frame), k=k.tolist(), people=people,
         min_area=least.tolist(), diversity=own.diversity, labels=labels,
+        again=(lambda user: _as_written(ask(user).boxes[:1], points.frame)[0])
+        if made.reciprocal
+        else None,
+        samples=SWAPPED,
     )  # fmt: skip
     promise = CloakPromise(
         int(k.min()), int(k.max()), made.reciprocal, float(least.max()), own.diversity
@@ -131,6 +153,8 @@ def _labels(request: CloakCommand, cells: list[str] | None) -> list[str | None] 
 
 def _cloak_stream(request: CloakCommand) -> _CloakedFile:
     """Cloak requests in the order of their moments."""
+    import numpy as np  # noqa: PLC0415 - help stays quick
+
     from sfumato.anonymize.places.cloaker import Cloaker  # noqa: PLC0415 - heavy
     from sfumato.anonymize.places.promise import CloakPromise  # noqa: PLC0415 - heavy
     from sfumato.audit.verification.request_stream import verify_stream  # noqa: PLC0415 - heavy
@@ -164,7 +188,8 @@ def _cloak_stream(request: CloakCommand) -> _CloakedFile:
     )  # fmt: skip
     made = cloaker.process(**asked)
     session = rules.session if rules.memory else None
-    checked = verify_stream(asked, made, diversity=own.diversity, session=session)
+    written = replace(made, boxes=np.array(_as_written(made.boxes, file.frame)))
+    checked = verify_stream(asked, written, diversity=own.diversity, session=session)
     promise = CloakPromise(
         int(asked["k"].min()), int(asked["k"].max()), diversity=own.diversity, reach=rules.reach,
         wait=rules.wait, session=session,
@@ -197,6 +222,17 @@ def _cloak_stream(request: CloakCommand) -> _CloakedFile:
     return _CloakedFile(columns, promise, checked, facts, plain, page)
 
 
+def _as_written(boxes: Any, frame: Frame) -> list[list[float]]:
+    """Return boxes as whoever reads the file finds them: in its coordinates, and back in metres."""
+    found = boxes.copy()
+    for side in range(4):
+        axis = side // 2
+        shown = frame.restore(boxes[:, side], axis)
+        found[:, side] = (shown - frame.origin[axis]) * frame.scale[axis]
+    rows: list[list[float]] = found.tolist()
+    return rows
+
+
 def _csv(columns: dict[str, Any]) -> str:
     rows = zip(*columns.values(), strict=True)
     return ",".join(columns) + "\n" + "".join(",".join(map(_cell, row)) + "\n" for row in rows)
@@ -223,6 +259,6 @@ def _record(request: CloakCommand, made: _CloakedFile, text: str) -> None:
             "file": request.output.name, "records": made.checked.users,
             "suppressed": made.plain.get("dropped", 0),
             "algorithm": made.plain.get("method", request.rules.mode), "truthful": True,
-            "loss": {},
+            "loss": {name: round(made.plain[name], 6) for name in LOSSES if name in made.plain},
         },
     )  # fmt: skip

@@ -13,12 +13,13 @@ class CloakPromise:
     """Boxes that k users share: for everybody at once, or, with `wait`, for requests as they come.
 
     `k` is the least and `most_k` the most that anybody asked for; `min_area` is the most, too.
-    `session` is absent where nothing is remembered.
+    `session` is absent where nothing is remembered, and `reciprocal` for requests as they come:
+    with whom a request leaves depends on when it came.
     """
 
     k: int
     most_k: int
-    reciprocal: bool = True
+    reciprocal: bool | None = None
     min_area: float = 0.0
     diversity: int = 1
     reach: float | None = None
@@ -28,7 +29,7 @@ class CloakPromise:
     def __str__(self) -> str:
         asked = f"k = {self.k}" if self.k == self.most_k else f"k = {self.k}…{self.most_k}"
         parts = [f"cloaking with {asked}"]
-        if not self.reciprocal:
+        if self.reciprocal is False:
             parts.append("not reciprocal")
         if self.min_area:
             parts.append(f"areas up to {self.min_area:,.0f} m²")
@@ -47,12 +48,12 @@ class CloakPromise:
             else f"Every box is shared by as many users as each of them asked for, from {self.k:,} "
             f"to {self.most_k:,}: different users, not requests."
         ]
-        if self.wait is None and self.reciprocal:
+        if self.reciprocal:
             told.append(
                 "All users of a box would have got the same one, whoever asked, so whoever knows "
                 "all places and the method learns no more than that one of them did."
             )
-        if not self.reciprocal:
+        if self.reciprocal is False:
             telling = "the method tells which of them can have asked. This is no k-anonymity."
             told = [f"Every box holds at least {asked}, but {telling}"]
         if self.wait is not None:

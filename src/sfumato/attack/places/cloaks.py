@@ -20,9 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+CENTRE = "centre of the box"
+
+
 @dataclass(frozen=True)
 class Guess:
-    """How often an attacker is right about who asked, and how often 1/k would be."""
+    """How often an attacker is right about who asked, and how often 1/k would be.
+
+    `worst` is the best chance that she has about anybody; whoever guesses one user (the centre of
+    the box) is right or wrong.
+    """
 
     attack: str
     people: int
@@ -73,7 +80,7 @@ def centre_of_box(points: Any, boxes: Any, *, k: Any, most: int | None = None) -
         away = np.hypot(*(places[inside] - [(x0 + x1) / 2, (y0 + y1) / 2]).T)
         nearest = inside[away <= away.min() + 1e-9]
         right[number] = (i in nearest) / len(nearest)
-    return _guess("centre of the box", right, np.asarray(k)[few] if np.ndim(k) else k)
+    return _guess(CENTRE, right, np.asarray(k)[few] if np.ndim(k) else k)
 
 
 def intersection(sessions: Iterable[Sequence[Iterable[Any]]], *, k: int) -> Guess:

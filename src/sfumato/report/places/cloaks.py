@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.attack.places.cloaks import CENTRE
 from sfumato.pictures.maps import Canvas, region_around
 from sfumato.report.places.page import Chapter, Grid, Picture, PlacesPage
 from sfumato.report.section import Fact
@@ -42,7 +43,7 @@ def snapshot_page(
     facts = [
         Fact("users", f"{len(made):,}"),
         Fact("boxes", f"{checked.boxes:,}", f"of at least {checked.smallest:,} users"),
-        Fact("mean area", f"{made.mean_area:,.0f} m²"),
+        Fact("mean area", _area(made.mean_area)),
         Fact("method", made.method, "reciprocal" if made.reciprocal else "NOT reciprocal"),
     ]
     drawn = np.unique(made.boxes, axis=0)
@@ -89,6 +90,12 @@ def stream_page(
             _attacks(attacks, "Requests of a user are linked, and their boxes intersected."),
         ),
     )  # fmt: skip
+
+
+def _area(square_metres: float) -> str:
+    if square_metres >= 1e6:
+        return f"{square_metres / 1e6:,.2f} km²"
+    return f"{square_metres:,.0f} m²"
 
 
 def _verdict(promise: CloakPromise, checked: CloaksVerification) -> str:
@@ -149,7 +156,7 @@ def _by_k(k: NDArray[np.int64], areas: NDArray[np.float64]) -> list[Grid]:
     if len(kinds) == 1:
         return []
     rows = [
-        (f"k = {kind:,}", f"{int((k == kind).sum()):,}", f"{areas[k == kind].mean():,.0f} m²")
+        (f"k = {kind:,}", f"{int((k == kind).sum()):,}", _area(float(areas[k == kind].mean())))
         for kind in kinds.tolist()
     ]
     return [Grid("By what users asked for", ("", "users", "mean area"), rows)]
@@ -180,8 +187,8 @@ def _evidence(checked: CloaksVerification) -> Chapter:
 def _attacks(attacks: Sequence[Guess], known: str) -> Chapter:
     rows = [
         (found.attack, f"{found.people:,}", f"{100 * found.success:.1f} %",
-         f"{100 * found.worst:.1f} %", f"{100 * found.bound:.1f} %",
-         "succeeds" if found.succeeds else "fails")
+         "–" if found.attack == CENTRE else f"{100 * found.worst:.1f} %",
+         f"{100 * found.bound:.1f} %", "succeeds" if found.succeeds else "fails")
         for found in attacks
     ]  # fmt: skip
     header = ("attack", "tried on", "right", "at worst", "1/k", "verdict")
