@@ -11,7 +11,8 @@ import errno
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.errors import SfumatoError
@@ -35,6 +36,7 @@ def main() -> None:
     from sfumato.cli.display.streams import prepare_streams  # noqa: PLC0415 - not needed by others
 
     prepare_streams()
+    warnings.showwarning = _show_warning
     code = run(sys.argv[1:], alone=True)
     try:
         sys.stdout.flush()
@@ -43,6 +45,14 @@ def main() -> None:
     except OSError:
         code = code or UNWRITTEN
     sys.exit(code)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Show a warning of ours as the sentence it is; others are for those who write programs."""
+    if category is UserWarning:
+        from sfumato.cli.display.terminal import note  # noqa: PLC0415 - not needed by others
+
+        note(str(message))
 
 
 def run(arguments: list[str], *, alone: bool = False) -> int:

@@ -4,7 +4,7 @@ SELECT
   COUNT(*) AS "total_0",
   CAST(SUM(CAST("value_1" AS DECIMAL)) AS BIGINT) AS "total_1"
 FROM (
-  WITH "contributions" AS (
+  WITH "contributions" AS NOT MATERIALIZED (
     SELECT
       "r4_person" AS "person",
       "r1_ward" AS "key_0",
@@ -43,8 +43,20 @@ FROM (
         ) AS "r7_rows"
       ) AS "r8_rows"
     ) AS "r9_rows"
-  ), "people" AS MATERIALIZED (
+  ), "numbered" AS (
     SELECT
+      "contributions"."person",
+      "contributions"."key_0",
+      "contributions"."value_1",
+      "people"."u_0",
+      "people"."u_1",
+      "people"."u_2",
+      "people"."u_3",
+      "groups"."g_0",
+      "groups"."g_1",
+      "groups"."g_2"
+    FROM "contributions"
+    INNER JOIN (SELECT
       "person",
       (
         CAST(CAST('x' || SUBSTRING("digest" FROM 1 FOR 8) AS BIT(32)) AS BIGINT) % 2147483646
@@ -67,9 +79,9 @@ FROM (
           "person"
         FROM "contributions"
       ) AS "distinct_values"
-    ) AS "digests"
-  ), "groups" AS MATERIALIZED (
-    SELECT
+    ) AS "digests" OFFSET 0) AS "people"
+      ON "contributions"."person" = "people"."person"
+    INNER JOIN (SELECT
       "key_0",
       (
         CAST(CAST('x' || SUBSTRING("digest" FROM 1 FOR 8) AS BIT(32)) AS BIGINT) % 2147483646
@@ -92,23 +104,7 @@ FROM (
           "key_0"
         FROM "contributions"
       ) AS "distinct_values"
-    ) AS "digests"
-  ), "numbered" AS (
-    SELECT
-      "contributions"."person",
-      "contributions"."key_0",
-      "contributions"."value_1",
-      "people"."u_0",
-      "people"."u_1",
-      "people"."u_2",
-      "people"."u_3",
-      "groups"."g_0",
-      "groups"."g_1",
-      "groups"."g_2"
-    FROM "contributions"
-    INNER JOIN "people"
-      ON "contributions"."person" = "people"."person"
-    INNER JOIN "groups"
+    ) AS "digests" OFFSET 0) AS "groups"
       ON (
         COALESCE("contributions"."key_0", '') = COALESCE("groups"."key_0", '')
       )
@@ -134,13 +130,7 @@ FROM (
                     ) + 1
                   ) % 2147483647
                 ) * 48271
-              ) + (
-                (
-                  (
-                    "value_1" % 2147483647
-                  ) + 2147483647
-                ) % 2147483647
-              )
+              ) + "value_1"
             ) % 2147483647
           )
         ) + "u_3"
@@ -160,34 +150,22 @@ FROM (
     SELECT
       *,
       (
-        (
-          (
-            "t_row" * "t_row"
-          ) % 2147483647
-        ) + (
-          "u_1" * "t_row"
+        "t_row" * (
+          "t_row" + "u_1"
         )
       ) % 2147483647 AS "row_rank",
       (
         (
           (
-            (
-              (
-                "t_high" * "t_high"
-              ) % 2147483647
-            ) + (
-              "u_2" * "t_high"
+            "t_high" * (
+              "t_high" + "u_2"
             )
           ) % 2147483647
         ) * 2147483648
       ) + (
         (
-          (
-            (
-              "t_low" * "t_low"
-            ) % 2147483647
-          ) + (
-            "u_3" * "t_low"
+          "t_low" * (
+            "t_low" + "u_3"
           )
         ) % 2147483647
       ) AS "group_rank"
@@ -198,27 +176,24 @@ FROM (
       "key_0",
       "value_1",
       "group_rank",
-      ROW_NUMBER() OVER (
+      "row_rank",
+      DENSE_RANK() OVER (
         PARTITION BY "person"
-        ORDER BY "group_rank" ASC NULLS FIRST, "key_0" ASC NULLS FIRST, "row_rank" ASC NULLS FIRST, "value_1" ASC NULLS FIRST
-      ) AS "place"
+        ORDER BY "group_rank" ASC NULLS FIRST, "key_0" ASC NULLS FIRST
+      ) AS "group_place"
     FROM "ranked"
   ), "placed" AS (
     SELECT
       "person",
       "key_0",
       "value_1",
-      DENSE_RANK() OVER (
-        PARTITION BY "person"
-        ORDER BY "group_rank" ASC NULLS FIRST, "key_0" ASC NULLS FIRST
-      ) AS "group_place",
-      (
-        "place" - RANK() OVER (
-          PARTITION BY "person"
-          ORDER BY "group_rank" ASC NULLS FIRST, "key_0" ASC NULLS FIRST
-        )
-      ) + 1 AS "row_place"
+      ROW_NUMBER() OVER (
+        PARTITION BY "person", "group_rank", "key_0"
+        ORDER BY "row_rank" ASC NULLS FIRST, "value_1" ASC NULLS FIRST
+      ) AS "row_place"
     FROM "listed"
+    WHERE
+      "group_place" <= 20
   )
   SELECT
     "person",
@@ -227,11 +202,7 @@ FROM (
     "row_place"
   FROM "placed"
   WHERE
-    (
-      "group_place" <= 20
-    ) AND (
-      "row_place" <= 5
-    )
+    "row_place" <= 5
 ) AS "kept"
 GROUP BY
   "key_0"

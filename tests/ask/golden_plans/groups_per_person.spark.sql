@@ -41,8 +41,20 @@ WITH `contributions` AS (
       ) AS `r7_rows`
     ) AS `r8_rows`
   ) AS `r9_rows`
-), `people` AS (
+), `numbered` AS (
   SELECT
+    `contributions`.`person`,
+    `contributions`.`key_0`,
+    `contributions`.`value_1`,
+    `people`.`u_0`,
+    `people`.`u_1`,
+    `people`.`u_2`,
+    `people`.`u_3`,
+    `groups`.`g_0`,
+    `groups`.`g_1`,
+    `groups`.`g_2`
+  FROM `contributions`
+  INNER JOIN (SELECT
     `person`,
     (
       CAST(CONV(SUBSTRING(`digest`, 1, 8), 16, 10) AS BIGINT) % 2147483646
@@ -65,9 +77,9 @@ WITH `contributions` AS (
         `person`
       FROM `contributions`
     ) AS `distinct_values`
-  ) AS `digests`
-), `groups` AS (
-  SELECT
+  ) AS `digests`) AS `people`
+    ON `contributions`.`person` = `people`.`person`
+  INNER JOIN (SELECT
     `key_0`,
     (
       CAST(CONV(SUBSTRING(`digest`, 1, 8), 16, 10) AS BIGINT) % 2147483646
@@ -90,23 +102,7 @@ WITH `contributions` AS (
         `key_0`
       FROM `contributions`
     ) AS `distinct_values`
-  ) AS `digests`
-), `numbered` AS (
-  SELECT
-    `contributions`.`person`,
-    `contributions`.`key_0`,
-    `contributions`.`value_1`,
-    `people`.`u_0`,
-    `people`.`u_1`,
-    `people`.`u_2`,
-    `people`.`u_3`,
-    `groups`.`g_0`,
-    `groups`.`g_1`,
-    `groups`.`g_2`
-  FROM `contributions`
-  INNER JOIN `people`
-    ON `contributions`.`person` = `people`.`person`
-  INNER JOIN `groups`
+  ) AS `digests`) AS `groups`
     ON (
       COALESCE(`contributions`.`key_0`, '') = COALESCE(`groups`.`key_0`, '')
     )
@@ -132,13 +128,7 @@ WITH `contributions` AS (
                   ) + 1
                 ) % 2147483647
               ) * 48271
-            ) + (
-              (
-                (
-                  `value_1` % 2147483647
-                ) + 2147483647
-              ) % 2147483647
-            )
+            ) + `value_1`
           ) % 2147483647
         )
       ) + `u_3`
@@ -158,34 +148,22 @@ WITH `contributions` AS (
   SELECT
     *,
     (
-      (
-        (
-          `t_row` * `t_row`
-        ) % 2147483647
-      ) + (
-        `u_1` * `t_row`
+      `t_row` * (
+        `t_row` + `u_1`
       )
     ) % 2147483647 AS `row_rank`,
     (
       (
         (
-          (
-            (
-              `t_high` * `t_high`
-            ) % 2147483647
-          ) + (
-            `u_2` * `t_high`
+          `t_high` * (
+            `t_high` + `u_2`
           )
         ) % 2147483647
       ) * 2147483648
     ) + (
       (
-        (
-          (
-            `t_low` * `t_low`
-          ) % 2147483647
-        ) + (
-          `u_3` * `t_low`
+        `t_low` * (
+          `t_low` + `u_3`
         )
       ) % 2147483647
     ) AS `group_rank`
@@ -196,21 +174,21 @@ WITH `contributions` AS (
     `key_0`,
     `value_1`,
     `group_rank`,
-    ROW_NUMBER() OVER (
-      PARTITION BY `person`
-      ORDER BY `group_rank` ASC, `key_0` ASC, `row_rank` ASC, `value_1` ASC
-    ) AS `place`
+    `row_rank`,
+    DENSE_RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC, `key_0` ASC) AS `group_place`
   FROM `ranked`
 ), `placed` AS (
   SELECT
     `person`,
     `key_0`,
     `value_1`,
-    DENSE_RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC, `key_0` ASC) AS `group_place`,
-    (
-      `place` - RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC, `key_0` ASC)
-    ) + 1 AS `row_place`
+    ROW_NUMBER() OVER (
+      PARTITION BY `person`, `group_rank`, `key_0`
+      ORDER BY `row_rank` ASC, `value_1` ASC
+    ) AS `row_place`
   FROM `listed`
+  WHERE
+    `group_place` <= 20
 )
 SELECT
   `key_0`,
@@ -225,11 +203,7 @@ FROM (
     `row_place`
   FROM `placed`
   WHERE
-    (
-      `group_place` <= 20
-    ) AND (
-      `row_place` <= 5
-    )
+    `row_place` <= 5
 ) AS `kept`
 GROUP BY
   `key_0`

@@ -83,8 +83,19 @@ FROM (
         ) AS "r17_rows"
       ) AS "r18_rows"
     ) AS "r19_rows"
-  ), "people" AS MATERIALIZED (
+  ), "numbered" AS (
     SELECT
+      "contributions"."person",
+      "contributions"."value_0",
+      "people"."u_0",
+      "people"."u_1",
+      "people"."u_2",
+      "people"."u_3",
+      CAST(1336579814 AS BIGINT) AS "g_0",
+      CAST(410250346 AS BIGINT) AS "g_1",
+      CAST(1995781156 AS BIGINT) AS "g_2"
+    FROM "contributions"
+    INNER JOIN (SELECT
       "person",
       (
         CAST(CAST('x' || SUBSTRING("digest" FROM 1 FOR 8) AS BIT(32)) AS BIGINT) % 2147483646
@@ -107,20 +118,7 @@ FROM (
           "person"
         FROM "contributions"
       ) AS "distinct_values"
-    ) AS "digests"
-  ), "numbered" AS (
-    SELECT
-      "contributions"."person",
-      "contributions"."value_0",
-      "people"."u_0",
-      "people"."u_1",
-      "people"."u_2",
-      "people"."u_3",
-      CAST(1336579814 AS BIGINT) AS "g_0",
-      CAST(410250346 AS BIGINT) AS "g_1",
-      CAST(1995781156 AS BIGINT) AS "g_2"
-    FROM "contributions"
-    INNER JOIN "people"
+    ) AS "digests" OFFSET 0) AS "people"
       ON "contributions"."person" = "people"."person"
   ), "drawn" AS (
     SELECT
@@ -131,13 +129,7 @@ FROM (
             (
               (
                 CAST(1 AS BIGINT) * 48271
-              ) + (
-                (
-                  (
-                    "value_0" % 2147483647
-                  ) + 2147483647
-                ) % 2147483647
-              )
+              ) + "value_0"
             ) % 2147483647
           )
         ) + "u_3"
@@ -157,34 +149,22 @@ FROM (
     SELECT
       *,
       (
-        (
-          (
-            "t_row" * "t_row"
-          ) % 2147483647
-        ) + (
-          "u_1" * "t_row"
+        "t_row" * (
+          "t_row" + "u_1"
         )
       ) % 2147483647 AS "row_rank",
       (
         (
           (
-            (
-              (
-                "t_high" * "t_high"
-              ) % 2147483647
-            ) + (
-              "u_2" * "t_high"
+            "t_high" * (
+              "t_high" + "u_2"
             )
           ) % 2147483647
         ) * 2147483648
       ) + (
         (
-          (
-            (
-              "t_low" * "t_low"
-            ) % 2147483647
-          ) + (
-            "u_3" * "t_low"
+          "t_low" * (
+            "t_low" + "u_3"
           )
         ) % 2147483647
       ) AS "group_rank"
@@ -194,20 +174,20 @@ FROM (
       "person",
       "value_0",
       "group_rank",
-      ROW_NUMBER() OVER (
-        PARTITION BY "person"
-        ORDER BY "group_rank" ASC NULLS FIRST, "row_rank" ASC NULLS FIRST, "value_0" ASC NULLS FIRST
-      ) AS "place"
+      "row_rank",
+      DENSE_RANK() OVER (PARTITION BY "person" ORDER BY "group_rank" ASC NULLS FIRST) AS "group_place"
     FROM "ranked"
   ), "placed" AS (
     SELECT
       "person",
       "value_0",
-      DENSE_RANK() OVER (PARTITION BY "person" ORDER BY "group_rank" ASC NULLS FIRST) AS "group_place",
-      (
-        "place" - RANK() OVER (PARTITION BY "person" ORDER BY "group_rank" ASC NULLS FIRST)
-      ) + 1 AS "row_place"
+      ROW_NUMBER() OVER (
+        PARTITION BY "person", "group_rank"
+        ORDER BY "row_rank" ASC NULLS FIRST, "value_0" ASC NULLS FIRST
+      ) AS "row_place"
     FROM "listed"
+    WHERE
+      "group_place" <= 1
   )
   SELECT
     "person",
@@ -215,11 +195,7 @@ FROM (
     "row_place"
   FROM "placed"
   WHERE
-    (
-      "group_place" <= 1
-    ) AND (
-      "row_place" <= 1
-    )
+    "row_place" <= 1
 ) AS "kept"
 HAVING
   COUNT(*) > 0

@@ -87,8 +87,19 @@ WITH `contributions` AS (
       ) AS `r17_rows`
     ) AS `r18_rows`
   ) AS `r19_rows`
-), `people` AS (
+), `numbered` AS (
   SELECT
+    `contributions`.`person`,
+    `contributions`.`value_0`,
+    `people`.`u_0`,
+    `people`.`u_1`,
+    `people`.`u_2`,
+    `people`.`u_3`,
+    CAST(1336579814 AS BIGINT) AS `g_0`,
+    CAST(410250346 AS BIGINT) AS `g_1`,
+    CAST(1995781156 AS BIGINT) AS `g_2`
+  FROM `contributions`
+  INNER JOIN (SELECT
     `person`,
     (
       CAST(CONV(SUBSTRING(`digest`, 1, 8), 16, 10) AS BIGINT) % 2147483646
@@ -111,20 +122,7 @@ WITH `contributions` AS (
         `person`
       FROM `contributions`
     ) AS `distinct_values`
-  ) AS `digests`
-), `numbered` AS (
-  SELECT
-    `contributions`.`person`,
-    `contributions`.`value_0`,
-    `people`.`u_0`,
-    `people`.`u_1`,
-    `people`.`u_2`,
-    `people`.`u_3`,
-    CAST(1336579814 AS BIGINT) AS `g_0`,
-    CAST(410250346 AS BIGINT) AS `g_1`,
-    CAST(1995781156 AS BIGINT) AS `g_2`
-  FROM `contributions`
-  INNER JOIN `people`
+  ) AS `digests`) AS `people`
     ON `contributions`.`person` = `people`.`person`
 ), `drawn` AS (
   SELECT
@@ -135,13 +133,7 @@ WITH `contributions` AS (
           (
             (
               CAST(1 AS BIGINT) * 48271
-            ) + (
-              (
-                (
-                  `value_0` % 2147483647
-                ) + 2147483647
-              ) % 2147483647
-            )
+            ) + `value_0`
           ) % 2147483647
         )
       ) + `u_3`
@@ -161,34 +153,22 @@ WITH `contributions` AS (
   SELECT
     *,
     (
-      (
-        (
-          `t_row` * `t_row`
-        ) % 2147483647
-      ) + (
-        `u_1` * `t_row`
+      `t_row` * (
+        `t_row` + `u_1`
       )
     ) % 2147483647 AS `row_rank`,
     (
       (
         (
-          (
-            (
-              `t_high` * `t_high`
-            ) % 2147483647
-          ) + (
-            `u_2` * `t_high`
+          `t_high` * (
+            `t_high` + `u_2`
           )
         ) % 2147483647
       ) * 2147483648
     ) + (
       (
-        (
-          (
-            `t_low` * `t_low`
-          ) % 2147483647
-        ) + (
-          `u_3` * `t_low`
+        `t_low` * (
+          `t_low` + `u_3`
         )
       ) % 2147483647
     ) AS `group_rank`
@@ -198,17 +178,17 @@ WITH `contributions` AS (
     `person`,
     `value_0`,
     `group_rank`,
-    ROW_NUMBER() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC, `row_rank` ASC, `value_0` ASC) AS `place`
+    `row_rank`,
+    DENSE_RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC) AS `group_place`
   FROM `ranked`
 ), `placed` AS (
   SELECT
     `person`,
     `value_0`,
-    DENSE_RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC) AS `group_place`,
-    (
-      `place` - RANK() OVER (PARTITION BY `person` ORDER BY `group_rank` ASC)
-    ) + 1 AS `row_place`
+    ROW_NUMBER() OVER (PARTITION BY `person`, `group_rank` ORDER BY `row_rank` ASC, `value_0` ASC) AS `row_place`
   FROM `listed`
+  WHERE
+    `group_place` <= 1
 )
 SELECT
   COUNT(CASE WHEN `row_place` = 1 THEN 1 END) AS `people`,
@@ -220,11 +200,7 @@ FROM (
     `row_place`
   FROM `placed`
   WHERE
-    (
-      `group_place` <= 1
-    ) AND (
-      `row_place` <= 1
-    )
+    `row_place` <= 1
 ) AS `kept`
 HAVING
   COUNT(*) > 0

@@ -199,8 +199,18 @@ FROM (
           "r38_left"."r4_person" = "r39_right"."r7_person"
         )
     ) AS "r40_rows"
-  ), "people" AS MATERIALIZED (
+  ), "numbered" AS (
     SELECT
+      "contributions"."person",
+      "people"."u_0",
+      "people"."u_1",
+      "people"."u_2",
+      "people"."u_3",
+      CAST(1336579814 AS BIGINT) AS "g_0",
+      CAST(410250346 AS BIGINT) AS "g_1",
+      CAST(1995781156 AS BIGINT) AS "g_2"
+    FROM "contributions"
+    INNER JOIN (SELECT
       "person",
       (
         CAST(CAST('x' || SUBSTRING("digest" FROM 1 FOR 8) AS BIT(32)) AS BIGINT) % 2147483646
@@ -223,19 +233,7 @@ FROM (
           "person"
         FROM "contributions"
       ) AS "distinct_values"
-    ) AS "digests"
-  ), "numbered" AS (
-    SELECT
-      "contributions"."person",
-      "people"."u_0",
-      "people"."u_1",
-      "people"."u_2",
-      "people"."u_3",
-      CAST(1336579814 AS BIGINT) AS "g_0",
-      CAST(410250346 AS BIGINT) AS "g_1",
-      CAST(1995781156 AS BIGINT) AS "g_2"
-    FROM "contributions"
-    INNER JOIN "people"
+    ) AS "digests" OFFSET 0) AS "people"
       ON "contributions"."person" = "people"."person"
   ), "drawn" AS (
     SELECT
@@ -256,12 +254,8 @@ FROM (
     SELECT
       *,
       (
-        (
-          (
-            "t_row" * "t_row"
-          ) % 2147483647
-        ) + (
-          "u_1" * "t_row"
+        "t_row" * (
+          "t_row" + "u_1"
         )
       ) % 2147483647 AS "row_rank"
     FROM "drawn"

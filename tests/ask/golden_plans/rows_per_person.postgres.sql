@@ -3,7 +3,7 @@ SELECT
   COUNT(DISTINCT "person") AS "people",
   SUM(CAST("value_0" AS DECIMAL) * CAST("value_0" AS DECIMAL)) AS "total_0"
 FROM (
-  WITH "contributions" AS (
+  WITH "contributions" AS NOT MATERIALIZED (
     SELECT
       "r4_person" AS "person",
       COALESCE("r6_number", CAST(0 AS BIGINT)) AS "value_0",
@@ -46,8 +46,20 @@ FROM (
       NOT (
         "r6_number" IS NULL
       )
-  ), "people" AS MATERIALIZED (
+  ), "numbered" AS (
     SELECT
+      "contributions"."person",
+      "contributions"."value_0",
+      "contributions"."spread_0",
+      "people"."u_0",
+      "people"."u_1",
+      "people"."u_2",
+      "people"."u_3",
+      CAST(1336579814 AS BIGINT) AS "g_0",
+      CAST(410250346 AS BIGINT) AS "g_1",
+      CAST(1995781156 AS BIGINT) AS "g_2"
+    FROM "contributions"
+    INNER JOIN (SELECT
       "person",
       (
         CAST(CAST('x' || SUBSTRING("digest" FROM 1 FOR 8) AS BIT(32)) AS BIGINT) % 2147483646
@@ -70,21 +82,7 @@ FROM (
           "person"
         FROM "contributions"
       ) AS "distinct_values"
-    ) AS "digests"
-  ), "numbered" AS (
-    SELECT
-      "contributions"."person",
-      "contributions"."value_0",
-      "contributions"."spread_0",
-      "people"."u_0",
-      "people"."u_1",
-      "people"."u_2",
-      "people"."u_3",
-      CAST(1336579814 AS BIGINT) AS "g_0",
-      CAST(410250346 AS BIGINT) AS "g_1",
-      CAST(1995781156 AS BIGINT) AS "g_2"
-    FROM "contributions"
-    INNER JOIN "people"
+    ) AS "digests" OFFSET 0) AS "people"
       ON "contributions"."person" = "people"."person"
   ), "drawn" AS (
     SELECT
@@ -100,30 +98,12 @@ FROM (
                       "g_2" * 48271
                     ) + (
                       (
-                        (
-                          (
-                            (
-                              "value_0" % 2147483647
-                            ) + 2147483647
-                          ) % 2147483647
-                        ) * (
-                          (
-                            (
-                              "value_0" % 2147483647
-                            ) + 2147483647
-                          ) % 2147483647
-                        )
+                        "value_0" * "value_0"
                       ) % 2147483647
                     )
                   ) % 2147483647
                 ) * 48271
-              ) + (
-                (
-                  (
-                    "spread_0" % 2147483647
-                  ) + 2147483647
-                ) % 2147483647
-              )
+              ) + "spread_0"
             ) % 2147483647
           )
         ) + "u_3"
@@ -133,12 +113,8 @@ FROM (
     SELECT
       *,
       (
-        (
-          (
-            "t_row" * "t_row"
-          ) % 2147483647
-        ) + (
-          "u_1" * "t_row"
+        "t_row" * (
+          "t_row" + "u_1"
         )
       ) % 2147483647 AS "row_rank"
     FROM "drawn"

@@ -45,8 +45,20 @@ WITH `contributions` AS (
     NOT (
       `r6_number` IS NULL
     )
-), `people` AS (
+), `numbered` AS (
   SELECT
+    `contributions`.`person`,
+    `contributions`.`value_0`,
+    `contributions`.`spread_0`,
+    `people`.`u_0`,
+    `people`.`u_1`,
+    `people`.`u_2`,
+    `people`.`u_3`,
+    CAST(1336579814 AS BIGINT) AS `g_0`,
+    CAST(410250346 AS BIGINT) AS `g_1`,
+    CAST(1995781156 AS BIGINT) AS `g_2`
+  FROM `contributions`
+  INNER JOIN (SELECT
     `person`,
     (
       CAST(CONV(SUBSTRING(`digest`, 1, 8), 16, 10) AS BIGINT) % 2147483646
@@ -69,21 +81,7 @@ WITH `contributions` AS (
         `person`
       FROM `contributions`
     ) AS `distinct_values`
-  ) AS `digests`
-), `numbered` AS (
-  SELECT
-    `contributions`.`person`,
-    `contributions`.`value_0`,
-    `contributions`.`spread_0`,
-    `people`.`u_0`,
-    `people`.`u_1`,
-    `people`.`u_2`,
-    `people`.`u_3`,
-    CAST(1336579814 AS BIGINT) AS `g_0`,
-    CAST(410250346 AS BIGINT) AS `g_1`,
-    CAST(1995781156 AS BIGINT) AS `g_2`
-  FROM `contributions`
-  INNER JOIN `people`
+  ) AS `digests`) AS `people`
     ON `contributions`.`person` = `people`.`person`
 ), `drawn` AS (
   SELECT
@@ -99,30 +97,12 @@ WITH `contributions` AS (
                     `g_2` * 48271
                   ) + (
                     (
-                      (
-                        (
-                          (
-                            `value_0` % 2147483647
-                          ) + 2147483647
-                        ) % 2147483647
-                      ) * (
-                        (
-                          (
-                            `value_0` % 2147483647
-                          ) + 2147483647
-                        ) % 2147483647
-                      )
+                      `value_0` * `value_0`
                     ) % 2147483647
                   )
                 ) % 2147483647
               ) * 48271
-            ) + (
-              (
-                (
-                  `spread_0` % 2147483647
-                ) + 2147483647
-              ) % 2147483647
-            )
+            ) + `spread_0`
           ) % 2147483647
         )
       ) + `u_3`
@@ -132,12 +112,8 @@ WITH `contributions` AS (
   SELECT
     *,
     (
-      (
-        (
-          `t_row` * `t_row`
-        ) % 2147483647
-      ) + (
-        `u_1` * `t_row`
+      `t_row` * (
+        `t_row` + `u_1`
       )
     ) % 2147483647 AS `row_rank`
   FROM `drawn`

@@ -7,7 +7,7 @@ import hashlib
 from collections import Counter
 
 import duckdb
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -39,10 +39,16 @@ def test_rank_and_row_by_hand():
 NUMBERS = st.tuples(*[st.integers(1, P - 1)] * 4)
 
 
-@settings(max_examples=60, deadline=None)
-@given(NUMBERS, NUMBERS, st.lists(st.integers(-(2**62), 2**62), max_size=3))
-def test_sql_computes_the_same(u, g, z):
-    """Every intermediate fits 64 bits, or DuckDB would raise."""
+ENDS = ((-(2**62), 2**62), (-P, P - 1), (0, P - 1), (0, P))
+
+
+@settings(max_examples=80, deadline=None)
+@given(NUMBERS, NUMBERS, st.lists(st.sampled_from(ENDS), max_size=3), st.data())
+@example((P - 1,) * 4, (P - 1,) * 4, [ENDS[1]], None)
+@example((1,) * 4, (1,) * 4, [ENDS[2]], None)
+def test_sql_computes_the_same(u, g, ends, data):
+    """Every intermediate fits 64 bits, or DuckDB would raise; ends save divisions, not results."""
+    z = [low if data is None else data.draw(st.integers(low, high)) for low, high in ends]
     big = [
         *((f"u_{i}", n) for i, n in enumerate(u)),
         *((f"g_{i}", n) for i, n in enumerate(g)),
@@ -50,7 +56,7 @@ def test_sql_computes_the_same(u, g, z):
     ]
     source = ", ".join(f"CAST({n} AS BIGINT) AS {name}" for name, n in big)
     folded = choosing.sql_folded(
-        column("g_2"), [choosing.sql_residue(f"z_{i}") for i in range(len(z))]
+        column("g_2"), [choosing.sql_residue(f"z_{i}", pair) for i, pair in enumerate(ends)]
     )
     t = {
         "t_row": choosing.sql_joined("u_0", folded, "u_3"),

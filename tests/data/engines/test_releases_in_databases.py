@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -185,6 +186,95 @@ def test_a_lost_connection_says_one_sentence(postgres_url, request, monkeypatch)
         release.save(address)
     assert e.value.__cause__ is None
     assert _names("postgres", address) == []
+
+
+def _while_written(postgres_url, backend, act):
+    """Do something as soon as a server process creates a table; give the thread that waits."""
+    import psycopg
+
+    def wait():
+        with psycopg.connect(postgres_url, autocommit=True) as other:
+            for _ in range(600):
+                found = other.execute(
+                    "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND state = 'active' "
+                    "AND query LIKE 'CREATE TABLE%%'",
+                    (backend,),
+                ).fetchone()
+                if found:
+                    act(other)
+                    return
+                time.sleep(0.05)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+def test_a_connection_lost_while_rows_are_written_says_one_sentence(
+    postgres_url, request, monkeypatch
+):
+    """The server ends our process there in the midst of its own CREATE TABLE AS."""
+    table = people("postgres", request)
+    release = sf.anonymize(table, sf.KAnonymity(4), seed=1)
+    address = target("postgres", request)
+    honest = written.rows_in
+
+    def slowly(engine, rows):
+        wait = "(SELECT pg_catalog.pg_sleep(60)) AS waiting(slept)"
+        return f"SELECT made.* FROM ({honest(engine, rows)}) AS made, {wait}"
+
+    monkeypatch.setattr("sfumato.data.tables.targets.rows_in", slowly)
+    backend = table.engine.connection.info.backend_pid
+    thread = _while_written(
+        postgres_url,
+        backend,
+        lambda other: other.execute("SELECT pg_terminate_backend(%s, 5000)", (backend,)),
+    )
+    with pytest.raises(
+        DataError, match="connection to Postgres was lost; nothing was written"
+    ) as e:
+        release.save(address)
+    thread.join()
+    assert e.value.__cause__ is None
+    assert _names("postgres", address) == []
+
+
+STOPS = """
+    import sys, time
+    import sfumato as sf
+    from sfumato.data.engines.duckdb import DuckDB
+    source, address, schema = sys.argv[1:]
+    release = sf.anonymize(sf.read(source, schema=schema), sf.KAnonymity(4), seed=1)
+    run = DuckDB.run
+    def stop(engine, statement):
+        if statement == "COMMIT":
+            print("written", flush=True)
+            time.sleep(60)
+        return run(engine, statement)
+    DuckDB.run = stop
+    release.save(address, replace=True)
+"""
+
+
+def test_a_process_killed_before_the_commit_leaves_the_file_as_it_was(request, tmp_path):
+    """An earlier release stays whole, rows and comment, when its replacement is half-way."""
+    source, address = put("file", request, KINDS, CELLS), target("file", request)
+    schema = tmp_path / "schema.yaml"
+    SCHEMA.write(schema)
+    sf.anonymize(sf.read(source, schema=SCHEMA), sf.KAnonymity(20), seed=1).save(address)
+    before = rows_of(address)
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(STOPS), source, address, str(schema)],
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout.readline() == b"written\n"
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    assert rows_of(address) == before
+    assert sf.verify(address, SCHEMA).found["k"] >= 20
 
 
 def test_a_failed_task_of_spark_says_one_sentence(spark, request):

@@ -10,7 +10,8 @@ import pytest
 from table_places import in_postgres, in_spark
 
 import sfumato as sf
-from sfumato import examples
+from sfumato import cli, examples
+from sfumato.data.tables.brought import brought
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 TUTORIAL = (DOCS / "tutorial/first-release.md").read_text("utf-8")
@@ -55,6 +56,20 @@ def test_the_tutorial_on_spark(clinic, spark):
     assert local.loss == locally.loss
 
 
+def test_rows_that_come_here_are_announced(clinic, postgres_url, capsys):
+    """Work on rows brings them into this process, and whoever asked for it is told."""
+    people = sf.read(in_postgres(postgres_url, *clinic), schema="clinic/patients.yaml")
+    with pytest.warns(UserWarning, match="brought from the database into this process") as told:
+        assert brought(people).rows == people.rows
+    here = sf.read("clinic/patients.csv", schema="clinic/patients.yaml")
+    assert brought(here) is here
+    cli._show_warning(told[0].message, told[0].category)
+    cli._show_warning(RuntimeWarning("of a library"), RuntimeWarning)
+    shown = " ".join(capsys.readouterr().err.split())
+    assert shown.startswith("note: ")
+    assert shown.endswith("which must be trusted with them.")
+
+
 def section(name):
     text = re.search(rf"^## {name}\n(.*?)^## ", PAGE, re.DOTALL | re.MULTILINE)[1]
     return re.findall(r"```python no-run\n(.*?)```", text, re.DOTALL)[0]
@@ -67,7 +82,12 @@ def test_postgres_on_the_page(clinic, postgres_url, tmp_path):
     code = code.replace("table=patients", f"table={table}").replace(
         '"patients.', '"clinic/patients.'
     )
-    exec(compile(code, "where-rows-live.md", "exec", dont_inherit=True), {"sf": sf})
+    names = {"sf": sf}
+    exec(compile(code, "where-rows-live.md", "exec", dont_inherit=True), names)
+    released = re.search(r"table=(\w+_released)", code)[1]
+    there = f"{postgres_url}?table={released}"
+    assert sf.verify(there, "clinic/patients.yaml").holds
+    assert sf.read(there).rows == len(names["release"].artefact)
 
 
 def test_spark_on_the_page(clinic, spark):

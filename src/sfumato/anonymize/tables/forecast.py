@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 SAMPLE = 100_000
 """Rows counted first; twice as many are counted next."""
 
-_PASSES = 3.0  # the rows are counted, written, and counted again to be verified
-_SECONDS_PER_LINE = 4e-6  # of searching and recoding a distinct line, per quasi-identifier
+# Fitted to whole commands on 1, 10 and 100 million rows of Parquet (docs/reference/benchmarks.md)
+_PASSES = 1.0  # rows are counted, and again to be verified; a row of so small a sample costs double
+_SECONDS_PER_LINE = 1e-6  # of searching, recoding and reporting a distinct line, per attribute
 _SECONDS_PER_CELL = 4e-8  # of writing a released cell
-_START = 1.0  # seconds of any run
-_UNSURE = 2.5  # the forecast is given from this part of it to this multiple
-_BYTES_PER_LINE, _BYTES_PER_ROW, _BYTES = 24, 24, 250_000_000
+_START = 2.0  # seconds of any run
+_UNSURE = 2.0  # the forecast is given from this part of it to this multiple
+_BYTES_PER_CELL, _BYTES_PER_ROW, _BYTES = 60, 8, 330_000_000  # of distinct lines, of rows, of any
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def forecast(table: Table) -> Forecast:
     pace = seconds * max(rows / max(seen, 1), 1.0)
     spent = _START + _PASSES * pace + distinct * quasi * _SECONDS_PER_LINE
     spent += rows * len(released) * _SECONDS_PER_CELL
-    memory = _BYTES + rows * _BYTES_PER_ROW + distinct * len(released) * _BYTES_PER_LINE
+    memory = _BYTES + rows * _BYTES_PER_ROW + distinct * len(released) * _BYTES_PER_CELL
     return Forecast(rows, len(released), quasi, distinct, spent, memory)
 
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 SECONDS = 600
 """How long one request may take, unless the caller says otherwise."""
 
+_PLANNING = {"enable_mergejoin": "off"}
+"""The few people and groups are to be hashed: to merge, all rows would be sorted for each join."""
+
 
 class PostgresEngine:
     """Tables of a Postgres database that can be asked for bounded aggregates."""
@@ -46,7 +49,7 @@ class PostgresEngine:
     def __init__(self, url: str, *, seconds: float = SECONDS, stream: bool = False) -> None:
         self._url = url
         self._stream = stream
-        self._settings = {**SETTINGS, "statement_timeout": str(int(seconds * 1000))}
+        self._settings = {**SETTINGS, **_PLANNING, "statement_timeout": str(int(seconds * 1000))}
         self._facts: dict[str, TableFacts] = {}
         self._tables: dict[str, str] = {}
         self._known: tuple[str, str] | None = None

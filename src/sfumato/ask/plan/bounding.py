@@ -3,7 +3,8 @@
 Contract: :func:`bounded` gives the contributions that are kept, by the formulas of
 :mod:`sfumato.ask.plan.choice`. Md5 is computed once per person and once per group, on their
 distinct values; the rest is integer arithmetic. Every window has a total order up to rows that
-agree on all that is ever summed, so the result is the same however rows are stored.
+agree on all that is ever summed, so the result is the same however rows are stored. Groups are
+placed first: rows are numbered only in the groups that stay, which are few where a bound matters.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from sfumato.ask.language.request import GroupsBound, Request, RowsBound
+from sfumato.ask.language.language import Filter, Project, Scan
+from sfumato.ask.language.request import GroupsBound, RowsBound
 from sfumato.ask.plan import choice as choosing
+from sfumato.ask.plan.dialects import Fenced
 from sfumato.ask.plan.forms import (
     SQL,
     aliased,
@@ -25,9 +28,7 @@ from sfumato.ask.plan.forms import (
     constant,
     derived,
     is_null,
-    minus,
     modulo,
-    plus,
     select,
     table,
     times,
@@ -38,7 +39,8 @@ from sfumato.ask.plan.forms import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sfumato.ask.language.language import Kind, Value
+    from sfumato.ask.language.language import Kind, Relation, Value
+    from sfumato.ask.language.request import Request
 
 
 class _Columns(Protocol):
@@ -61,42 +63,43 @@ _ANY: dict[str, Value] = {
 }  # fmt: skip
 
 
-_ONCE = {"people", "groups"}
-"""Steps to be computed once per person or group, and not where their numbers are used."""
-
-
 def bounded(source: exp.Select, layout: _Columns, request: Request) -> exp.Select:
     """Give the kept contributions."""
-    steps = {"contributions": source, "people": _people(layout, request)}
-    if layout.keys:
-        steps["groups"] = _groups(layout, request)
+    assert isinstance(request.bound, GroupsBound | RowsBound)
+    steps = {"contributions": source}
     steps["numbered"] = _numbered(layout, request)
     steps["drawn"] = _drawn(layout, request)
     steps["ranked"] = _ranked(request)
     if isinstance(request.bound, GroupsBound):
-        steps["listed"] = _listed(layout, request)
+        steps["listed"] = _listed(layout)
     steps["placed"] = _placed(layout, request)
-    within = [
-        binary(exp.LTE, column(place), whole(limit)) for place, limit in _limits(request).items()
-    ]
     kept_columns = [*_contributed(layout), "row_place"]
-    kept = select(map(column, kept_columns), table("placed"), all_of(within))
+    kept = select(
+        map(column, kept_columns), table("placed"), _within("row_place", request.bound.rows)
+    )
+    again = None if not _is_cheap(request.relation) else False
     for name, query in steps.items():
         alias = exp.Identifier(this=name, quoted=True)
-        kept = kept.with_(alias, as_=query, materialized=name in _ONCE or None, copy=False)
+        kept = kept.with_(
+            alias, as_=query, materialized=again if name == "contributions" else None, copy=False
+        )
     return kept
+
+
+def _is_cheap(relation: Relation) -> bool:
+    """Tell whether rows are cheaper read again than kept aside: nothing is joined or grouped."""
+    while isinstance(relation, Filter | Project):
+        relation = relation.source
+    return isinstance(relation, Scan)
+
+
+def _within(place: str, limit: int) -> SQL:
+    return binary(exp.LTE, column(place), whole(limit))
 
 
 def _contributed(layout: _Columns) -> list[str]:
     values = [name for name in layout.values if name is not None]
     return ["person", *layout.keys, *values, *layout.spread]
-
-
-def _limits(request: Request) -> dict[str, int]:
-    if isinstance(request.bound, GroupsBound):
-        return {"group_place": request.bound.groups, "row_place": request.bound.rows}
-    assert isinstance(request.bound, RowsBound)
-    return {"row_place": request.bound.rows}
 
 
 def _people(layout: _Columns, request: Request) -> exp.Select:
@@ -121,7 +124,11 @@ def _hashed(names: Sequence[str], digest: SQL, letter: str) -> exp.Select:
 
 
 def _numbered(layout: _Columns, request: Request) -> exp.Select:
-    """Put the numbers of person and group beside each contribution."""
+    """Put the numbers of person and group beside each contribution.
+
+    They are computed once per person and group, not where they are used: hence the fence, through
+    which Postgres still sees that every person comes once and that she is the side to hash.
+    """
     outputs: list[SQL] = [column(name, "contributions") for name in _contributed(layout)]
     outputs += [column(f"u_{i}", "people") for i in range(4)]
     if layout.keys:
@@ -131,11 +138,12 @@ def _numbered(layout: _Columns, request: Request) -> exp.Select:
         outputs += [aliased(big(constants[i]), f"g_{i}") for i in range(3)]
     same = binary(exp.EQ, column("person", "contributions"), column("person", "people"))
     query = select(outputs, table("contributions"))
-    query = query.join(table("people"), on=same, join_type="inner", copy=False)
+    people = Fenced(this=_people(layout, request), alias="people")
+    query = query.join(people, on=same, join_type="inner", copy=False)
     if not layout.keys:
         return query
-    keys = all_of(_same_keys(layout))
-    return query.join(table("groups"), on=keys, join_type="inner", copy=False)
+    groups = Fenced(this=_groups(layout, request), alias="groups")
+    return query.join(groups, on=all_of(_same_keys(layout)), join_type="inner", copy=False)
 
 
 def _same_keys(layout: _Columns) -> list[SQL]:
@@ -171,12 +179,14 @@ def _residues(layout: _Columns, request: Request) -> list[SQL]:
     for total, name in zip(request.totals, layout.values, strict=True):
         if name is None:
             residues.append(whole(1))
-        elif total.form == "squares":
-            square = times(choosing.sql_residue(name), choosing.sql_residue(name))
-            residues.append(modulo(square, whole(choosing.P)))
-        else:
-            residues.append(choosing.sql_residue(name))
-    return [*residues, *(choosing.sql_residue(name) for name in layout.spread)]
+            continue
+        ends = (0, 1) if total.grid is None else total.grid.ends
+        residue = choosing.sql_residue(name, ends)
+        if total.form == "squares":
+            residue = modulo(times(residue, residue.copy()), whole(choosing.P))
+        residues.append(residue)
+    spread = zip(layout.spread, request.spread, strict=True)
+    return [*residues, *(choosing.sql_residue(name, grid.ends) for name, (_, grid) in spread)]
 
 
 def _ranked(request: Request) -> exp.Select:
@@ -187,32 +197,26 @@ def _ranked(request: Request) -> exp.Select:
     return select([exp.Star(), *ranked], table("drawn"))
 
 
-def _listed(layout: _Columns, request: Request) -> exp.Select:
-    """Give each person's rows their place in the list of her groups by rank, and within them."""
-    keys, summed = list(map(column, layout.keys)), _summed(layout, request)
-    order = [column("group_rank"), *keys, column("row_rank"), *summed]
-    place = window("ROW_NUMBER", [column("person")], order)
-    outputs: list[SQL] = [column(name) for name in [*_contributed(layout), "group_rank"]]
-    return select([*outputs, aliased(place, "place")], table("ranked"))
+def _listed(layout: _Columns) -> exp.Select:
+    """Give each person's groups their place by rank."""
+    keys = list(map(column, layout.keys))
+    place = window("DENSE_RANK", [column("person")], [column("group_rank"), *keys])
+    outputs: list[SQL] = [
+        column(name) for name in [*_contributed(layout), "group_rank", "row_rank"]
+    ]
+    return select([*outputs, aliased(place, "group_place")], table("ranked"))
 
 
 def _placed(layout: _Columns, request: Request) -> exp.Select:
-    """Give each person's groups their place by rank, and her rows, all or in the group, too.
-
-    The place of a row in its group is that in the whole list, less the rows of the groups before:
-    the list is sorted already, by one order and one partition, so no engine sorts again.
-    """
+    """Give each person's rows their place, in each of the groups that stay or among all."""
     outputs: list[SQL] = [column(name) for name in _contributed(layout)]
-    keys = list(map(column, layout.keys))
+    keys, summed = list(map(column, layout.keys)), _summed(layout, request)
     if isinstance(request.bound, GroupsBound):
-        order = [column("group_rank"), *keys]
-        groups = window("DENSE_RANK", [column("person")], order)
-        before = window("RANK", [column("person")], order)
-        rows = plus(minus(column("place"), before), whole(1))
-        outputs += [aliased(groups, "group_place"), aliased(rows, "row_place")]
-        return select(outputs, table("listed"))
-    listed: list[SQL] = [column("row_rank"), *keys, *_summed(layout, request)]
-    rows = window("ROW_NUMBER", [column("person")], listed)
+        group = [column("person"), column("group_rank"), *keys]
+        rows = window("ROW_NUMBER", group, [column("row_rank"), *summed])
+        stay = _within("group_place", request.bound.groups)
+        return select([*outputs, aliased(rows, "row_place")], table("listed"), stay)
+    rows = window("ROW_NUMBER", [column("person")], [column("row_rank"), *keys, *summed])
     return select([*outputs, aliased(rows, "row_place")], table("ranked"))
 
 

@@ -174,9 +174,8 @@ def sql_joined(person: str, other: SQL, add: str) -> SQL:
 
 
 def sql_mixed(number: str, coefficient: str) -> SQL:
-    """Give (t² + a·t) mod P of two columns."""
-    square = modulo(times(column(number), column(number)), whole(P))
-    return modulo(plus(square, times(column(coefficient), column(number))), whole(P))
+    """Give (t² + a·t) mod P of two columns, as t·(t + a): below 2³¹ · 2³² = 2⁶³."""
+    return modulo(times(column(number), plus(column(number), column(coefficient))), whole(P))
 
 
 def sql_rank(high: SQL, low: SQL) -> SQL:
@@ -192,6 +191,14 @@ def sql_folded(start: SQL, contributed: Iterable[SQL]) -> SQL:
     return folded
 
 
-def sql_residue(number: str) -> SQL:
-    """Give a column modulo P, within 0 … P − 1 also where it is negative."""
-    return modulo(plus(modulo(column(number), whole(P)), whole(P)), whole(P))
+def sql_residue(number: str, ends: tuple[int, int]) -> SQL:
+    """Give a column modulo P, within 0 … P − 1 also where it is negative.
+
+    `ends` are the smallest and largest number it can be: most need no division, or one.
+    """
+    low, high = ends
+    if low >= 0 and high < P:
+        return column(number)
+    small = low >= -P and high < P
+    within = column(number) if small else modulo(column(number), whole(P))
+    return modulo(plus(within, whole(P)), whole(P))

@@ -2,13 +2,14 @@
 
 Noise, swapping, sets within records, traces and training work on rows, not on counts. Where a
 database holds them, they are brought into the embedded engine of this process, which must be
-trusted with them; their types and the texts of their cells stay the same.
+trusted with them: a warning says so. Their types and the texts of their cells stay the same.
 """
 
 # SQL here is built from names that `quoted` quotes.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,12 @@ def brought(table: Table) -> Table:
     """Return the table with its rows in the embedded engine, in their order."""
     if table.engine.dialect == "duckdb":
         return table
+    warnings.warn(
+        f"{table.source}: this work is done on rows, not on counts, so they are brought from the "
+        "database into this process, which must be trusted with them.",
+        UserWarning,
+        stacklevel=2,
+    )
     cells = ", ".join(f"{quoted(c)} AS c{i}" for i, c in enumerate(table.columns))
     copy = table.materialize()
     with table.explained():
