@@ -20,7 +20,7 @@ from sfumato.ask.language.language import (
     PersonAggregate,
 )
 from sfumato.ask.language.request import GroupsBound, Request, RowBound, RowsBound, Total
-from sfumato.testing.engine_cases import FAR, counted, scan, summed
+from sfumato.testing.engine_requests import FAR, counted, scan, summed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -31,7 +31,7 @@ from sfumato.ask.language.language import (
     Relation,
 )
 from sfumato.ask.language.request import Bound, Grid, GroupsBound, Request, RowsBound, Total
-from sfumato.testing.engine_cases import CENTRED, FAR, FINE, number, scan, text
+from sfumato.testing.engine_requests import CENTRED, FAR, FINE, number, scan, text
 from sfumato.testing.reference_engine import CheckTable
 
 if TYPE_CHECKING:

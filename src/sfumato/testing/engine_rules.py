@@ -38,7 +38,7 @@ from sfumato.ask.language.request import (
     Total,
 )
 from sfumato.errors import InputError
-from sfumato.testing.engine_cases import ALL, FINE, SALT, counted, number, scan, summed
+from sfumato.testing.engine_requests import ALL, FINE, SALT, counted, number, scan, summed
 from sfumato.testing.statistics import chi_square_tail
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.algorithms.clock import Clock
-    from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
+    from sfumato.anonymize.tables.algorithms.full_domain.bar import Bar
     from sfumato.anonymize.tables.problem import Problem
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import DENSE_CELLS, Classes, SensitiveHistogram
 from sfumato.anonymize.tables.algorithms.clock import Clock, TimeUp
 from sfumato.anonymize.tables.algorithms.full_domain import rules
+from sfumato.anonymize.tables.algorithms.full_domain.bar import Over
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import sum_per_group
 from sfumato.anonymize.tables.algorithms.full_domain.smallest import smallest_class
 from sfumato.compiled import ACCOUNT, kernel
@@ -32,24 +33,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.anonymize.tables.algorithms.full_domain.bar import Bar
     from sfumato.anonymize.tables.algorithms.full_domain.grouping import Grouper
     from sfumato.anonymize.tables.algorithms.full_domain.rollup import Grouping, Histogram
     from sfumato.anonymize.tables.problem import Problem
 
 _FIXED = frozenset({rules.DISTINCT, rules.ENTROPY, rules.RECURSIVE})
 """Kinds that look at a class alone, whatever else is released."""
-
-
-class Bar(NamedTuple):
-    """What a node must stay within to be of interest.
-
-    At most `limit` records are suppressed, adding at most `price`, and at least so many `classes`
-    are released.
-    """
-
-    limit: int
-    price: float = math.inf
-    classes: int = 0
 
 
 @dataclass(eq=False)
@@ -138,7 +128,7 @@ class Judge:
         spanning = self._together or self._whole
         if not self._plain and not self._sensitive and not spanning:
             return verdict  # sizes tell all
-        over = _Over(grouping.sizes, bar, price)
+        over = Over(grouping.sizes, bar, price)
         if over.limit(verdict.removed) or over.classes(verdict.fails):
             verdict.finished = False
             return verdict
@@ -152,7 +142,7 @@ class Judge:
         node: tuple[int, ...],
         grouping: Grouping,
         bar: Bar | None,
-        over: _Over,
+        over: Over,
         verdict: Verdict,
     ) -> None:
         """Judge what depends on the rest of the release, until suppression changes nothing more."""
@@ -380,35 +370,6 @@ class Judge:
             ]
             self._widened = (limit, known)
         return self._widened[1][i]
-
-
-class _Over:
-    """Tells when a node is beyond the bar."""
-
-    def __init__(
-        self,
-        sizes: NDArray[np.int64],
-        bar: Bar | None,
-        price: Callable[[NDArray[np.bool_]], float],
-    ) -> None:
-        self._sizes = sizes
-        self._bar = bar
-        self._price = price
-
-    def limit(self, removed: NDArray[np.int64]) -> bool:
-        return self._bar is not None and int(removed.sum()) > self._bar.limit
-
-    def classes(self, fails: NDArray[np.bool_]) -> bool:
-        if self._bar is None or not self._bar.classes:
-            return False
-        return int(np.count_nonzero(self._sizes[~fails])) < self._bar.classes
-
-    def fails(self, fails: NDArray[np.bool_]) -> bool:
-        if self._bar is None:
-            return False
-        if int(self._sizes[fails].sum()) > self._bar.limit or self.classes(fails):
-            return True
-        return self._bar.price < math.inf and self._price(fails) > self._bar.price
 
 
 def _plain_released(

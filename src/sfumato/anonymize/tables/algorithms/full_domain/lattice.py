@@ -47,15 +47,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.tables.algorithms.clock import Clock, TimeUp
+from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
+from sfumato.anonymize.tables.algorithms.full_domain.bar import Bar
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
-from sfumato.anonymize.tables.algorithms.full_domain.judging import Bar
 from sfumato.anonymize.tables.algorithms.full_domain.level_bounds import level_bounds
 from sfumato.anonymize.tables.algorithms.full_domain.prices import (
     SEPARABLE,
     TIE,
-    level_prices,
     node_loss,
+    node_prices,
     suppression_prices,
     unsatisfiable_message,
 )
@@ -129,7 +129,7 @@ class Lattice:
             definition.union_closed and problem.suppression_limit == 0
         )
         self.separable = problem.objective in SEPARABLE
-        self.base = self._prices()
+        self.base = node_prices(problem)
         self.added = np.zeros(self.shape)
         self.lower = self.base.copy()
         self.open = np.ones(self.shape, dtype=np.bool_)
@@ -145,23 +145,6 @@ class Lattice:
         allowed[tuple(slice(low, high + 1) for low, high in self.bounds)] = True
         self.open &= allowed
         self.lower[~allowed] = math.inf
-
-    def _prices(self) -> NDArray[np.float64]:
-        """Return the price of each node before suppression, where it can be told at once."""
-        prices = np.zeros(self.shape)
-        if not self.separable:
-            return self._fewest()
-        for a, per_level in enumerate(level_prices(self.problem)):
-            prices += per_level.reshape([-1 if b == a else 1 for b in range(len(self.shape))])
-        return prices
-
-    def _fewest(self) -> NDArray[np.float64]:
-        """Return one over the number of classes that a node can have at most."""
-        most = np.ones(self.shape)
-        for a, h in enumerate(self.problem.hierarchies):
-            labels = np.array([float(len(labels)) for labels in h.labels])
-            most *= labels.reshape([-1 if b == a else 1 for b in range(len(self.shape))])
-        return 1 / np.minimum(most, float(max(self.problem.rows, 1)))
 
     def loss(self, node: Evaluation) -> float:
         """Return the loss of an evaluated node under the problem's objective."""

@@ -29,6 +29,30 @@ def level_prices(problem: Problem) -> list[NDArray[np.float64]]:
     return [n @ costs / problem.rows for n, costs in zip(leaves, problem.costs, strict=True)]
 
 
+def node_prices(problem: Problem) -> NDArray[np.float64]:
+    """Return a lower bound on the price of every node before suppression, told at once.
+
+    For sums over cells it is the price itself. AECS and DM are at least one over the number of
+    classes that a node can have at most: one for each combination of labels, or for each record.
+    """
+    shape = [int(height) for height in problem.heights]
+    if problem.objective in SEPARABLE:
+        prices = np.zeros(shape)
+        for a, per_level in enumerate(level_prices(problem)):
+            prices += _along(per_level, a, len(shape))
+        return prices
+    most = np.ones(shape)
+    for a, hierarchy in enumerate(problem.hierarchies):
+        labels = np.array([float(len(labels)) for labels in hierarchy.labels])
+        most *= _along(labels, a, len(shape))
+    return 1 / np.minimum(most, float(max(problem.rows, 1)))
+
+
+def _along(values: NDArray[np.float64], axis: int, axes: int) -> NDArray[np.float64]:
+    """Lay values along one axis of the lattice."""
+    return values.reshape([-1 if a == axis else 1 for a in range(axes)])
+
+
 def suppression_prices(problem: Problem) -> NDArray[np.float64] | None:
     """Return what suppressing the 1, 2, … records that are cheapest to suppress costs.
 
