@@ -11,7 +11,7 @@ from table_places import in_postgres, in_spark
 
 import sfumato as sf
 from sfumato import cli, examples
-from sfumato.data.tables.brought import brought
+from sfumato.data.tables.memory_rows import brought
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 TUTORIAL = (DOCS / "tutorial/first-release.md").read_text("utf-8")

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.tables.algorithms.clock import Clock, Stopped
+from sfumato.anonymize.tables.algorithms.clock import Clock, TimeUp
 from sfumato.anonymize.tables.algorithms.full_domain.bar import Bar
 from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluator
 from sfumato.anonymize.tables.algorithms.full_domain.level_bounds import level_bounds
