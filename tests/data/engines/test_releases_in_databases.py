@@ -217,7 +217,7 @@ def test_a_connection_lost_while_rows_are_written_says_one_sentence(
     table = people("postgres", request)
     release = sf.anonymize(table, sf.KAnonymity(4), seed=1)
     address = target("postgres", request)
-    honest = written.rows_in
+    honest = engine_rows.rows_in
 
     def slowly(engine, rows):
         wait = "(SELECT pg_catalog.pg_sleep(60)) AS waiting(slept)"
