@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.tables.algorithms.local.space import OUTER, gather, widen
+from sfumato.anonymize.tables.algorithms.local.space import INNER, OUTER, gather, widen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,20 +54,21 @@ def freeze(space: Space, judge: Judge) -> Shares:
     queue = [(cost, i) for i, cost in enumerate(_typical(space)[nodes].sum(axis=1))]
     heapq.heapify(queue)
     visits, before, monotone = 0, n, judge.problem.definition.monotone
+    smallest = judge.problem.definition.minimum_size
     while queue and len(left) and not judge.clock.late:
         price, i = heapq.heappop(queue)
         if i % 2 and visits > PATIENCE and len(left) > MANY * n:
             continue  # where most tuples find no company, half of the nodes tell enough
-        group, sizes = grouping.group(left, nodes[i])
-        holds = judge.holding(left, group, sizes)
-        if holds.any():
-            prices = _priced(space, left, group, holds)
-            now = prices <= price * (1 + SLACK) + 1e-12
-            if (holds & ~now).any():
-                heapq.heappush(queue, (float(prices[~now].min()), i))
-            class_[left] = np.where(now, used + np.cumsum(now) - 1, -1)[group]
-            used += int(now.sum())
-            left = left[class_[left] < 0]
+        group, sizes, largest = grouping.group(left, nodes[i])
+        holds = judge.holding(left, group, sizes) if largest >= smallest else None
+        if holds is not None and holds.any():
+            limit = price * (1 + SLACK) + 1e-12
+            used, kept, waiting = _place(
+                space.ancestors, space.counts, left, group, holds, limit, class_, used
+            )
+            left = left[:kept]
+            if waiting < np.inf:
+                heapq.heappush(queue, (waiting, i))
         visits += 1
         if visits % PATIENCE == 0:
             if monotone and before - len(left) < PROGRESS * before:
@@ -117,25 +118,42 @@ def _cheapest(space: Space, limit: int) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64)
 
 
-def _priced(
-    space: Space, left: NDArray[np.int64], group: NDArray[np.int64], holds: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Return what a record pays on average in each group that holds, on its lowest levels."""
-    rep, level = np.full(len(holds), -1), np.zeros((len(holds), len(space.start) - 1), np.int64)
-    total, size = np.zeros(len(holds)), np.zeros(len(holds))
-    _prices(space.ancestors, space.counts, left, group, holds, rep, level, total, size)
-    mean: NDArray[np.float64] = np.full(len(holds), np.inf)
-    mean[holds] = total[holds] / size[holds]
-    return mean
-
-
 @njit(**OUTER)
-def _prices(ancestors, counts, left, group, holds, rep, level, total, size):  # type: ignore[no-untyped-def]
-    """Fill in, per group that holds, its levels, what its records pay there and how many they are.
+def _place(ancestors, counts, left, group, holds, limit, class_, used):  # type: ignore[no-untyped-def]
+    """Freeze the groups that hold and cost a record at most `limit` on average.
+
+    They get the next numbers, from `used` on, in `class_`; tuples of other groups move to the
+    front of `left`. Return how many numbers are used then, how many tuples are left, and the price
+    of the cheapest group that holds and has to wait.
+    """
+    mean = _prices(ancestors, counts, left, group, holds)
+    number, waiting, kept = np.full(len(holds), -1), np.inf, 0
+    for g in range(len(holds)):
+        if mean[g] <= limit:
+            number[g] = used
+            used += 1
+        else:
+            waiting = min(waiting, mean[g])
+    for i in range(len(left)):
+        t, placed = left[i], number[group[i]]
+        if placed >= 0:
+            class_[t] = placed
+        else:
+            left[kept] = t
+            kept += 1
+    return used, kept, waiting
+
+
+@njit(**INNER)
+def _prices(ancestors, counts, left, group, holds):  # type: ignore[no-untyped-def]
+    """Return what a record pays on average in each group that holds, on its lowest levels; else ∞.
 
     Levels are known only when all tuples of a group were seen, so prices take a second pass.
     """
     start, node, price = ancestors
+    groups, attributes = len(holds), len(start) - 1
+    rep, level = np.full(groups, -1), np.zeros((groups, attributes), np.int64)
+    total, size = np.zeros(groups), np.zeros(groups)
     for i in range(len(left)):
         g = group[i]
         if holds[g]:
@@ -146,8 +164,11 @@ def _prices(ancestors, counts, left, group, holds, rep, level, total, size):  # 
         g, t = group[i], left[i]
         if holds[g]:
             size[g] += counts[t]
-            for a in range(level.shape[1]):
+            for a in range(attributes):
                 total[g] += counts[t] * price[t, start[a] + level[g, a]]
+    for g in range(groups):
+        total[g] = total[g] / size[g] if holds[g] else np.inf
+    return total
 
 
 class _Grouping:
@@ -167,19 +188,19 @@ class _Grouping:
 
     def group(
         self, left: NDArray[np.int64], columns: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the number of the group of each tuple, and sizes; both until the next call.
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return each tuple's group and the sizes, both until the next call, and the largest.
 
         Tuples are told apart by a 64-bit hash alone. Should two ever collide, they form a group
         that costs more than it looks; its own lowest common ancestor is taken all the same.
         """
         space, places, group = self._space, _places(len(left)), self._group[: len(left)]
-        used = _group(
+        used, largest = _group(
             space.node, space.counts, left, columns, self._begin, self._slot[:places],
             self._marks, group, self._sizes,
         )  # fmt: skip
         self._begin += used
-        return group, self._sizes[:used]
+        return group, self._sizes[:used], largest
 
 
 def _places(tuples: int) -> int:
@@ -189,13 +210,13 @@ def _places(tuples: int) -> int:
 
 @njit(**OUTER)
 def _group(node, counts, left, columns, begin, slot, marks, group, sizes):  # type: ignore[no-untyped-def]
-    """Fill in `group` and `sizes`; return how many groups there are.
+    """Fill in `group` and `sizes`; return how many groups there are, and the size of the largest.
 
     `slot[at]` is `begin` and the number of the group whose hash is `marks[at]`; what is below
     `begin` is of earlier visits.
     """
     last = np.uint64(len(slot) - 1)
-    used = 0
+    used = largest = 0
     for i in range(len(left)):
         t = left[i]
         mark = np.uint64(0)
@@ -211,7 +232,8 @@ def _group(node, counts, left, columns, begin, slot, marks, group, sizes):  # ty
         g = slot[at] - begin
         group[i] = g
         sizes[g] += counts[t]
-    return used
+        largest = max(largest, sizes[g])
+    return used, largest
 
 
 GROUPS = _group
