@@ -10,8 +10,10 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 
+from sfumato.errors import SfumatoError
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.office.office import Office
 from sfumato.service.settings import Settings
@@ -68,6 +70,23 @@ def test_an_upgrade_makes_the_tables_that_are_new(tmp_path):
     assert again.rows(text("SELECT * FROM sfumato_office_surveys")) == []
     assert len(again.rows(text("SELECT * FROM sfumato_office_people"))) == 1
     again.close()
+
+
+def test_a_ledger_of_another_format_is_refused_and_not_touched(tmp_path):
+    """Going back after an upgrade is putting the copy back, so nothing may be written before."""
+    settings, _ = make_site(tmp_path / "site")
+    with sqlite3.connect(settings.place) as ledger:
+        ledger.execute("UPDATE sfumato_head SET version = 999")
+    ledger.close()
+
+    def content():
+        with sqlite3.connect(settings.place) as found:
+            return list(found.iterdump())
+
+    before = content()
+    with pytest.raises(SfumatoError, match="format 999"):
+        prepare(settings)
+    assert content() == before
 
 
 def test_every_start_without_an_owner_prints_another_link(tmp_path):
