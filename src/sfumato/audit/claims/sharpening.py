@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.audit.claims.evidence.additive import Additive
 from sfumato.audit.claims.evidence.ends import Ends, count_ends, thresholds_of
 from sfumato.audit.claims.evidence.events import Candidate, choose_among
 from sfumato.audit.claims.evidence.lookup import log_ratio
@@ -55,6 +54,8 @@ _ROUNDS = ((12, 0.3), (4, 0.3), (2, 0.4))
 FINALISTS, FIRST_ROUND = _ROUNDS[0]
 FEWEST = 25
 """Runs on each data set by which slow functions are explored and counted."""
+_LEARNING = 0.3
+"""The share of a round after which nothing is learned anew any more."""
 _KEPT = 1 << 24
 """So many numbers of all outputs on each data set are kept to learn from."""
 _SEEN = 100_000
@@ -96,6 +97,8 @@ class Finalist:
     pair: Pair
     scores: list[Counted]
     kept: tuple[list[Outputs], list[Outputs]] = field(default_factory=lambda: ([], []))
+    chosen: set[int] = field(default_factory=set)
+    """The scores, by identity, of the events that were last chosen."""
 
     def count(self, first: Outputs, second: Outputs, room: int) -> None:
         """Count all ends of all scores in more runs, and keep these if so many have room."""
@@ -106,19 +109,17 @@ class Finalist:
             self.kept[1].append(second)
 
     def relearn(self) -> None:
-        """Learn again from all runs so far, and begin to count anew what has changed by that."""
+        """Learn again from all runs so far, and begin to count anew what has changed by that.
+
+        Sums that were chosen keep their counts beside the new ones, which have none yet.
+        """
+        kept = [joined(side) for side in self.kept if side]
+        sums = learn_sums(*kept) if kept else []
+        if sums:
+            self.scores = [old for old in self.scores if id(old.score) in self.chosen]
         for counted in self.scores:
             counted.relearn()
-        if not self.kept[0]:
-            return
-        first, second = (joined(side) for side in self.kept)
-        sums = learn_sums(first, second)
-        if not sums:
-            return
-        seen = [side.part(slice(0, _SEEN)) for side in (first, second)]
-        self.scores = [
-            counted for counted in self.scores if not isinstance(counted.score, Additive)
-        ]
+        seen = [side.part(slice(0, _SEEN)) for side in kept]
         for score in sums:
             values = np.concatenate([score.of(side) for side in seen])
             self.scores.append(Counted(score, thresholds_of(values)))
@@ -126,7 +127,9 @@ class Finalist:
     def choose(self, bounds: Sequence[Bound], runs: int) -> list[Candidate]:
         """Give the events that promise most for so many measuring runs."""
         every = [ends for score in self.scores for ends in score.ends]
-        return choose_among(every, bounds, runs=runs, cautions=_CAUTION, join="always")
+        found = choose_among(every, bounds, runs=runs, cautions=_CAUTION, join="always")
+        self.chosen = {id(ends.score) for candidate in found for ends in candidate.ends}
+        return found
 
 
 @dataclass(eq=False)
@@ -166,9 +169,10 @@ class Finalists:
                 break
             end = min(begin + share * seconds, last)
             self.left = self.left[:most]
-            if number:
-                for finalist in self.left:
-                    finalist.relearn()
+            for finalist in self.left if number else ():
+                if time.monotonic() > begin + _LEARNING * (end - begin):
+                    break  # the rest, which come behind, go on with what they have learned
+                finalist.relearn()
             self._count(end)
             ranked = self._ranked(max(1, runs_for(self.seconds_per_run)))
             self.left = [finalist for finalist, _ in ranked]

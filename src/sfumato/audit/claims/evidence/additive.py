@@ -99,7 +99,7 @@ def learn_additive(
 def learn_alike(first: Outputs, second: Outputs, *, ranges: int) -> Additive | None:
     """Give all columns the weights of their ranges taken together, if they look alike."""
     width = min(first.numbers.shape[1], second.numbers.shape[1])
-    sides = [outputs.numbers[:, :width] for outputs in (first, second)]
+    sides = [np.ascontiguousarray(outputs.numbers[:, :width]) for outputs in (first, second)]
     seen = np.concatenate([side[:_SEEN] for side in sides])
     if width < _FEW_COLUMNS or not np.isfinite(seen).all():
         return None
@@ -110,12 +110,11 @@ def learn_alike(first: Outputs, second: Outputs, *, ranges: int) -> Additive | N
     if not edges.size:
         return None
     counts = [
-        np.bincount(
-            np.searchsorted(edges, side.reshape(-1), side="right"), minlength=edges.size + 1
-        )
+        np.bincount(_cut(side.reshape(-1, 1), edges[None, :])[:, 0], minlength=edges.size + 2)
         for side in sides
     ]
-    weights = np.append(log_ratio(counts[0], counts[1]), 0.0)
+    ranges_of = slice(0, edges.size + 1)  # what is missing speaks for neither
+    weights = np.append(log_ratio(counts[0][ranges_of], counts[1][ranges_of]), 0.0)
     weights = np.rint(weights * _GRID) / _GRID
     return Additive(np.tile(edges, (width, 1)), np.tile(weights, (width, 1)), family="alike")
 

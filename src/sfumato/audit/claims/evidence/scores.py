@@ -47,9 +47,10 @@ _LOW_BIT_COLUMNS = 16
 _LEARNERS = 100_000
 """Runs on each data set from which most scores are learned."""
 _ADDITIVE_LEARNERS = 1_000_000
-_FINE_FROM = ((8, 4_000), (16, 200_000))
-"""Into how many ranges columns are cut beside two, and from how many runs on."""
-_MOST_WEIGHTS = 600
+_MOST_NUMBERS = 4_000_000
+"""Runs, and numbers in them, from which sums of weights are learned."""
+_FINE_FROM = ((8, 4_000, 60), (16, 200_000, 12))
+"""Into how many ranges columns are cut beside two, from how many runs on, and how many columns."""
 _REPEATED = 3
 _OFTEN = 100
 """Where outputs come so often each, their own ratios say all that any other score could."""
@@ -194,10 +195,11 @@ def learn_sums(first: Outputs, second: Outputs) -> list[Score]:
 
 def _additive(first: Outputs, second: Outputs) -> Iterator[Score]:
     """Learn sums of weights with few and with many ranges, of the numbers and of innovations."""
-    all_of = [outputs.part(slice(0, _ADDITIVE_LEARNERS)) for outputs in (first, second)]
     width = first.numbers.shape[1]
-    fine = [ranges for ranges, least in _FINE_FROM if len(first) >= least]
-    for ranges in (2, *(r for r in fine if (r + 2) * width <= _MOST_WEIGHTS)):
+    learners = slice(0, min(_ADDITIVE_LEARNERS, _MOST_NUMBERS // width))
+    all_of = [outputs.part(learners) for outputs in (first, second)]
+    fine = [r for r, least, most in _FINE_FROM if len(first) >= least and width <= most]
+    for ranges in (2, *fine):
         for innovations in (False, True):
             found = learn_additive(*all_of, ranges=ranges, innovations=innovations)
             if found is not None:
