@@ -30,7 +30,7 @@ from sfumato.shape import find_shape
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = next(p for p in (ROOT.parent / "shared/data", Path("/work/shared/data")) if p.exists())
-TINY = [["1", "2"], ["1", "3"], ["2", "3"], ["1", "2", "3"]] * 6
+TINY = [[str((i * j) % 11) for j in range(1, 9)] for i in range(1, 25)]
 
 
 def km(m):

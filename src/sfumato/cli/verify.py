@@ -118,7 +118,7 @@ def _show(found: Verification) -> None:
         if row.bottleneck:
             out.print(f"{row.name}: decided by the class {row.bottleneck}", markup=False)
     rest = [(row.name, _figure(row.found)) for row in found.table if not row.promised]
-    if rest:
+    if rest or not rows:
         show_table("What else it has" if rows else title, ("measure", "found"), rest)
     risks = [(name, _figure(value)) for name, value in found.rows()]
     if risks:

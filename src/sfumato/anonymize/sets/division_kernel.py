@@ -37,7 +37,11 @@ class Ground(NamedTuple):
     patience: float
     """Entropy per set that a split is charged in any case."""
     aside: float
-    """What putting a set aside costs, as a share of what the set pays now."""
+    """What putting a set aside costs, as a share of what the set pays now; above 1: never done."""
+    leave: NDArray[np.float64]
+    """What each set would pay elsewhere; empty where there is nowhere else yet."""
+    regret: NDArray[np.float64]
+    """How much more that is than the set pays in the class it comes from."""
     logs: NDArray[np.float64]
     """n log n for every number of sets: an entropy is looked up, not computed."""
 
@@ -62,7 +66,9 @@ class Splits(NamedTuple):
 
 @njit(cache=True)
 def count_below(order, b, e, shown, ground, desk):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Count for every node below a shown one the sets that have it; return nodes met and cost.
+    """Count for every node below a shown one the sets that have it; return nodes met.
+
+    Also returns what putting all sets aside would cost.
 
     Rows of `counts`: items held by the shown node, items under the node (both of the set at
     hand), sets with rest, sets with only, their items, the shown node above.
@@ -73,6 +79,7 @@ def count_below(order, b, e, shown, ground, desk):  # type: ignore[no-untyped-de
     starts, parent, low = ground.starts, ground.parent, desk.low
     met = 0
     total = 0.0
+    spare = min(ground.aside, 1.0)
     for x in range(b, e):
         first, last = starts[order[x]], starts[order[x] + 1]
         cost = 0.0
@@ -83,6 +90,7 @@ def count_below(order, b, e, shown, ground, desk):  # type: ignore[no-untyped-de
             while u != v:
                 under[u] += 1
                 u = parent[u]
+        cost = ground.regret[order[x]] if len(ground.regret) > 0 else spare * cost
         total += cost
         for p in range(first, last):
             v, u = shown[p], low[p]
@@ -134,8 +142,10 @@ def weigh(u, way, size, total, ground, desk, enough):  # type: ignore[no-untyped
     items = (desk.counts[4, u] if a else 0) + (desk.counts[5, u] if b else 0)
     saved = items * (ground.price[desk.counts[6, u]] - ground.price[u])
     if 0 < left < k:
+        if ground.aside > 1.0:
+            return -1.0
         paid = (desk.costs[0, u] if a else 0.0) + (desk.costs[1, u] if b else 0.0)
-        saved -= ground.aside * (total - paid)
+        saved -= total - paid
     if max(a, b) == size:
         return FREE + saved
     if saved <= enough * ground.patience * size:
@@ -226,6 +236,18 @@ def price_of(order, b, e, shown, ground):  # type: ignore[no-untyped-def]  # noq
 
 
 @njit(cache=True)
+def price_aside(order, b, e, shown, ground):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return how much more sets pay that are put aside than they would as they are."""
+    cost = price_of(order, b, e, shown, ground)
+    if len(ground.leave) == 0:
+        return ground.aside * cost
+    there = 0.0
+    for x in range(b, e):
+        there += ground.leave[order[x]]
+    return there - cost
+
+
+@njit(cache=True)
 def try_out(members, shown, ground, desk, splits, choice, cuts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return what a class would pay if it were split so, and then always by the best split."""
     order = members.copy()
@@ -243,7 +265,7 @@ def try_out(members, shown, ground, desk, splits, choice, cuts):  # type: ignore
             if cuts[i + 1] - cuts[i] >= ground.k:
                 stack.append((cuts[i], cuts[i + 1]))
             elif cuts[i + 1] > cuts[i]:
-                aside += ground.aside * price_of(order, cuts[i], cuts[i + 1], shown, ground)
+                aside += price_aside(order, cuts[i], cuts[i + 1], shown, ground)
         found = 0
         while found == 0 and len(stack) > 0:
             b, e = stack.pop()

@@ -2,7 +2,8 @@
 
 Sets are divided from the root down with a look ahead (`division_kernel`), which puts some aside;
 those are divided among themselves, and then move to the classes that fit them best
-(`reassignment_kernel`). Classes that lost or won members are divided on. Where the cheapest labels
+(`reassignment_kernel`). Classes of long sets are tightened instead, label by label
+(`tightening_kernel`). Classes that lost or won members are divided on. Where the cheapest labels
 of a class that do not overlap (`partition_kernel`: exact, with deletion) cost less than
 what was found, the class shows those. Every step lowers the loss or leaves it.
 
@@ -22,6 +23,7 @@ from sfumato.anonymize.sets.partition import list_heads, order_classes
 from sfumato.anonymize.sets.partition_kernel import label
 from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move, show_lowest
 from sfumato.anonymize.sets.recoding import DELETED
+from sfumato.anonymize.sets.tightening import Tightening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +35,14 @@ ASIDE = 0.12
 """What putting a set aside counts, as a share of what it pays; see `division_kernel.Ground`."""
 SMALL = 100
 """Classes of at most so many sets try splits out before they choose."""
-TRIES = 6
+TRIES = 4
 """Most splits that are tried out; where sets are short, fewer are worth it."""
+LONG = 7
+"""Mean number of items from which classes are tightened; with fewer it takes too long."""
+ROUNDS = 6
+"""Most rounds of tightening before classes are opened."""
+WORTH = 0.01
+"""What a round must save, as a share of what was paid, for another one to be worth its time."""
 
 
 @dataclass
@@ -64,9 +72,13 @@ class NestedPartition:
                 break
             waiting = aside
         self._settle()
-        if late.any():
-            self._move(late | (self.class_of < 0))
+        long = self.mean >= LONG
+        moving = self.class_of < 0 if long else late | (self.class_of < 0)
+        if moving.any():
+            self._move(moving)
             self._settle()
+        if long:
+            self._tighten()
 
     def nodes(self) -> NDArray[np.int32]:
         """Return the node of every item of every set, −1 where it is deleted."""
@@ -75,14 +87,20 @@ class NestedPartition:
     @property
     def tries(self) -> int:
         """How many splits of a small class are tried out."""
-        mean = self.data.occurrences / max(len(self.data), 1)
-        return max(2, min(TRIES, round(0.6 * mean)))
+        return max(2, min(TRIES, round(0.6 * self.mean)))
+
+    @property
+    def mean(self) -> float:
+        """The mean number of items of a set."""
+        return self.data.occurrences / max(len(self.data), 1)
 
     def _ground(self, aside: float) -> Ground:
         data, tree = self.data, self.data.tree
+        none = np.zeros(0)
         return Ground(
-            data.starts, data.items, tree.parent, tree.price, self.k, PATIENCE, aside, self.logs
-        )
+            data.starts, data.items, tree.parent, tree.price, self.k, PATIENCE, aside, none, none,
+            self.logs,
+        )  # fmt: skip
 
     def _divide(self, waiting: NDArray[np.int64]) -> NDArray[np.int64]:
         """Divide sets that are in no class yet; return those put aside."""
@@ -130,6 +148,28 @@ class NestedPartition:
         move(self.class_of, (ends - begins).copy(), pays, other, target, self.k)
         moved = np.flatnonzero(before != self.class_of)
         show_lowest(moved, self.class_of, data.starts, data.items, tree.parent, labels, self.shown)
+
+    def _tighten(self) -> None:
+        """Tighten classes while that saves enough; if it did, open more of them at last."""
+        ground = self._ground(np.inf)
+        tightening = Tightening(self.data, self.shown)
+        worth = 0
+        opening = False
+        while True:
+            before = self._paid()
+            order_classes(self.class_of)
+            tightening.run(self.class_of, self.shown, ground, opening=opening)
+            self._settle()
+            if opening:
+                break
+            if worth == ROUNDS or self._paid() > (1 - WORTH) * before:
+                if worth == 0:
+                    break
+                opening = True
+            worth += 1
+
+    def _paid(self) -> float:
+        return float(self.data.tree.price[self.shown].sum())
 
     def _list_labels(
         self, examples: NDArray[np.int64]

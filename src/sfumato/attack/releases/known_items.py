@@ -25,7 +25,7 @@ from sfumato.attack.releases.known_item_kernels import (
     rule_out,
     surest_items,
 )
-from sfumato.released.view import see
+from sfumato.released.view import see_people
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -144,7 +144,7 @@ def item_inference(
 
 
 def _see(release: Any) -> SetsView:
-    seen = see(release, shape=None if hasattr(release, "promise") else "sets")
+    seen = see_people(release, shape=None if hasattr(release, "promise") else "sets")
     view: SetsView = seen.rows() if hasattr(seen, "chunked") else seen
     return view
 
