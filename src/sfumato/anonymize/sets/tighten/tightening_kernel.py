@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.sets.board_kernel import (
+from sfumato.anonymize.sets.tighten.board_kernel import (
     GAIN,
     Members,
     describe,
@@ -28,7 +28,12 @@ from sfumato.anonymize.sets.board_kernel import (
     transfer,
     unlink,
 )
-from sfumato.anonymize.sets.joining_kernel import Joiners, fill_up, find_joiners, list_joiners
+from sfumato.anonymize.sets.tighten.joining_kernel import (
+    Joiners,
+    fill_up,
+    find_joiners,
+    list_joiners,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.sets.board_kernel import Clues
-from sfumato.anonymize.sets.tightening_kernel import tighten
+from sfumato.anonymize.sets.tighten.board_kernel import Clues
+from sfumato.anonymize.sets.tighten.tightening_kernel import tighten
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

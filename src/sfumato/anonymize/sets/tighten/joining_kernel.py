@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.sets.board_kernel import price_in
+from sfumato.anonymize.sets.tighten.board_kernel import price_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
