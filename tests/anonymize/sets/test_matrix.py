@@ -15,7 +15,7 @@ from sfumato.anonymize.sets.algorithms import ALGORITHMS
 from sfumato.anonymize.sets.nested_partition import NestedPartition
 from sfumato.anonymize.sets.partition import Partition, order_classes
 from sfumato.anonymize.sets.recoding import SetRecoding
-from sfumato.anonymize.sets.tightening import Tightening
+from sfumato.anonymize.sets.tighten.tightening import Tightening
 from sfumato.data.tables.permutation import RandomWords
 from sfumato.errors import ParameterError
 

@@ -23,7 +23,7 @@ from sfumato.anonymize.sets.partition import list_heads, order_classes
 from sfumato.anonymize.sets.partition_kernel import label
 from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move, show_lowest
 from sfumato.anonymize.sets.recoding import DELETED
-from sfumato.anonymize.sets.tightening import Tightening
+from sfumato.anonymize.sets.tighten.tightening import Tightening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

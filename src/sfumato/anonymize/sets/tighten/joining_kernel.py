@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.sets.board_kernel import price_in
+from sfumato.anonymize.sets.tighten.board_kernel import price_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,12 +68,13 @@ def mark_labels(c, j, options, board, shown, ground, mark):  # type: ignore[no-u
 
 
 @njit(cache=True)
-def find_joiners(c, j, need, options, joiners, board, shown, ground, clues, mark, seen):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
+def find_joiners(c, j, need, options, movers, board, shown, ground, clues):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
     """Find `need` sets, of classes above k, one of each, for a class with one more label.
 
     Returns how much more they pay in all, infinity where there are too few.
     """
     starts, parent, items = ground.starts, ground.parent, ground.items
+    joiners, mark, seen = movers.joiners, movers.mark, movers.seen
     labels = mark_labels(c, j, options, board, shown, ground, mark)
     sign, near = clues.bit[options.node[j]], clues.span[options.node[j]] | ~clues.alone
     first = board.head[c]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.sets.board_kernel import Clues
-from sfumato.anonymize.sets.tightening_kernel import tighten
+from sfumato.anonymize.sets.tighten.board_kernel import Clues
+from sfumato.anonymize.sets.tighten.tightening_kernel import tighten
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,8 +31,6 @@ NEIGHBOURS = 4000
 """Most classes of a bucket: every set of it is held against each."""
 LARGEST = 62
 """Classes of more sets are not tightened: who stays is told by the bits of a word."""
-OPTIONS = 8
-"""How many labels are looked at for a class."""
 
 
 class Tightening:
@@ -65,7 +63,7 @@ class Tightening:
         """Tighten classes, which are numbered without gaps, in place."""
         buckets, begins = self._bucket(class_of, shown)
         largest = min(3 * ground.k, LARGEST)
-        tighten(buckets, begins, class_of, shown, ground, self.clues, OPTIONS, largest, opening)
+        tighten(buckets, begins, class_of, shown, ground, self.clues, largest, opening)
 
     def _bucket(
         self, class_of: NDArray[np.int64], shown: NDArray[np.int32]

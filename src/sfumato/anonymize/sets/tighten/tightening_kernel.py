@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from sfumato.anonymize.sets.board_kernel import (
+from sfumato.anonymize.sets.tighten.board_kernel import (
     GAIN,
     Members,
     describe,
@@ -28,12 +28,19 @@ from sfumato.anonymize.sets.board_kernel import (
     transfer,
     unlink,
 )
-from sfumato.anonymize.sets.joining_kernel import Joiners, fill_up, find_joiners, list_joiners
+from sfumato.anonymize.sets.tighten.joining_kernel import (
+    Joiners,
+    fill_up,
+    find_joiners,
+    list_joiners,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+OPTIONS = 8
+"""How many labels are looked at for a class."""
 HOPE = 0.05
 """What a set that joins a class is hoped to save, as a share of all items, before it is known."""
 
@@ -191,14 +198,14 @@ def open_class(c, stay, size, members, chosen, board, shown, ground, mark):  # t
 
 
 @njit(cache=True)
-def choose_option(c, size, members, options, movers, board, shown, ground, clues, most, opening):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+def choose_option(c, size, members, options, movers, board, shown, ground, clues, opening):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return the option that saves most, −1 for none, and whether a class is opened for it."""
     k = ground.k
     listed = -1
     if opening:
         listed = list_joiners(c, movers.back, board, shown, ground, movers.mark)
     found = list_options(size, members, options, shown, ground)
-    found = rank_options(found, size, members, options, most, movers.back, listed, board, k)
+    found = rank_options(found, size, members, options, OPTIONS, movers.back, listed, board, k)
     best, choice, opens = GAIN, -1, False
     for j in range(found):
         if options.score[j] <= best:
@@ -207,19 +214,7 @@ def choose_option(c, size, members, options, movers, board, shown, ground, clues
         need, fill = max(k - stay, 0), max(k - size + stay, 0)
         gain = options.saved[j]
         if need > 0:
-            gain -= find_joiners(
-                c,
-                j,
-                need,
-                options,
-                movers.joiners,
-                board,
-                shown,
-                ground,
-                clues,
-                movers.mark,
-                movers.seen,
-            )
+            gain -= find_joiners(c, j, need, options, movers, board, shown, ground, clues)
         if gain <= best:
             continue
         lost = cost_of_leaving(options.stay[j], size, members, board)
@@ -244,12 +239,13 @@ def choose_option(c, size, members, options, movers, board, shown, ground, clues
 
 
 @njit(cache=True)
-def tighten(buckets, begins, class_of, shown, ground, clues, most, largest, opening):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def tighten(buckets, begins, class_of, shown, ground, clues, largest, opening):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
     """Tighten classes, bucket by bucket: ``buckets[begins[b]:begins[b + 1]]`` are those of b.
 
     Sets move only between classes of one bucket. Classes of more than `largest` sets are left as
-    they are, but for sets that move to and from them. At most `most` options of a class are looked
-    at. Classes are opened only where `opening` says so. `class_of` and `shown` are kept up to date.
+    they are, but for sets that move to and from them. At most `OPTIONS` options of a class are
+    looked at. Classes are opened only where `opening` says so. `class_of` and `shown` are kept up
+    to date.
     """
     k, width = ground.k, len(ground.parent)
     board = set_up(class_of, shown, ground, clues)
@@ -285,7 +281,7 @@ def tighten(buckets, begins, class_of, shown, ground, clues, most, largest, open
             let_leave(c, members, board, shown, ground, mark)
             size = board.size[c]
             choice, opens = choose_option(
-                c, size, members, options, movers, board, shown, ground, clues, most, opening
+                c, size, members, options, movers, board, shown, ground, clues, opening
             )
             if choice < 0:
                 continue

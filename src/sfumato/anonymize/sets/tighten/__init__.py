@@ -1,0 +1,1 @@
+"""Classes of sets that take one more label, while sets move so that they can."""
