@@ -183,8 +183,9 @@ def entry_point(program):
     return [*program, *json.loads(said("ENTRYPOINT")[0])[1:]]
 
 
+@pytest.mark.soak
 def test_the_entry_point_serves_from_a_root_that_is_only_read(root):
-    """As the container runs it, by the Python of the tests: `make soak` builds it and visits it."""
+    """As the container runs it, by the Python of the tests."""
     root.build(f"chmod o+rx /root; {said('RUN')[-1]}", dict(os.environ))
     how = deployed(root)
     process = root.start(entry_point([sys.executable, "-m", "sfumato"]), **how)

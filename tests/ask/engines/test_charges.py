@@ -49,8 +49,17 @@ def opened_on(kind, request, place):
     return open_session
 
 
-@pytest.mark.parametrize(("kind", "count"), [("postgres", 5), ("spark", 1)])
-@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "count", "unit"),
+    [
+        *(("postgres", 5, unit) for unit in UNITS),
+        *(
+            pytest.param("spark", 1, unit, marks=() if unit == UNITS[1] else pytest.mark.soak)
+            for unit in UNITS
+        ),
+    ],
+    ids=str,
+)
 def test_no_person_moves_an_answer_further_than_it_is_charged_for(
     kind, count, unit, request, tmp_path
 ):

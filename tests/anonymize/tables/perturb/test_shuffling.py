@@ -54,9 +54,9 @@ def test_columns_and_rank_correlations_stay(people):
 
 def test_without_given_columns_all_orders_are_equally_likely():
     data = {"x": [1, 2, 3]}
-    seen = Counter(tuple(shuffled(data, sf.Shuffle("x"), seed=s)["x"]) for s in range(600))
+    seen = Counter(tuple(shuffled(data, sf.Shuffle("x"), seed=s)["x"]) for s in range(240))
     assert set(seen) == set(permutations("123"))
-    assert all(abs(count - 100) < 5 * np.sqrt(100 * 5 / 6) for count in seen.values())
+    assert all(abs(count - 40) < 5 * np.sqrt(40 * 5 / 6) for count in seen.values())
 
 
 def test_missing_cells_stay_missing():

@@ -466,7 +466,7 @@ def graph_numbers(epsilon, scale=1):
 
 def test_the_numbers_of_a_graph_are_not_refuted_and_those_of_a_broken_copy_are():
     pairs = [(SQUARE_OF_FRIENDS, [*SQUARE_OF_FRIENDS, (0, 2)])]
-    fair = sf.audit.check(graph_numbers(1), sf.PureDP(1), pairs=pairs, samples=1000, seconds=90)
+    fair = sf.audit.check(graph_numbers(1), sf.PureDP(1), pairs=pairs, samples=400, seconds=90)
     assert not fair.refuted
     broken = sf.audit.check(
         graph_numbers(1, scale=12), sf.PureDP(1), pairs=pairs, samples=1000, seconds=90
