@@ -329,20 +329,23 @@ def test_bounds_nobody_declared_are_found_with_a_share_of_the_price():
 
 
 def test_without_bounds_that_stand_out_there_is_no_number_to_be_misread():
+    """Noise alone stands out in one search of 300 here, so in all of four in one of 10¹⁰ runs."""
     table = pd.DataFrame({"cost": np.arange(3000) % 100})
-    asked = (
-        "SELECT SUM(cost) AS s, COUNT(*) AS n, SUM(cost) / COUNT(*) AS a FROM visits "
-        "WHERE cost = 77"
-    )
+    numbers = "SELECT SUM(cost) AS s, COUNT(*) AS n, SUM(cost) / COUNT(*) AS a FROM visits"
     with session(table, bare=True, budget=sf.PureDP(10)) as one:
-        for answer in (one.sql(asked, epsilon="0.01"), one.sql(asked, epsilon="0.01")):
-            assert any("s has no value" in note for note in answer.notes)
-            (row,) = answer.rows
+        for value in range(77, 81):
+            asked = f"{numbers} WHERE cost = {value}"
+            answer = one.sql(asked, epsilon="0.01")
+            if answer.rows[0][0] is None:
+                break
+        for told in (answer, one.sql(asked, epsilon="0.01")):
+            assert any("s has no value" in note for note in told.notes)
+            (row,) = told.rows
             assert (row[0], row[2]) == (None, None)
             assert isinstance(row[1], int)
-            intervals = answer.intervals()
+            intervals = told.intervals()
             assert intervals["s"] == intervals["a"] == [None]
-            assert "–" in str(answer)
+            assert "–" in str(told)
 
 
 def test_a_policy_holds_for_questions_asked_together():
