@@ -21,6 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from timed_cursor import TimedCursor
+
 HERE = Path(__file__).resolve().parent
 COMMIT = "3520734"  # the last one before the house was rebuilt for every shape
 ADULT = HERE.parents[1] / "shared" / "data" / "adult"
@@ -133,31 +135,6 @@ class Questions:
         finally:
             sys.setprofile(None)
         return counted[0]
-
-
-class TimedCursor:
-    """A cursor or relation of DuckDB that adds the CPU time of its calls to ``spent[0]``."""
-
-    def __init__(self, inner, spent):
-        self._inner, self._spent = inner, spent
-
-    def __getattr__(self, name):
-        found = getattr(self._inner, name)
-        return self._timed(found) if callable(found) else found
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self._timed(self._inner.__arrow_c_stream__)(requested_schema)
-
-    def _timed(self, function):
-        def called(*args, **kwargs):
-            start = time.thread_time()
-            result = function(*args, **kwargs)
-            self._spent[0] += time.thread_time() - start
-            if result is self._inner:
-                return self
-            return TimedCursor(result, self._spent) if hasattr(result, "project") else result
-
-        return called
 
 
 COUNT = "SELECT COUNT(*) AS n FROM visits WHERE value > {}"

@@ -58,7 +58,7 @@ class Totals(NamedTuple):
     sums: NDArray[np.int64]
 
 
-class ChoiceScratch(NamedTuple):
+class Scratch(NamedTuple):
     """Room for the rows of a block, ordered by person, and for those of one person.
 
     ``groups``, ``outcomes`` and ``cells`` are of the block; ``packed`` holds rank and place of the
@@ -139,7 +139,7 @@ def _sort(
 
 @njit(cache=True, nogil=True)
 def _order_ties(
-    person: int, base: int, begin: int, end: int, desk: ChoiceScratch, hashes: Hashes
+    person: int, base: int, begin: int, end: int, desk: Scratch, hashes: Hashes
 ) -> None:
     """Order rows of different groups whose first ranks are equal."""
     packed, groups = desk.packed, desk.groups
@@ -155,7 +155,7 @@ def _order_ties(
 
 
 @njit(cache=True, nogil=True)
-def _split(person: int, base: int, count: int, desk: ChoiceScratch, hashes: Hashes) -> Any:
+def _split(person: int, base: int, count: int, desk: Scratch, hashes: Hashes) -> Any:
     """Find where each group ends among sorted rows; return how many groups there are."""
     packed, groups, ends = desk.packed, desk.groups, desk.ends
     cells = at = 0
@@ -182,7 +182,7 @@ def _split(person: int, base: int, count: int, desk: ChoiceScratch, hashes: Hash
 
 @njit(cache=True, nogil=True)
 def _kept_groups(
-    person: int, base: int, size: int, wanted: int, desk: ChoiceScratch, hashes: Hashes
+    person: int, base: int, size: int, wanted: int, desk: Scratch, hashes: Hashes
 ) -> Any:
     """Leave the rows of a person's groups with the smallest ranks, one group after the other.
 
@@ -207,7 +207,7 @@ def _kept_groups(
 
 @njit(cache=True, nogil=True)
 def _row_number(
-    person: int, place: int, v: int, desk: ChoiceScratch, hashes: Hashes, columns: NDArray[np.int64]
+    person: int, place: int, v: int, desk: Scratch, hashes: Hashes, columns: NDArray[np.int64]
 ) -> Any:
     u = hashes.u
     for column in columns:
@@ -218,12 +218,7 @@ def _row_number(
 
 @njit(cache=True, nogil=True)
 def _row_before(
-    a: int,
-    b: int,
-    base: int,
-    desk: ChoiceScratch,
-    order: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    a: int, b: int, base: int, desk: Scratch, order: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Any:
     """Order two rows of a person by their numbers, then by their keys and values."""
     numbers, groups, cells = desk.numbers, desk.groups, desk.cells
@@ -244,7 +239,7 @@ def _smallest_rows(
     begin: int,
     end: int,
     base: int,
-    desk: ChoiceScratch,
+    desk: Scratch,
     order: NDArray[np.int64],
     columns: NDArray[np.int64],
 ) -> None:
@@ -287,7 +282,7 @@ def _first_rows(
     begin: int,
     end: int,
     v: int,
-    desk: ChoiceScratch,
+    desk: Scratch,
     hashes: Hashes,
     columns: Any,
 ) -> None:
@@ -301,7 +296,7 @@ def _first_rows(
 
 @njit(cache=True, nogil=True)
 def _kept_rows(
-    person: int, base: int, cells: int, v: int, desk: ChoiceScratch, hashes: Hashes, columns: Any
+    person: int, base: int, cells: int, v: int, desk: Scratch, hashes: Hashes, columns: Any
 ) -> Any:
     """Cut each cell of a person to the rows that are kept; return how many are left in all.
 
@@ -326,7 +321,7 @@ def _kept_rows(
 
 @njit(cache=True, nogil=True)
 def _add(
-    person: int, base: int, count: int, desk: ChoiceScratch, seen: NDArray[np.int64], totals: Totals
+    person: int, base: int, count: int, desk: Scratch, seen: NDArray[np.int64], totals: Totals
 ) -> None:
     """Add kept rows to their outcomes; ``seen[outcome]`` is the last person counted there."""
     people, kept, sums = totals
@@ -345,7 +340,7 @@ def _add(
 
 @njit(cache=True, nogil=True)
 def _take_block(
-    first: int, last: int, laid: PeopleRows, cursor: NDArray[np.int64], desk: ChoiceScratch
+    first: int, last: int, laid: PeopleRows, cursor: NDArray[np.int64], desk: Scratch
 ) -> None:
     """Order the rows of a block by person: the second, nearby step of the laying out."""
     pairs, starts = laid.pairs, laid.starts
@@ -375,7 +370,7 @@ def bound(
     total = len(starts) - 1
     longest, widest = most_rows(starts, 1), most_rows(starts, width)
     cursor, seen = np.empty(width, np.int64), np.full(len(totals.people), -1, np.int64)
-    desk = ChoiceScratch(
+    desk = Scratch(
         np.empty(widest, np.int64),
         np.empty(widest if len(laid.outcomes) else 0, np.int64),
         np.empty((widest, laid.z.shape[0]), np.int64),

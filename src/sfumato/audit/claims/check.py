@@ -102,7 +102,7 @@ def check(
     sampler = sampler_of(func, arguments=extra, batched=batched, timing=timing, processes=processes)
     sampler.deadline, sampler.seed = deadline, seed
     plan = _plan(func, stated, pairs, datasets, records, size if inputs == "answers" else None)
-    rng = np.random.default_rng(0 if seed is None else seed)
+    rng = np.random.default_rng(0 if seed is None else seed)  # which pairs are tried, no noise
     facts = read_code(func, extra)
     with repeatable(seed), limited(deadline):
         if facts.deterministic and not batched and not timing:

@@ -71,7 +71,7 @@ def epsilon_lower_bound(
         counts = [int(np.count_nonzero(guesses > 0)) for guesses in happened]
         return bounds.masses(counts[0], runs, counts[1], runs, 1 - confidence).epsilon(delta)
     total = 2 * runs - math.ceil(8 * math.sqrt(runs))
-    used = int(np.random.default_rng(seed).binomial(total, 0.5))
+    used = int(np.random.default_rng(seed).binomial(total, 0.5))  # how runs are shared out
     if max(used, total - used) > runs:
         return 0.0
     on_first, on_second = happened[0][:used], happened[1][: total - used]

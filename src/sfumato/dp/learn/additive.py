@@ -19,6 +19,7 @@ nothing.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -91,8 +92,9 @@ class _Additive(PrivateEstimator):
     told = "value of a bin against others (log-odds)"
     unit = 1.0
 
+    @abstractmethod
     def _noisy_constants(self) -> Descent:
-        raise NotImplementedError
+        """Give the constants of the descent."""
 
     def learnt(self) -> dict[str, Any]:
         """Give the value of every bin, and the noisy counts."""

@@ -11,6 +11,7 @@ The number of rows is not told: nothing that is kept depends on it but through n
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from sfumato.release import Release
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
     """An estimator whose fit is differentially private for its rows."""
 
     epsilon: Any
@@ -72,9 +73,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
 
     clearly = 1.0  # in which unit values are judged to be clear
 
+    @abstractmethod
     def errors(self, columns: int, group: float) -> dict[str, float]:
         """Give the noise of what is learnt of a group of so many rows, the value of use last."""
-        raise NotImplementedError
 
     def _declared(self) -> tuple[Column, ...]:
         """Give the columns that are declared by name; a model for all columns knows none yet."""
@@ -93,13 +94,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn shi
         """Give the noise of what was learnt, in words, for a model card."""
         return self.errors(len(self.columns_), 1000.0)
 
+    @abstractmethod
     def learnt(self) -> dict[str, Any]:
         """Give what the fit has learnt and published, by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def learn_again(self, learnt: dict[str, Any]) -> None:
         """Take over what an earlier fit has learnt."""
-        raise NotImplementedError
 
     def release(self, name: str = "model", *, predicts: str | None = None, **facts: Any) -> Release:
         """Hand the fitted model over as a release, with its guarantee and a model card.
