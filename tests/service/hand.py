@@ -77,6 +77,16 @@ class Hand:
             f"no button {words!r} at {self.browser.current_url}: {self.text[:500]}"
         )
 
+    def leave_by(self, words, seconds=60):
+        """Press a button that leads to another page, and be there; the next step may be to go."""
+        from selenium.webdriver.support.expected_conditions import staleness_of
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        page = self.browser.find_element("tag name", "html")
+        self.press(words)
+        WebDriverWait(self.browser, seconds).until(staleness_of(page))
+        return self
+
     @property
     def text(self):
         from selenium.common.exceptions import StaleElementReferenceException

@@ -161,7 +161,7 @@ def test_a_person_asks_is_found_and_is_forgotten(hand, live):
         field.send_keys(person)
         hand.press("Confirmed").until("confirmed")
         for _ in range(60):
-            hand.go("/me").fill(code=code).press("Look")
+            hand.go("/me").fill(code=code).leave_by("Look")
             if "Read it now" in hand.text:
                 break
             time.sleep(0.3)

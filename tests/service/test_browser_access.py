@@ -71,9 +71,8 @@ def reflows(browser, where):
 @pytest.fixture(scope="module")
 def granted(hand):
     """The owner may ask, too."""
-    return (
-        hand.go("/datasets/patients/rules").fill(analyst="Olga", purpose="research").press("Grant")
-    )
+    hand.go("/datasets/patients/rules").fill(analyst="Olga", purpose="research")
+    return hand.leave_by("Grant")
 
 
 def test_the_look_sees_what_is_wrong(hand):
@@ -144,9 +143,9 @@ def test_without_scripts_a_person_asks_and_is_answered(hand):
         code = (
             hand.until("Keep this code").browser.find_element("css selector", ".secret code").text
         )
-        hand.go("/subjects").fill(person="Nobody At All").press("Confirmed")
+        hand.go("/subjects").fill(person="Nobody At All").leave_by("Confirmed")
         for _ in range(200):
-            hand.go("/me").fill(code=code).press("Look")
+            hand.go("/me").fill(code=code).leave_by("Look")
             if "Read it now" in hand.text:
                 break
             time.sleep(0.3)

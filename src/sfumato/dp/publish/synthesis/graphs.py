@@ -91,28 +91,39 @@ def synthesize_graph(
     two of them are left out. One edge added or removed is hidden; a vertex with all its edges is
     not, as no graph of use is known that hides it.
     """
-    from sfumato.dp.publish.synthesis.ladder import noisy_triangles  # noqa: PLC0415 - compiled
-
     check_edges(neighbours)
     spent = parameters.budget(epsilon)
     names = list(range(vertices)) if isinstance(vertices, int) else list(dict.fromkeys(vertices))
     if len(names) < 2:
         raise ParameterError("A graph has at least two vertices.")
-    starts, ends = neighbours_of(_read(edges, names), len(names))
-    scale = 2 / (spent * DEGREES)
-    exact = np.sort(np.diff(starts))
-    degrees = smooth_degrees(exact + discrete_laplace(scale, len(names)))
-    triangles = noisy_triangles(starts, ends, spent * (1 - DEGREES))
+    degrees, triangles = measure(edges, names, spent)
     found = build(degrees, triangles)
     relation = Neighbours("unbounded", Edge(vertices=len(names)))
     artefact = SyntheticGraph(
         name=name, guarantee=PureDP(stated_up(spent), neighbours=relation), measurements=(),
         book=(BookLine("sorted degrees", spent * DEGREES), BookLine("triangles", spent * (1 -
         DEGREES))), currency="ε", estimated=float(degrees.sum()) / 2, degrees=degrees,
-        triangles=triangles, notes=_doubts(float(scale), degrees),
+        triangles=triangles, notes=_doubts(float(_scale(spent)), degrees),
         edges=tuple((names[u], names[v]) for u, v in found.tolist()),
     )  # fmt: skip
     return artefact.release("blocks of like degree and a random matching (BTER)")
+
+
+def measure(
+    edges: Iterable[tuple[Hashable, Hashable]], names: list[Any], spent: Fraction
+) -> tuple[NDArray[np.int64], int]:
+    """Give the noisy degrees and triangles, all that is ever taken from the edges."""
+    from sfumato.dp.publish.synthesis.ladder import noisy_triangles  # noqa: PLC0415 - compiled
+
+    starts, ends = neighbours_of(_read(edges, names), len(names))
+    exact = np.sort(np.diff(starts))
+    degrees = smooth_degrees(exact + discrete_laplace(_scale(spent), len(names)))
+    return degrees, noisy_triangles(starts, ends, spent * (1 - DEGREES))
+
+
+def _scale(spent: Fraction) -> Fraction:
+    """Give the noise of a degree: one edge changes two of the sorted ones by 1 each."""
+    return 2 / (spent * DEGREES)
 
 
 def _doubts(scale: float, degrees: NDArray[np.int64]) -> tuple[str, ...]:
