@@ -27,6 +27,7 @@ GROUND = {
     "lazy",
     "representation",
     "compiled",
+    "compiler",
     "binomial",
     "staging",
     "pictures",

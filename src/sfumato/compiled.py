@@ -66,7 +66,7 @@ class Kernel(Generic[P, R]):
     @cached_property
     def compiled(self) -> Callable[P, R]:
         """The loop, compiled; made when first asked for."""
-        from numba import njit  # noqa: PLC0415 - what this module is about
+        from sfumato.compiler import njit  # noqa: PLC0415 - what this module is about
 
         made: Callable[P, R] = njit(cache=True)(self._loop)
         return made

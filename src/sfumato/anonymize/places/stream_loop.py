@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.places.stream_kernel import (
     ATTEMPTS,
@@ -40,6 +39,7 @@ from sfumato.anonymize.places.stream_kernel import (
     unhang,
 )
 from sfumato.anonymize.places.stream_search import area_of, enough, find_box, others_near
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.places.stream_kernel import (
     LARGEST,
@@ -27,6 +26,7 @@ from sfumato.anonymize.places.stream_kernel import (
     sides_of,
     suits,
 )
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

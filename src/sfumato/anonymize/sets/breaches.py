@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiler import njit
 
 
 class Breach(NamedTuple):

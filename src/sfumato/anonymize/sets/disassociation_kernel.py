@@ -6,9 +6,9 @@ Terrovitis, Mamoulis, Liagouris, Skiadopoulos: Privacy preservation by disassoci
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.sets.supports import blame
+from sfumato.compiler import njit
 
 
 @njit(cache=True)

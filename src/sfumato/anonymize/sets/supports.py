@@ -7,7 +7,8 @@ it occurs in at least one and fewer than k sets; rare itemsets are what k^m-anon
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiler import njit
 
 
 @njit(cache=True)

@@ -14,7 +14,8 @@ pair of forms.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiler import njit
 
 EXACT = 40_000
 """Largest number of pairs of children for which the best assignment is sought."""

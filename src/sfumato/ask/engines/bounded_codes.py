@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numba import njit
 
 from sfumato.ask.engines.bounded_arrow import Text, WholeColumn
 from sfumato.ask.engines.bounded_kernels import tally
 from sfumato.ask.engines.bounded_texts import longer, search_text
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

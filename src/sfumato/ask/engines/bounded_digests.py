@@ -12,9 +12,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from sfumato.ask.engines.bounded_kernels import HALF, P
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

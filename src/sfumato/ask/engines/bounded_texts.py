@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba import njit
 
 from sfumato.ask.engines.bounded_kernels import HALF
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,8 @@ set in their projection end: knowing more of it changes nothing.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiler import njit
 
 BUDGET = 3_000_000_000
 """Steps after which no larger itemset is tried; one huge basket must not stop an attack."""

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.definitions.closeness import TCloseness
 from sfumato.attack.finding import (
@@ -30,6 +29,7 @@ from sfumato.attack.finding import (
     class_query,
 )
 from sfumato.attack.releases.exposure import people_in
+from sfumato.compiler import njit
 from sfumato.errors import HierarchyError, ParameterError
 from sfumato.released.view import see_people
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato.compiler import njit
 
 Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]

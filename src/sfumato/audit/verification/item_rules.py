@@ -13,8 +13,8 @@ import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sfumato.compiler import njit
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ behind its last item, so every itemset that occurs is met once and no other.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiler import njit
 
 
 @njit(cache=True)

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from sfumato.compiler import njit
 from sfumato.dp.learn.residuals import _clamp, _logistic, fill_softmax, shorten
 
 Codes = npt.NDArray[np.uint32]

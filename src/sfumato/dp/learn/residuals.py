@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato.compiler import njit
 
 SCORE_BITS = 16
 RESIDUAL_BITS = 14

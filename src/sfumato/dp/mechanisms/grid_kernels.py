@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato.compiler import njit
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

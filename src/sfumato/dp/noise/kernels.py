@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from sfumato.compiler import njit
 from sfumato.dp.noise.fixed_point import EXP_ERROR, exp_table
 
 Words = npt.NDArray[np.uint64]

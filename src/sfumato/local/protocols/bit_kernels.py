@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato.compiler import njit
 
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]

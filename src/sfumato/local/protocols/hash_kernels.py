@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato.compiler import njit
 
 Halves = npt.NDArray[np.uint32]
 Integers = npt.NDArray[np.int64]

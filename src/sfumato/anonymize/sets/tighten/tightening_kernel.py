@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.sets.tighten.board_kernel import (
     GAIN,
@@ -34,6 +33,7 @@ from sfumato.anonymize.sets.tighten.joining_kernel import (
     find_joiners,
     list_joiners,
 )
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

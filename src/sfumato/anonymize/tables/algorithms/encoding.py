@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.definitions.definition import number_between
 from sfumato.anonymize.tables.perturb.column_names import names_of
 from sfumato.anonymize.tables.perturb.random_draws import chosen
+from sfumato.compiler import njit
 from sfumato.errors import ParameterError
 from sfumato.representation import Written
 

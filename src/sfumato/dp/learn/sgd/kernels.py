@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from sfumato.compiler import njit
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.float32]

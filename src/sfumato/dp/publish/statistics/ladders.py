@@ -18,8 +18,8 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from sfumato.compiler import njit
 from sfumato.dp.publish.synthesis.ladder import (
     MOST_RUNGS,
     climb,

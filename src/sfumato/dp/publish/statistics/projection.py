@@ -29,8 +29,8 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from sfumato.compiler import njit
 from sfumato.dp.noise.choice import Choice
 from sfumato.dp.noise.stream import stream
 

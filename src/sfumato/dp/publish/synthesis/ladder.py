@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from sfumato.compiler import njit
 from sfumato.dp.noise.choice import Choice
 from sfumato.dp.noise.uniform import integer_below
 

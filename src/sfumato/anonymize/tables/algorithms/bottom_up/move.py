@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.tables.algorithms.bottom_up.clusters import Shares
 from sfumato.anonymize.tables.algorithms.bottom_up.joins import in_line
 from sfumato.anonymize.tables.algorithms.bottom_up.merge import sorted_orders
 from sfumato.anonymize.tables.algorithms.encoding import describe
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

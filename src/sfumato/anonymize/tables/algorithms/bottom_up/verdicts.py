@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.tables.algorithms.clock import Clock
 from sfumato.anonymize.tables.algorithms.encoding import describe
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

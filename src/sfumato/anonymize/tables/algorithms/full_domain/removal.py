@@ -36,7 +36,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.tables.algorithms.full_domain.rules import (
     DISCLOSURE,
@@ -53,6 +52,7 @@ from sfumato.anonymize.tables.algorithms.full_domain.verdicts import (
     find_beyond,
     measure_excess,
 )
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

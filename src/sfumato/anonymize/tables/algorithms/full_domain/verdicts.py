@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.tables.algorithms.full_domain.rules import (
     DISTINCT,
@@ -29,6 +28,7 @@ from sfumato.anonymize.tables.algorithms.full_domain.rules import (
     ORDERED,
     RECURSIVE,
 )
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,9 +17,9 @@ import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.tables.algorithms.local.space import INNER, OUTER, gather, widen
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sfumato.anonymize.tables.algorithms.local.index import Queries, build, search
 from sfumato.anonymize.tables.algorithms.local.rounds import EPSILON, Transfers
 from sfumato.anonymize.tables.algorithms.local.space import INNER, OUTER
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,8 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sfumato.compiler import njit
 
 if TYPE_CHECKING:
     from sfumato.anonymize.tables.algorithms.encoding import ValueTree
