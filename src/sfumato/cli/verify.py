@@ -60,10 +60,12 @@ def _check_certificate(request: VerifyCommand) -> None:
     if not request.quiet:
         for line in found.lines():
             out.print(line, markup=False, highlight=False, soft_wrap=True)
-        checked = (
-            "" if request.release is None else f" and {request.release} is the file it is about"
-        )
+        checked = "" if request.release is None else _about(Path(request.release))
         out.print(f"the certificate holds{checked}", markup=False, style="bold", soft_wrap=True)
+
+
+def _about(place: Path) -> str:
+    return f" and {place} {'holds' if place.is_dir() else 'is'} the file it is about"
 
 
 def _json(path: Path | None) -> Any:

@@ -54,6 +54,14 @@ def test_it_holds_for_its_file_and_key(certified):
     assert not check_certificate(certificate, file=file).key_was_named
 
 
+def test_its_file_is_found_in_a_folder_and_missed_where_it_is_not(certified, tmp_path):
+    certificate, file, _, _ = certified
+    check_certificate(certificate, file=file.parent)
+    (tmp_path / "release.csv").write_text("another")
+    with pytest.raises(PromiseBroken, match="holds no file that the certificate is about"):
+        check_certificate(certificate, file=tmp_path)
+
+
 def test_every_changed_byte_of_file_and_certificate_is_found(certified, tmp_path):
     certificate, file, key, _ = certified
     content = file.read_bytes()

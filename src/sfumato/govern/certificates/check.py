@@ -131,11 +131,18 @@ def _check_entry(predicate: dict[str, Any], checkpoint: Checkpoint, sealed: str)
         raise PromiseBroken("The entry is not under the root of the checkpoint.")
 
 
-def _check_file(file: Path, sealed: str) -> None:
+def _check_file(place: Path, sealed: str) -> None:
+    """Look for the sealed file: the one named, or any in the folder named."""
+    inside = place.is_dir()
+    files = sorted(file for file in place.iterdir() if file.is_file()) if inside else [place]
+    if sealed not in map(_digest, files):
+        word = "holds no" if inside else "is not the"
+        raise PromiseBroken(f"{place} {word} file that the certificate is about.")
+
+
+def _digest(file: Path) -> str:
     try:
         with file.open("rb") as content:
-            found = hashlib.file_digest(content, "sha256").hexdigest()
+            return hashlib.file_digest(content, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{file} cannot be read ({error.strerror}).") from None
-    if found != sealed:
-        raise PromiseBroken(f"{file} is not the file that the certificate is about.")
