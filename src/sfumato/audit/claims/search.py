@@ -283,7 +283,8 @@ class Search:
     def _look(self, pair: Pair, candidates: list[Candidate], runs: int) -> None:
         """Measure the chosen events, and for approximate claims others that draw the region."""
         runs = max(FEWEST, self._affordable(runs, share=0.8, exploring=False))
-        if 2 * runs * self.sampler.seconds_per_output > _LONG:
+        seeded = self.sampler.seed is not None  # a trial would use up numbers, or not, by the clock
+        if not seeded and 2 * runs * self.sampler.seconds_per_output > _LONG:
             trial = self.sampler.chunk if self.sampler.vectorised else _TRIAL
             each = self._measuring.time(pair, candidates, min(runs, trial))
             runs = max(FEWEST, min(runs, int(0.85 * self.deadline.left / (2 * each))))
