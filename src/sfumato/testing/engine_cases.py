@@ -139,6 +139,7 @@ def _expressions(visits: Scan, c: Mapping[str, Column]) -> dict[str, list[Reques
     deep: Expression = cost
     for i in range(40):
         deep = Apply("least", (number(100 - i), Apply("greatest", (deep, number(i)))))
+    few = Filter(visits, Logic("or", (IsNull(cost), Compare("=", whole, number(2)))))
     logic = Logic(
         "or",
         (
@@ -152,7 +153,7 @@ def _expressions(visits: Scan, c: Mapping[str, Column]) -> dict[str, list[Reques
             counted(visits, totals=[Total("present", divided), summed(divided)]),
             counted(Filter(visits, Compare("=", Arithmetic("/", cost, number(0)), number(1)))),
         ],
-        "deep expressions": [counted(visits, totals=[summed(deep)], bound=RowsBound(2))],
+        "deep expressions": [counted(few, totals=[summed(deep)], bound=RowsBound(2))],
         "rounding": [counted(visits, totals=[summed(term) for term in rounded])],
         "parts of dates": [
             counted(visits, totals=[summed(term, FAR) for term in parts]),
