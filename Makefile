@@ -51,9 +51,10 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy
 
-# Tests of one group share a process, so that one JVM serves all tests with Spark.
+# Tests of one group share a process, so that one JVM serves all tests with Spark. Three processes
+# keep two cores busy: many tests wait for a browser, a server or the JVM.
 unit: $(VENV)/dev browser axe postgres java
-	$(BIN)/pytest -n 2 -q
+	$(BIN)/pytest -n 3 -q
 
 soak: $(VENV)/dev browser axe postgres java  ## The tests that run for minutes
 	$(BIN)/pytest -n 2 -q -m soak
