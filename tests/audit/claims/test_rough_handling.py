@@ -23,6 +23,12 @@ PURE = sf.PureDP(1.0)
 NUMPY = np.random.default_rng(1)
 
 
+@pytest.fixture(autouse=True)
+def the_same_noise_in_any_order():
+    """At 99 % confidence a right function is accused now and then: not by the order of tests."""
+    NUMPY.bit_generator.state = np.random.default_rng(1).bit_generator.state
+
+
 def noisy(value):
     return on_grid(value + NUMPY.laplace(0, 1.0))
 
@@ -37,7 +43,7 @@ def test_the_time_limit_is_kept_by_slow_functions():
 
     begin = time.monotonic()
     verdict = sf.audit.check(slow, PURE, seconds=4, processes=1)
-    assert time.monotonic() - begin < 20  # most of it is slack for a busy machine
+    assert time.monotonic() - begin < 60  # most of it is slack for a busy machine
     few = sum(verdict.witness.runs) < 60 if verdict.witness else True
     assert few or verdict.refuted  # sixty runs without noise are enough
     assert verdict.calls < 400
@@ -54,7 +60,7 @@ def test_a_call_that_does_not_return_is_ended(processes):
 
     begin = time.monotonic()
     verdict = sf.audit.check(hangs_sometimes, PURE, seconds=1, processes=processes)
-    assert time.monotonic() - begin < 6
+    assert time.monotonic() - begin < 40  # the call would go on for 60
     assert not verdict.refuted
     assert "time limit ended the search" in str(verdict)
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
@@ -78,7 +84,7 @@ def test_a_function_that_never_returns_is_not_called_private(func):
     begin = time.monotonic()
     with pytest.raises(ParameterError, match="did not return once"):
         sf.audit.check(func, PURE, seconds=0.5)
-    assert time.monotonic() - begin < 4
+    assert time.monotonic() - begin < 40
 
 
 def test_two_checks_at_once_do_not_disturb_each_other():
@@ -99,8 +105,9 @@ def test_two_checks_at_once_do_not_disturb_each_other():
 
 
 HANGS = """
-import time, random
+import os, pathlib, time, random
 def hangs(data):
+    pathlib.Path(f"called-by-{os.getpid()}").touch()
     time.sleep(0.02)
     return random.random()
 def exits(data):
@@ -120,7 +127,9 @@ def test_ctrl_c_ends_the_command_at_once_and_quietly(tmp_path):
         [*command, "--processes", "2", "-q"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
-    time.sleep(4)
+    until = time.monotonic() + 120
+    while len(list(tmp_path.glob("called-by-*"))) < 2 and time.monotonic() < until:
+        time.sleep(0.05)  # until it is at work, and not alone
     os.killpg(started.pid, signal.SIGINT)  # as a terminal does: to all of the group
     _, errors = started.communicate(timeout=60)
     assert started.returncode == 130

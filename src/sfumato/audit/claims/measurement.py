@@ -41,7 +41,7 @@ _SMALLEST = 2048
 _STAGES = ((1 / 8, 0.01), (1 / 2, 0.03), (1.0, 0.96))
 """After which shares of the runs a bound can be had, should the time end a measurement there, and
 the share of the permitted error for each."""
-_FIRST_OF_MANY, _FIRST_OF_TWO = 0.5, 0.8
+_FIRST_OF_MANY, _FIRST_OF_TWO = 0.7, 0.8
 """The share of the error for the first of several events, and of two."""
 
 

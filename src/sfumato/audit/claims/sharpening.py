@@ -7,9 +7,9 @@ sharpest bound. No bound is computed here, and no run that is counted here is ev
 Why another stage. Exploring learns scores, holds every output in memory, and spreads its runs over
 many pairs; an event that happens once in a hundred runs it has seen a few hundred times, and its
 ratio is known to a tenth. Once scores are learned only counts are needed: runs stream by, and of
-each score all thresholds are counted at once. So a quarter of the time tells which threshold of
-which score on which pair is best, and the rest measures that one. Few candidates leave most of the
-permitted error to the first.
+each score all thresholds are counted at once. So a sixth of the time, or a third where scores are
+learned, tells which threshold of which score on which pair is best, and the rest measures that one.
+Few candidates leave most of the permitted error to the first.
 
 Single outputs are ordered by a ratio that exploring has learned from few runs, and an event is an
 end of that order: were a poorer output placed before the best, the best could not be had alone. So
@@ -32,7 +32,7 @@ import numpy as np
 from sfumato.audit.claims.evidence.ends import Ends, count_ends, thresholds_of
 from sfumato.audit.claims.evidence.events import Candidate, choose_among
 from sfumato.audit.claims.evidence.lookup import log_ratio
-from sfumato.audit.claims.evidence.scores import Atoms, learn_sums
+from sfumato.audit.claims.evidence.scores import Atoms, Value, learn_sums
 from sfumato.audit.claims.outputs import joined
 
 if TYPE_CHECKING:
@@ -46,9 +46,14 @@ if TYPE_CHECKING:
     from sfumato.audit.claims.pairs import Pair
     from sfumato.audit.claims.promises import Bound
 
-_CAUTION = (1.0, 0.6, 0.3)
+_CAUTION = (0.45, 1.0, 0.2)
 """Shares of the doubt that choose an event each; all of it passes over what is rare, and with less
-the luck of rare ends chooses. Where all choose the same, that one gets all of the error."""
+the luck of rare ends chooses. The first also ranks the pairs, and gets most of the error: it takes
+off about two standard errors, by which the best of many ends flatters itself. With all of the doubt
+pairs were ranked by what is frequent, and the dangerous ones lost by what is not. Where all choose
+the same, that one gets all of the error."""
+_SELDOM = 400
+"""Ends that came fewer times do not rank a pair: the best of so many of them is luck."""
 _ROUNDS = ((12, 0.3), (4, 0.3), (2, 0.4))
 """How many pairs are counted on in each round, and for which share of the time."""
 FINALISTS, FIRST_ROUND = _ROUNDS[0]
@@ -108,13 +113,14 @@ class Finalist:
             self.kept[0].append(first)
             self.kept[1].append(second)
 
-    def relearn(self) -> None:
+    def relearn(self, *, quick: bool) -> None:
         """Learn again from all runs so far, and begin to count anew what has changed by that.
 
-        Sums that were chosen keep their counts beside the new ones, which have none yet.
+        Sums that were chosen keep their counts beside the new ones, which have none yet. What is
+        quick is learned for every pair that is left: else the first would win by being the first.
         """
         kept = [joined(side) for side in self.kept if side]
-        sums = learn_sums(*kept) if kept else []
+        sums = learn_sums(*kept, quick=quick) if kept else []
         if sums:
             self.scores = [old for old in self.scores if id(old.score) in self.chosen]
         for counted in self.scores:
@@ -127,7 +133,9 @@ class Finalist:
     def choose(self, bounds: Sequence[Bound], runs: int) -> list[Candidate]:
         """Give the events that promise most for so many measuring runs."""
         every = [ends for score in self.scores for ends in score.ends]
-        found = choose_among(every, bounds, runs=runs, cautions=_CAUTION, join="always")
+        found = choose_among(
+            every, bounds, runs=runs, cautions=_CAUTION, join="always", seldom=_SELDOM
+        )
         self.chosen = {id(ends.score) for candidate in found for ends in candidate.ends}
         return found
 
@@ -172,7 +180,7 @@ class Finalists:
             for finalist in self.left if number else ():
                 if time.monotonic() > begin + _LEARNING * (end - begin):
                     break  # the rest, which come behind, go on with what they have learned
-                finalist.relearn()
+                finalist.relearn(quick=number < len(_ROUNDS) - 1)
             self._count(end)
             ranked = self._ranked(max(1, runs_for(self.seconds_per_run)))
             self.left = [finalist for finalist, _ in ranked]
@@ -193,6 +201,12 @@ class Finalists:
                 finalist.count(*runs, room)
                 done += 2 * self.batch
         self.seconds_per_run = (time.monotonic() - begin) / done
+
+
+def learned(ranked: Sequence[tuple[Pair, list[Candidate]]]) -> bool:
+    """Tell whether some events are ends of a score that more runs would teach better."""
+    every = [ends.score for _, found in ranked for each in found for ends in each.ends]
+    return not all(isinstance(score, (Atoms, Value)) for score in every)
 
 
 def _scores(found: list[Candidate]) -> list[Counted]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _STEPS = 12
 _CURVATURE_RUNS = 20_000
-_SEEN = 50_000
+_SEEN = 20_000
 """Runs by which columns are cut into ranges."""
 _FREQUENT = 0.01
 _MOST_VALUES = 24

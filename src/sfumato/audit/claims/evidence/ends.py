@@ -71,10 +71,16 @@ class Pool:
     """The runs in which each was counted, on the data set where it should be likelier first."""
     doubt: npt.NDArray[np.float64]
 
-    def forecast(self, delta: float, runs: int, caution: float) -> npt.NDArray[np.float64]:
-        """Forecast the bound that each end would show, less a share of the doubt."""
+    def forecast(
+        self, delta: float, runs: int, caution: float, seldom: int = 0
+    ) -> npt.NDArray[np.float64]:
+        """Forecast the bound that each end would show, less a share of the doubt.
+
+        Of an end that came fewer than ``seldom`` times all of the doubt is taken off.
+        """
         n, m = self.runs
-        return forecast(self.likely, n, self.rare, m, delta, runs, caution * self.doubt)
+        doubt = np.where(self.likely < seldom, 1.0, caution) * self.doubt
+        return forecast(self.likely, n, self.rare, m, delta, runs, doubt)
 
     def end(self, at: int) -> tuple[Ends, float]:
         """Give the score and the threshold at a place."""

@@ -153,13 +153,18 @@ def choose_among(
     runs: int,
     cautions: Sequence[float],
     join: Literal["never", "if needed", "always"],
+    seldom: int = 0,
 ) -> list[Candidate]:
-    """Give the best end for each measure of caution, or an end for each data set, joined."""
+    """Give the best end for each measure of caution, or an end for each data set, joined.
+
+    The first measure does not apply to ends that came fewer than ``seldom`` times.
+    """
     sides = pool_ends(every, on_first=True), pool_ends(every, on_first=False)
     pure = not any(bound.delta for bound in bounds)
     found: list[Candidate] = []
-    for caution in cautions:
-        for_first, for_second = (_best_end(side, bounds, runs, caution) for side in sides)
+    for number, caution in enumerate(cautions):
+        few = 0 if number else seldom
+        for_first, for_second = (_best_end(side, bounds, runs, caution, few) for side in sides)
         best = max(for_first, for_second, key=_margin)
         if pure and (join == "always" or (join == "if needed" and best.margin <= 0)):
             joint = _together(for_first, for_second, bounds[0], runs, caution)
@@ -180,10 +185,12 @@ def _alike(first: Candidate, second: Candidate) -> bool:
     return same_side and same_kind and first.counts == second.counts
 
 
-def _best_end(side: Pool, bounds: Sequence[Bound], runs: int, caution: float) -> Candidate:
+def _best_end(
+    side: Pool, bounds: Sequence[Bound], runs: int, caution: float, seldom: int = 0
+) -> Candidate:
     found = []
     for bound in bounds:
-        margins = side.forecast(bound.delta, runs, caution) - bound.epsilon
+        margins = side.forecast(bound.delta, runs, caution, seldom) - bound.epsilon
         at = int(np.argmax(margins))
         ends, threshold = side.end(at)
         event = Event(ends.score, threshold, ends.above, side.on_first)

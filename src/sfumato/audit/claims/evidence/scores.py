@@ -184,22 +184,27 @@ def learn(
     return scores
 
 
-def learn_sums(first: Outputs, second: Outputs) -> list[Score]:
-    """Give sums of weights only; none where outputs come so often that their own ratios say all."""
+def learn_sums(first: Outputs, second: Outputs, *, quick: bool = False) -> list[Score]:
+    """Give sums of weights only; none where outputs come so often that their own ratios say all.
+
+    A ``quick`` one has one number of ranges, the least of the fine ones that the runs allow.
+    """
     if min(first.numbers.shape[1], second.numbers.shape[1]) < 2:
         return []
     small = [side.part(slice(0, _LEARNERS)) for side in (first, second)]
     distinct = np.unique(np.concatenate([side.whole() for side in small])).size
-    return [] if distinct * _OFTEN <= 2 * len(small[0]) else list(_additive(first, second))
+    if distinct * _OFTEN <= 2 * len(small[0]):
+        return []
+    return list(_additive(first, second, quick=quick))
 
 
-def _additive(first: Outputs, second: Outputs) -> Iterator[Score]:
+def _additive(first: Outputs, second: Outputs, *, quick: bool = False) -> Iterator[Score]:
     """Learn sums of weights with few and with many ranges, of the numbers and of innovations."""
     width = first.numbers.shape[1]
     learners = slice(0, min(_ADDITIVE_LEARNERS, _MOST_NUMBERS // width))
     all_of = [outputs.part(learners) for outputs in (first, second)]
     fine = [r for r, least, most in _FINE_FROM if len(first) >= least and width <= most]
-    for ranges in (2, *fine):
+    for ranges in (fine or [2])[:1] if quick else (2, *fine):
         for innovations in (False, True):
             found = learn_additive(*all_of, ranges=ranges, innovations=innovations)
             if found is not None:
