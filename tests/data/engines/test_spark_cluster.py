@@ -126,7 +126,7 @@ LOST = """
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("whom", ["executor"])
+@pytest.mark.parametrize("whom", ["executor", "driver"])
 def test_whoever_is_killed_while_rows_are_written_leaves_nothing(tmp_path, whom):
     """A killed executor or driver: one sentence, and no table that could be taken for a release."""
     if shutil.which("java") is None:
