@@ -107,6 +107,11 @@ def test_a_release_is_recorded_by_its_rows(postgres_url, request, tmp_path):
 
 # -- what goes wrong half-way ------------------------------------------------------------------
 
+YAML = (
+    "attributes:\n  name: {role: identifier}\n  age: {role: quasi}\n  zip: {role: quasi}\n"
+    "  disease: {role: sensitive}\n"
+)
+
 HANGS = """
     import sys, time
     import sfumato as sf
@@ -127,10 +132,7 @@ def test_a_killed_process_leaves_nothing(place, request, tmp_path):
     """Killed between writing and naming, not even a staged table is left."""
     source, address = put(place, request, KINDS, CELLS), target(place, request)
     schema = tmp_path / "schema.yaml"
-    schema.write_text(
-        "attributes:\n  name: {role: identifier}\n  age: {role: quasi}\n  zip: {role: quasi}\n"
-        "  disease: {role: sensitive}\n"
-    )
+    schema.write_text(YAML)
     script = textwrap.dedent(HANGS)
     process = subprocess.Popen(
         [sys.executable, "-c", script, source, address, str(schema)], stdout=subprocess.PIPE
@@ -142,6 +144,51 @@ def test_a_killed_process_leaves_nothing(place, request, tmp_path):
         process.wait()
         process.stdout.close()
     assert _names(place, address) == []
+
+
+SLEEPS = """
+    import sys
+    import sfumato as sf
+    from sfumato.data.tables import targets
+    source, address, schema = sys.argv[1:]
+    release = sf.anonymize(sf.read(source, schema=schema), sf.KAnonymity(4), seed=1)
+    honest = targets.rows_in
+    wait = "(SELECT pg_catalog.pg_sleep(60)) AS waiting(slept)"
+    def slowly(engine, rows):
+        return f"SELECT made.* FROM ({honest(engine, rows)}) AS made, {wait}"
+    targets.rows_in = slowly
+    release.save(address)
+"""
+
+
+def test_a_process_killed_while_the_server_writes_leaves_nothing(postgres_url, request, tmp_path):
+    """The server is in the midst of CREATE TABLE AS: it ends it by itself, and shows nothing."""
+    import psycopg
+
+    source, address = put("postgres", request, KINDS, CELLS), target("postgres", request)
+    schema = tmp_path / "schema.yaml"
+    schema.write_text(YAML)
+    staged = address.partition("?table=")[2][:40]
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(SLEEPS), source, address, str(schema)]
+    )
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        busy = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE %s"
+        sought = (f'CREATE TABLE "public"."{staged}%',)
+        try:
+            while not (found := other.execute(busy, sought).fetchall()):
+                assert process.poll() is None
+                time.sleep(0.05)
+        finally:
+            process.kill()
+            process.wait()
+        assert len(found) == 1
+        assert _names("postgres", address) == []
+        for _ in range(300):
+            if not other.execute(busy, sought).fetchall():
+                break
+            time.sleep(0.1)
+        assert other.execute(busy, sought).fetchall() == []  # far before its 60 seconds are over
 
 
 def _names(place, address):

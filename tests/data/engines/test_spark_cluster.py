@@ -52,3 +52,96 @@ def test_executors_in_processes_of_their_own(tmp_path):
     )  # fmt: skip
     assert found.returncode == 0, found.stderr[-2000:]
     assert list(Path(tmp_path).glob("out*/release.parquet/part-*.parquet"))
+
+
+LOST = """
+    import os, signal, subprocess, sys, threading, time
+    from pathlib import Path
+    from pyspark.sql import SparkSession
+    import sfumato as sf
+    from sfumato.data.tables import targets
+    from sfumato.errors import DataError
+
+    place, whom = sys.argv[1:]
+    builder = SparkSession.builder.master("local-cluster[1,1,1024]")
+    for name, value in {
+        "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "OFF",
+        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": "512m", "spark.local.dir": place,
+        "spark.sql.warehouse.dir": place + "/warehouse", "spark.task.maxFailures": "1",
+    }.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    jvm = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+    frame = spark.range(60, numPartitions=2).selectExpr(
+        "CAST(30 + id % 4 AS INT) AS age", "IF(id % 2 = 0, 'flu', 'cold') AS disease",
+    )
+    schema = sf.Schema(attributes={"age": {"role": "quasi"}, "disease": {"role": "sensitive"}})
+    release = sf.anonymize(sf.read(frame, schema=schema), sf.KAnonymity(4), seed=1)
+    honest = targets.rows_in
+
+    def slowly(engine, rows):
+        wait = "java_method('java.lang.Thread', 'sleep', CAST(2000 + 0 * id AS BIGINT))"
+        return f"SELECT made.* FROM ({honest(engine, rows)}) AS made, RANGE(30) WHERE {wait} = ''"
+
+    targets.rows_in = slowly
+
+    def executors():
+        found = subprocess.run(
+            ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        rows = [line.split(None, 2) for line in found[1:]]
+        ours = {jvm}
+        while more := {int(p) for p, parent, _ in rows if int(parent) in ours} - ours:
+            ours |= more
+        return [int(p) for p, _, line in rows if int(p) in ours and "ExecutorBackend" in line]
+
+    def kill():
+        status = spark.sparkContext.statusTracker()
+        while not any(
+            (info := status.getStageInfo(stage)) and info.numActiveTasks
+            for stage in status.getActiveStageIds()
+        ):
+            time.sleep(0.1)
+        for process in [jvm] if whom == "driver" else executors():
+            os.kill(process, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        release.save("spark:released")
+    except DataError as error:
+        print("SAID", error, flush=True)
+    thread.join()
+    if whom == "executor":
+        shown = spark.sql("SHOW TABLES").collect()
+        print("TABLES", [row["tableName"] for row in shown if not row["isTemporary"]])
+        targets.rows_in = honest
+        release.save("spark:released")  # the session goes on, with an executor in its place
+        assert sf.verify("spark:released", schema).holds
+        spark.stop()
+    print("ENDED", flush=True)
+    os._exit(0)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("whom", ["executor", "driver"])
+def test_whoever_is_killed_while_rows_are_written_leaves_nothing(tmp_path, whom):
+    """A killed executor or driver: one sentence, and no table that could be taken for a release."""
+    if shutil.which("java") is None:
+        pytest.skip("SPARK NOT TESTED: there is no Java; install Debian's default-jre-headless.")
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(LOST), str(tmp_path), whom],
+        capture_output=True, timeout=600, cwd=tmp_path, check=False, text=True,
+    )  # fmt: skip
+    told = found.stdout.splitlines()
+    assert "ENDED" in told, found.stderr[-2000:]
+    (said,) = [line for line in told if line.startswith("SAID ")]
+    sentence = {"executor": "could not finish the work", "driver": "session has ended"}[whom]
+    assert sentence in said
+    assert "nothing was written" in said
+    if whom == "executor":
+        assert "TABLES []" in told
+    else:
+        assert not (tmp_path / "warehouse" / "released").exists()

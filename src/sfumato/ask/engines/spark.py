@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from sfumato.ask.engines.coded_rows import HeldRows
     from sfumato.ask.language.language import Kind, TableFacts
     from sfumato.ask.language.request import Aggregates, Request
+    from sfumato.dp.publish.synthesis.held_rows import HeldRows
 
 _WHOLE = {"tinyint", "smallint", "int", "bigint"}
 _REAL = {"float", "double"}
@@ -158,7 +158,7 @@ class SparkEngine:
 
     def held(self, table: str) -> HeldRows:
         """Give the rows of a table, to be coded and counted where they are."""
-        from sfumato.ask.engines.coded_rows import HeldRows  # noqa: PLC0415 - loaded when used
+        from sfumato.dp.publish.synthesis.held_rows import HeldRows  # noqa: PLC0415 - loaded when used
 
         kinds = {column.name: column.kind for column in self._facts[table].columns}
         return HeldRows(table, "spark", self._tables[table], kinds, self._ask)

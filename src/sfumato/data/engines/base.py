@@ -70,6 +70,9 @@ class TableEngine(Protocol):
     def spell(self, query: str) -> str:
         """Write a query of ours in the engine's own SQL."""
 
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a query in the engine's own SQL to its end and return its rows."""
+
     def in_order(self) -> AbstractContextManager[None]:
         """Scan relations in the order of their rows while a block runs."""
 

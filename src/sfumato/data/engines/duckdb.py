@@ -73,6 +73,10 @@ class DuckDB:
         rows: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
         return rows
 
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
+        """Do the same: DuckDB's words are ours."""
+        return self.run(statement)
+
     def register(self, frame: object) -> str:
         """Make a frame readable by SQL under a fresh name, which is returned."""
         name = self.fresh("frame")

@@ -197,7 +197,11 @@ class Postgres:
 
     def run(self, query: str) -> list[tuple[Any, ...]]:
         """Run a query of ours to its end and return its rows."""
-        found = self.connection.execute(self.spell(query).encode(), prepare=False)
+        return self.ask(self.spell(query))
+
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a query in the words of Postgres and return its rows."""
+        found = self.connection.execute(statement.encode(), prepare=False)
         return [] if found.description is None else list(found.fetchall())
 
     def rows(self, scan: str) -> int:

@@ -131,7 +131,11 @@ class Spark:
 
     def run(self, query: str) -> list[tuple[Any, ...]]:
         """Run a query of ours to its end and return its rows."""
-        return [tuple(row) for row in self.frame(query).collect()]
+        return self.ask(self.spell(query))
+
+    def ask(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a query in the words of Spark and return its rows."""
+        return [tuple(row) for row in self.session.sql(statement).collect()]
 
     def rows(self, scan: str) -> int:
         """Count the records of a relation."""

@@ -108,3 +108,9 @@ def spelt(query: str, dialect: str) -> str:
 def quoted_for(name: str, dialect: str) -> str:
     """Quote an identifier for an engine."""
     return exp.Identifier(this=name, quoted=True).sql(dialect)
+
+
+def literal_for(text: str, dialect: str) -> str:
+    """Write a text as a literal for an engine."""
+    literal = exp.Literal.string(text)
+    return spark_literal(None, literal) if dialect == "spark" else literal.sql(dialect)

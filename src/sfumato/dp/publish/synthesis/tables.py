@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.dp.mechanisms import parameters
@@ -32,6 +31,7 @@ from sfumato.dp.publish.synthesis.curator import Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.synthesis.engine import SynthesisSettings, fit
+from sfumato.dp.publish.synthesis.held_rows import DatabaseRows
 from sfumato.dp.publish.synthesis.row_rules import (
     judge,
     masks_of,
@@ -172,7 +172,8 @@ def rows_of(people: Any, schema: Schema | None = None) -> RowSource:
     if hasattr(people, "code_rows"):
         source: RowSource = people
         return source
-    return TableRows(brought(read(people, schema=schema)))
+    table = read(people, schema=schema)
+    return TableRows(table) if table.engine.dialect == "duckdb" else DatabaseRows(table)
 
 
 def _names(

@@ -4,7 +4,8 @@ Contract: :class:`HeldRows` is a :class:`~sfumato.dp.publish.synthesis.table_cod
 pass is one query that codes each cell by itself, keeps at most m rows of each unit (the first by a
 hash of the unit's own rows), and counts; nothing but counts leaves the engine. A cell that cannot
 be read has the code of a missing one, as in DuckDB (:mod:`sfumato.dp.publish.synthesis.columns`),
-so the same rows have the same codes everywhere. Names and texts get into SQL as quoted identifiers
+so the same rows have the same codes everywhere. :class:`DatabaseRows` does this for a table that
+`sf.read` opened in a database. Names and texts get into SQL as quoted identifiers
 and literals of the dialect.
 
 All pairs of columns are counted in one pass: a row becomes the numbers of its cells in all tables,
@@ -14,14 +15,18 @@ and these are counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from sqlglot import exp
 
-from sfumato.ask.plan.dialects import printed, quoted
+from sfumato.data.engines.duckdb import quoted as quoted_here
+from sfumato.data.engines.spelling import literal_for
+from sfumato.data.engines.spelling import quoted_for as quoted
+from sfumato.data.tables.memory_rows import brought
 from sfumato.dp.publish.synthesis.columns import Numbers, Texts
+from sfumato.dp.publish.synthesis.table_codec import TableRows
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -29,12 +34,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.ask.language.language import Kind
-    from sfumato.ask.plan.dialects import Dialect
+    from sfumato.data.schema import Schema
     from sfumato.data.tables.table import Kind as TableKind
+    from sfumato.data.tables.table import Table
     from sfumato.dp.publish.synthesis.columns import Coder
     from sfumato.dp.publish.synthesis.curator import AtomGroups
     from sfumato.dp.publish.synthesis.domain import Domain
+    from sfumato.dp.publish.synthesis.table_codec import CodedRows
+
+Kind: TypeAlias = Literal["integer", "real", "text", "boolean", "date"]
 
 _TYPES: Mapping[Kind, str] = {
     "integer": "BIGINT",
@@ -50,7 +58,7 @@ class HeldRows:
     """The rows of one table of an engine; ``relation`` is its SQL, ``ask`` runs a query."""
 
     name: str
-    dialect: Dialect
+    dialect: str
     relation: str
     kinds: Mapping[str, Kind]
     ask: Callable[[str], list[tuple[Any, ...]]]
@@ -105,7 +113,7 @@ class HeldRows:
         empty = len(coder.values) + (coder.other is not None)
         stranger = empty if coder.other is None else empty - 1
         listed = " ".join(
-            f"WHEN {printed(exp.Literal.string(value), self.dialect)} THEN {place}"
+            f"WHEN {literal_for(value, self.dialect)} THEN {place}"
             for place, value in enumerate(coder.values)
         )
         coded = f"CASE {text} {listed} ELSE {stranger} END"
@@ -207,12 +215,110 @@ class HeldCodes:
         return self._count(query, numbers, int(offsets[-1]))
 
     def _count(self, query: str, numbers: Sequence[str], size: int) -> NDArray[np.int64]:
+        counted = np.zeros(size, dtype=np.int64)
+        if not numbers:  # one column has no pairs
+            return counted
         spread = f"SELECT {self.rows.spread(numbers)} AS cell FROM {self.rows.fenced(query)}"
         found = self.rows.ask(f"SELECT cell, COUNT(*) FROM ({spread}) AS cells GROUP BY cell")
-        counted = np.zeros(size, dtype=np.int64)
         for cell, count in found:
             counted[int(cell)] = int(count)
         return counted
 
     def drop(self) -> None:
         """Nothing is kept in the engine."""
+
+
+# -- tables of a database -----------------------------------------------------------------------
+
+_PLAIN_NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
+
+
+@dataclass(frozen=True, eq=False)
+class DatabaseRows:
+    """The rows of a table that `sf.read` opened in Postgres, Spark or an engine of a third party.
+
+    They are coded from the texts of their cells (:mod:`sfumato.data.engines.base`), which are the
+    same on every engine, so codes and counts are those of the same rows in DuckDB. What no other
+    engine reads as DuckDB does, which is numbers and dates written as texts, brings the rows into
+    this process, with a warning.
+    """
+
+    table: Table
+
+    @property
+    def name(self) -> str:
+        """What the table is called."""
+        return self.table.name
+
+    @property
+    def source(self) -> str:
+        """Where it came from."""
+        return self.table.source
+
+    @property
+    def kind(self) -> TableKind:
+        """What it came as."""
+        return self.table.kind
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """The type of each column."""
+        return self.table.types
+
+    @property
+    def known_schema(self) -> Schema | None:
+        """The schema, if there is one."""
+        return self.table.known_schema
+
+    @cached_property
+    def _here(self) -> TableRows:
+        return TableRows(brought(self.table))
+
+    def code_rows(self, coders: Mapping[str, Coder], unit: str | None, rows: int) -> CodedRows:
+        """Code the rows where they are, if every column can be read there."""
+        kinds = {name: _read_as(coder, self.types[name]) for name, coder in coders.items()}
+        known = {name: kind for name, kind in kinds.items() if kind is not None}
+        if len(known) < len(kinds):
+            return self._here.code_rows(coders, unit, rows)
+        return self._held(known, unit).code_rows(coders, unit, rows)
+
+    def count_texts(self, column: str, unit: str | None, rows: int) -> list[tuple[str, int]]:
+        """Count the rows of every text where they are."""
+        return self._held({column: "text"}, unit).count_texts(column, unit, rows)
+
+    def _held(self, kinds: Mapping[str, Kind], unit: str | None) -> HeldRows:
+        """Give the rows with typed cells; a unit is known by its text."""
+        engine, typed = self.table.engine, dict(kinds)
+        if unit is not None:
+            typed.setdefault(unit, "text")
+        cells = ", ".join(f"{_typed(n, kind)} AS {quoted_here(n)}" for n, kind in typed.items())
+        scan = engine.spell(f"SELECT {cells} FROM {self.table.scan}")
+        return HeldRows(self.name, engine.dialect, f"({scan}) AS typed_rows", typed, self._ask)
+
+    def _ask(self, statement: str) -> list[tuple[Any, ...]]:
+        with self.table.explained():
+            return self.table.engine.ask(statement)
+
+
+def _read_as(coder: Coder, stored: str) -> Kind | None:
+    """Tell as what a cell of a type is read to be coded; None where only DuckDB can."""
+    if isinstance(coder, Texts):
+        return "text"
+    if not isinstance(coder, Numbers):
+        return None
+    if coder.kind == "date" or stored == "DATE":
+        return "date" if coder.kind == stored.lower() else None
+    if stored in _PLAIN_NUMBERS:
+        return "integer"
+    return "real" if stored == "DOUBLE" or stored.startswith("DECIMAL") else None
+
+
+def _typed(name: str, kind: Kind) -> str:
+    """Give the SQL, in our words, of a cell of a kind from its text; it raises for no cell."""
+    text = quoted_here(name)
+    if kind == "text":
+        return text
+    if kind == "date":  # a year before Christ or after 9999 is written otherwise, and left out
+        plain = f"regexp_full_match({text}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}')"
+        return f"CASE WHEN {plain} THEN CAST({text} AS DATE) END"
+    return f"CAST(nullif({text}, '') AS {_TYPES[kind]})"
