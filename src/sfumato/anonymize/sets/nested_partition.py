@@ -23,7 +23,7 @@ from sfumato.anonymize.sets.division_kernel import Ground, divide_deeply
 from sfumato.anonymize.sets.partition import list_heads, order_classes
 from sfumato.anonymize.sets.partition_kernel import label
 from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move, show_lowest
-from sfumato.anonymize.sets.recoding import DELETED
+from sfumato.anonymize.sets.recoding import DELETED, sort_distinct
 from sfumato.anonymize.sets.seed.patterns import find_crown, find_groups
 from sfumato.anonymize.sets.tighten.tightening import Tightening
 
@@ -236,6 +236,6 @@ class NestedPartition:
         class_of[examples] = np.arange(len(examples))
         whose = class_of[self.set_of]
         kept = (whose >= 0) & (self.shown != self.data.tree.root)
-        keys = np.unique(whose[kept] * width + self.shown[kept])
+        keys = sort_distinct(whose[kept] * width + self.shown[kept])
         found = np.searchsorted(keys, np.arange(len(examples) + 1) * width)
         return found, keys % width
