@@ -219,7 +219,7 @@ def test_tightening_lowers_the_loss_and_breaks_no_class(monkeypatch):
         sets = [[f"{i:02}" for i in rng.choice(20, size, replace=False)] for size in many]
         data = sf.read(sets, shape="sets", hierarchy=int(rng.integers(2, 5)))
         search = NestedPartition(data, k)
-        search._divide(np.flatnonzero(data.sizes > 0))
+        search._divide(np.flatnonzero(data.sizes > 0), np.zeros(len(data), np.int64))
         tightening = Tightening(data, search.shown)
         order_classes(search.class_of)
         for opening in (False, True):

@@ -57,7 +57,13 @@ class SetRecoding:
         rows = np.repeat(np.arange(len(data)), data.sizes)
         kept = self.nodes != DELETED
         keys = rows[kept] * width + self.nodes[kept]
-        keys = np.sort(keys) if self.bag else np.unique(keys)
+        keys = np.sort(keys) if self.bag else sort_distinct(keys)
         sizes = np.bincount(keys // width, minlength=len(data))
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return starts, (keys % width).astype(np.int32)
+
+
+def sort_distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sort keys and leave out repetitions; `np.unique` hashes them first, and takes far longer."""
+    keys = np.sort(keys)
+    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys

@@ -22,12 +22,14 @@ GAIN = 1e-9
 class Clues(NamedTuple):
     """Bits that tell who cannot fit: `bit` of every node, and `span`, the bits near every node.
 
-    Only nodes with one of the bits of `alone` have it for themselves; `span` has no others.
+    Only nodes with one of the bits of `alone` have it for themselves; `span` has no others. Items
+    have bits of another word, `item_bit`, which many share; other nodes have none of these.
     """
 
     bit: NDArray[np.uint64]
     span: NDArray[np.uint64]
     alone: np.uint64
+    item_bit: NDArray[np.uint64]
 
 
 class Board(NamedTuple):
@@ -41,9 +43,11 @@ class Board(NamedTuple):
     size: NDArray[np.int64]
     sign: NDArray[np.uint64]
     near: NDArray[np.uint64]
+    item_sign: NDArray[np.uint64]
     after: NDArray[np.int64]
     class_of: NDArray[np.int64]
     has: NDArray[np.uint64]
+    has_items: NDArray[np.uint64]
     pays: NDArray[np.float64]
     live: NDArray[np.int64]
     free: NDArray[np.int64]
@@ -66,13 +70,15 @@ def set_up(class_of, shown, ground, clues):  # type: ignore[no-untyped-def]  # n
     room = max(class_of.max() + 1, n // k) + 1
     board = Board(
         np.full(room, -1, np.int64), np.zeros(room, np.int64), np.zeros(room, np.uint64),
-        np.zeros(room, np.uint64), np.full(n, -1, np.int64), class_of, np.zeros(n, np.uint64),
-        np.zeros(n), np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(2, np.int64),
+        np.zeros(room, np.uint64), np.zeros(room, np.uint64), np.full(n, -1, np.int64), class_of,
+        np.zeros(n, np.uint64), np.zeros(n, np.uint64), np.zeros(n),
+        np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(2, np.int64),
     )  # fmt: skip
     for t in range(n):
         for p in range(starts[t], starts[t + 1]):
             v = items[p]
             board.pays[t] += ground.price[shown[p]]
+            board.has_items[t] |= clues.item_bit[v]
             while parent[v] != v:
                 board.has[t] |= clues.bit[v]
                 v = parent[v]
@@ -91,11 +97,13 @@ def set_up(class_of, shown, ground, clues):  # type: ignore[no-untyped-def]  # n
 def describe(c, board, shown, ground, clues):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Write the bits of a class: those of its labels, and those near them."""
     t = board.head[c]
-    sign = near = np.uint64(0)
+    sign = near = items = np.uint64(0)
     for p in range(ground.starts[t], ground.starts[t + 1]):
         sign |= clues.bit[shown[p]]
         near |= clues.span[shown[p]]
+        items |= clues.item_bit[shown[p]]
     board.sign[c] = sign
+    board.item_sign[c] = items
     board.near[c] = near | ~clues.alone
 
 
@@ -175,11 +183,13 @@ def look_around(c, members, board, shown, ground, mark):  # type: ignore[no-unty
     x = 0
     t = board.head[c]
     while t >= 0:
-        has = board.has[t]
+        has, has_items = board.has[t], board.has_items[t]
         best, where = np.inf, -1
         for i in range(board.tally[0]):
             d = board.live[i]
-            if (board.sign[d] & ~has) | (has & ~board.near[d]) == 0 and d != c:
+            if (board.sign[d] & ~has) | (has & ~board.near[d]) != 0 or d == c:
+                continue
+            if board.item_sign[d] & ~has_items == 0:
                 cost = price_in(t, board.head[d], shown, ground, mark, best)
                 if cost < best:
                     best, where = cost, d

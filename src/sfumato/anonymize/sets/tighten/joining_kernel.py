@@ -36,6 +36,7 @@ def insert(t, more, joiners, found):  # type: ignore[no-untyped-def]  # noqa: AN
 def list_joiners(c, joiners, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """List sets of classes above k that could join a class as it is; return how many."""
     sign, near, first = board.sign[c], board.near[c], board.head[c]
+    items = board.item_sign[c]
     found = 0
     for i in range(board.tally[0]):
         d = board.live[i]
@@ -44,7 +45,7 @@ def list_joiners(c, joiners, board, shown, ground, mark):  # type: ignore[no-unt
         t = board.head[d]
         while t >= 0:
             has, pays = board.has[t], board.pays[t]
-            if (sign & ~has) | (has & ~near) == 0:
+            if (sign & ~has) | (has & ~near) | (items & ~board.has_items[t]) == 0:
                 last = joiners.more[found - 1] if found == len(joiners.who) else 0.5
                 cost = price_in(t, first, shown, ground, mark, pays + last)
                 if cost < pays + last:
@@ -77,9 +78,11 @@ def find_joiners(c, j, need, options, movers, board, shown, ground, clues):  # t
     joiners, mark, seen = movers.joiners, movers.mark, movers.seen
     labels = mark_labels(c, j, options, board, shown, ground, mark)
     sign, near = clues.bit[options.node[j]], clues.span[options.node[j]] | ~clues.alone
+    item_sign = clues.item_bit[options.node[j]]
     first = board.head[c]
     for p in range(starts[first], starts[first + 1]):
         if mark[shown[p]] == 1:
+            item_sign |= clues.item_bit[shown[p]]
             sign |= clues.bit[shown[p]]
             near |= clues.span[shown[p]]
     joiners.more[:need] = np.inf
@@ -91,7 +94,7 @@ def find_joiners(c, j, need, options, movers, board, shown, ground, clues):  # t
         t = board.head[d]
         while t >= 0:
             has = board.has[t]
-            if (sign & ~has) | (has & ~near) == 0:
+            if (sign & ~has) | (has & ~near) | (item_sign & ~board.has_items[t]) == 0:
                 seen[0] += 1
                 more = -board.pays[t]
                 met = 0

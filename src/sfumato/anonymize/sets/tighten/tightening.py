@@ -130,4 +130,6 @@ def list_clues(tree: ItemTree, top: NDArray[np.int64]) -> Clues:
         below[tree.parent[v]] |= below[v]
     for v in nodes[-2::-1]:
         above[v] |= above[tree.parent[v]]
-    return Clues(bit, below | above, alone)
+    shared = np.where(nodes < tree.items, nodes % 64, 0).astype(np.uint64)
+    item_bit = np.where(nodes < tree.items, np.left_shift(np.uint64(1), shared), np.uint64(0))
+    return Clues(bit, below | above, alone, item_bit)

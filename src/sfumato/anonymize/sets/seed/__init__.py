@@ -1,0 +1,1 @@
+"""Groups of sets that share many items, found before sets are divided."""
