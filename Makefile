@@ -49,7 +49,7 @@ lint: $(VENV)/dev
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/dev
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 # Tests of one group share a process, so that one JVM serves all tests with Spark. Three processes
 # keep two cores busy: many tests wait for a browser, a server or the JVM.
