@@ -46,8 +46,9 @@ SECONDS = 600
 _PLANNING = {"enable_mergejoin": "off", "work_mem": "64MB", "hash_mem_multiplier": "8"}
 """The few people and groups are to be hashed: to merge, all rows would be sorted for each join.
 
-Rows are sorted in pieces of 64 MB: with more memory a sort takes longer, as it then goes to and fro
-between rows that are in no cache (ten million rows: 22 CPU seconds, and 25 with 256 MB or 1 GB).
+Rows are sorted in pieces of 64 MB, whatever the server has set: with more memory a sort goes to and
+fro between rows that are in no cache. Single runs on ten million rows took 22 to 24 CPU seconds, and
+25 to 27 with 128 or 256 MB.
 """
 
 
