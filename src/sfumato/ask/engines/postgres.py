@@ -47,8 +47,8 @@ _PLANNING = {"enable_mergejoin": "off", "work_mem": "64MB", "hash_mem_multiplier
 """The few people and groups are to be hashed: to merge, all rows would be sorted for each join.
 
 Rows are sorted in pieces of 64 MB, whatever the server has set: with more memory a sort goes to and
-fro between rows that are in no cache. Single runs on ten million rows took 22 to 24 CPU seconds, and
-25 to 27 with 128 or 256 MB.
+fro between rows that are in no cache. Single runs on ten million rows took 22 to 24 CPU seconds,
+and 25 to 27 with 128 or 256 MB.
 """
 
 
