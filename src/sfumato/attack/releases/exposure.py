@@ -88,7 +88,9 @@ def _leading(
         if left <= 0 or most <= 0:
             break
         value = figure[entries]
-        least = np.partition(value, left)[left]
+        least = value.max()  # often shared by more than are asked for: certainty
+        if np.count_nonzero(value == least) < most:
+            least = np.partition(value, left)[left]
         entries = entries[value >= least]
         if (figure[entries] > least).any():
             break  # equally bad entries alone may be put in the order of the next figure
