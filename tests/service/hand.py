@@ -79,13 +79,18 @@ class Hand:
 
     def leave_by(self, words, seconds=60):
         """Press a button that leads to another page, and be there; the next step may be to go."""
-        from selenium.webdriver.support.expected_conditions import staleness_of
-        from selenium.webdriver.support.ui import WebDriverWait
+        from selenium.common.exceptions import WebDriverException
 
         page = self.browser.find_element("tag name", "html")
         self.press(words)
-        WebDriverWait(self.browser, seconds).until(staleness_of(page))
-        return self
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                page.is_enabled()
+            except WebDriverException:  # stale, or of no document any more
+                return self
+            time.sleep(0.02)
+        raise AssertionError(f"{words!r} led nowhere from {self.browser.current_url}")
 
     @property
     def text(self):

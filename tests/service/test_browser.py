@@ -35,9 +35,9 @@ def test_register_anonymise_certify_and_verify_elsewhere(hand, live, tmp_path):
     hand.fill(**{"p-k": "4"}).press("Anonymise").until("See the release", 400)
     hand.press("See the release").until("Check it yourself")
     look(hand, "release")
-    hand.press("Publish it").until("Check it yourself")
+    hand.leave_by("Publish it").until("Check it yourself")
     id_ = hand.browser.current_url.rpartition("/")[2]
-    hand.press("The report").go(f"/releases/{id_}")
+    hand.leave_by("The report").go(f"/releases/{id_}")
     clean = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
@@ -133,11 +133,15 @@ def test_a_survey_from_the_page_to_an_estimate(hand, live):
     look(hand, "surveys")
     hand.press("Make the survey").until("No report has come yet")
     hand.go("/s/coffee")
+    look(hand, "device")
     hand.browser.find_element("css selector", "label.choice").click()
     hand.browser.find_element("id", "go").click()
     hand.until("It speaks for")
-    time.sleep(0.5)
-    hand.go("/surveys/coffee").until("1 report.", 20)
+    for _ in range(80):  # the device sends it when the page has told so
+        if "1 report." in hand.go("/surveys/coffee").text:
+            break
+        time.sleep(0.25)
+    hand.until("1 report.", 1)
     look(hand, "survey")
 
 

@@ -131,7 +131,7 @@ def test_without_scripts_an_owner_registers_releases_and_publishes(hand, tmp_pat
         hand.fill(title="The hamlet", budget="2").press("Register").until("Make a release")
         hand.press("Make a release").fill(**{"p-k": "3"}).press("Anonymise")
         hand.until("See the release", 400)  # the page looks again by itself
-        hand.press("See the release").press("Publish it").until("Check it yourself")
+        hand.leave_by("See the release").leave_by("Publish it").until("Check it yourself")
         hand.go("/").until("3-anonymity")
         hand.go("/datasets/hamlet/rules").fill(reason="more is needed", budget="3")
         hand.press("Amend").until("more is needed")
