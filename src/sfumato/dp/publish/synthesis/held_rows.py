@@ -26,7 +26,7 @@ from sfumato.data.engines.spelling import literal_for
 from sfumato.data.engines.spelling import quoted_for as quoted
 from sfumato.data.tables.memory_rows import brought
 from sfumato.dp.publish.synthesis.columns import Numbers, Texts
-from sfumato.dp.publish.synthesis.table_codec import TableRows
+from sfumato.dp.publish.synthesis.table_codec import RowsOfTable, TableRows
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sfumato.data.schema import Schema
     from sfumato.data.tables.table import Kind as TableKind
-    from sfumato.data.tables.table import Table
     from sfumato.dp.publish.synthesis.columns import Coder
     from sfumato.dp.publish.synthesis.curator import AtomGroups
     from sfumato.dp.publish.synthesis.domain import Domain
@@ -233,8 +231,7 @@ class HeldCodes:
 _PLAIN_NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 
 
-@dataclass(frozen=True, eq=False)
-class DatabaseRows:
+class DatabaseRows(RowsOfTable):
     """The rows of a table that `sf.read` opened in Postgres, Spark or an engine of a third party.
 
     They are coded from the texts of their cells (:mod:`sfumato.data.engines.base`), which are the
@@ -242,33 +239,6 @@ class DatabaseRows:
     engine reads as DuckDB does, which is numbers and dates written as texts, brings the rows into
     this process, with a warning.
     """
-
-    table: Table
-
-    @property
-    def name(self) -> str:
-        """What the table is called."""
-        return self.table.name
-
-    @property
-    def source(self) -> str:
-        """Where it came from."""
-        return self.table.source
-
-    @property
-    def kind(self) -> TableKind:
-        """What it came as."""
-        return self.table.kind
-
-    @property
-    def types(self) -> Mapping[str, str]:
-        """The type of each column."""
-        return self.table.types
-
-    @property
-    def known_schema(self) -> Schema | None:
-        """The schema, if there is one."""
-        return self.table.known_schema
 
     @cached_property
     def _here(self) -> TableRows:

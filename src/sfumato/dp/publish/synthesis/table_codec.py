@@ -118,8 +118,8 @@ class CodedRows(Records, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TableRows:
-    """The rows of a table in DuckDB."""
+class RowsOfTable:
+    """What is known of the rows of a table that `sf.read` opened, wherever they are."""
 
     table: Table
 
@@ -147,6 +147,10 @@ class TableRows:
     def known_schema(self) -> Schema | None:
         """The schema, if there is one."""
         return self.table.known_schema
+
+
+class TableRows(RowsOfTable):
+    """The rows of a table in DuckDB."""
 
     def code_rows(self, coders: Mapping[str, Coder], unit: str | None, rows: int) -> TableRecords:
         """Code the rows in the engine."""
