@@ -81,3 +81,17 @@ def test_later_requests_push_no_open_one_out_of_the_list(office, job):
     listed = subjects.list_requests(office)
     assert listed[0]["told"] == "the one that matters"
     assert first not in {one["id"] for one in listed}  # confirmed: after those that wait
+
+
+def test_only_changes_are_said_to_take_effect_later(office):
+    """Whoever wants to know what is held waits for no fixed time."""
+    due = {}
+    for kind in subjects.KINDS:
+        code = subjects.add_request(office, kind, "clinic", "It is me")
+        [request] = [row for row in subjects.list_requests(office) if row["state"] == "received"]
+        assert subjects.confirm(office, request["id"], period=1.0) is not None
+        assert subjects.confirm(office, request["id"], period=1.0) is None
+        due[kind] = subjects.status(office, code)["due"]
+    assert due["access"] is None
+    assert due["correct"] > 0
+    assert due["forget"] > 0

@@ -244,6 +244,21 @@ def find_question(office: Office, id_: str) -> dict[str, Any] | None:
     return _seen(dict(zip(_COLUMNS, rows[0], strict=True)))
 
 
+def find_alike(office: Office, person: str, dataset: str, body: str) -> str | None:
+    """Find the latest answer that an analyst has seen to what she said in the same words."""
+    query = (
+        select(questions.c.id)
+        .where(
+            questions.c.person == person, questions.c.dataset == dataset,
+            questions.c.body == body, questions.c.state == READY, questions.c.shown <= now(),
+        )
+        .order_by(questions.c.made.desc())
+        .limit(1)
+    )  # fmt: skip
+    row = office.row(query)
+    return None if row is None else str(row["id"])
+
+
 def was_shown(office: Office, id_: str) -> bool:
     """Tell whether an answer was there for its analyst to see."""
     found = find_question(office, id_)

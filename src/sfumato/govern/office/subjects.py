@@ -81,12 +81,12 @@ def find_request(office: Office, id_: str) -> dict[str, Any] | None:
 
 
 def confirm(office: Office, id_: str, *, period: float) -> float | None:
-    """Note that it is she; tell when a correction or deletion takes effect."""
+    """Note that it is she, once; tell when a change would take effect, which is noted for those."""
     due = math.floor(now() / period + 1) * period
     changed = office.change(
         update(subjects)
         .where(subjects.c.id == id_, subjects.c.state == RECEIVED)
-        .values(state=CONFIRMED, due=due)
+        .values(state=CONFIRMED, due=case((subjects.c.kind == "access", None), else_=due))
     )
     return due if changed else None
 

@@ -69,8 +69,8 @@ def own_request(call: Call, id_: str) -> dict[str, Any]:
     return found
 
 
-def confirm_request(call: Call, id_: str, person: str, corrections: dict[str, str]) -> float:
-    """Confirm who somebody is, and have her request answered; tell when."""
+def confirm_request(call: Call, id_: str, person: str, corrections: dict[str, str]) -> float | None:
+    """Confirm who somebody is, and have her request answered; tell when a change takes effect."""
     house = call.house
     request = own_request(call, id_)
     listed = house.listed(request["dataset"])
@@ -92,7 +92,7 @@ def confirm_request(call: Call, id_: str, person: str, corrections: dict[str, st
         at=None if looks else due,
     )  # fmt: skip
     record_event(house, f"subject confirmed ({request['kind']})", call.caller, listed.name)
-    return due
+    return None if looks else due
 
 
 async def confirm(call: Call) -> Response:

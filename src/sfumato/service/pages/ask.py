@@ -12,15 +12,16 @@ from starlette.responses import Response
 
 from sfumato.ask.answers.answer import Answer
 from sfumato.ask.answers.answer_records import load_fields
-from sfumato.errors import SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.govern.office.grants import purposes_granted
-from sfumato.govern.office.questions import find_question, list_questions
+from sfumato.govern.office.questions import find_alike, find_question, list_questions
 from sfumato.requests.service import QuestionRequest
 from sfumato.service import answering, asking
 from sfumato.service.api.datasets import describe
 from sfumato.service.call import JSON, go
 from sfumato.service.pages.datasets import left_for
 from sfumato.service.pages.frame import page, values_of
+from sfumato.service.pages.wording import in_fields
 from sfumato.service.problems import Problem, not_found, problem_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def _page(call: Call, status: int = 200, **facts: Any) -> Response:
     granted = purposes_granted(call.house.office, call.caller.id, name)
     given = _EMPTY | facts.pop("given", {})
     purpose = given["purpose"] or (granted[0] if granted else "")
-    shown: dict[str, Any] = {"estimate": None, "wrong": "", "nearest": None, "price": {}} | facts
+    shown: dict[str, Any] = {
+        "estimate": None, "wrong": "", "nearest": None, "price": {}, "alike": None,
+    } | facts  # fmt: skip
     return page(
         call, "ask.html", status, title=f"Ask about {name}", name=name, granted=granted,
         given=given, facts=describe(call, name), left=left_for(call, name, purpose or None),
@@ -44,8 +47,35 @@ def _page(call: Call, status: int = 200, **facts: Any) -> Response:
 
 
 async def form(call: Call) -> Response:
-    """Show the form; a question of the history may fill it in."""
+    """Show the form; a question of one's history, ``again=``, fills in all that was said then."""
+    row = find_question(call.house.office, call.query.get("again", ""))
+    mine = (call.caller.id, call.path["dataset"])
+    if row is not None and (row["person"], row["dataset"]) == mine:
+        return _page(call, given=_said(json.loads(row["body"])))
     return _page(call, given={"question": call.query.get("question", "")[:16384]})
+
+
+def _said(asked: dict[str, Any]) -> dict[str, str]:
+    """Write a question that was asked as the form says it."""
+    price = asked.get("price", {})
+    facts = {
+        field: "\n".join(f"{name}={_in_line(values)}" for name, values in asked[field].items())
+        for field in ("bounds", "keys")
+        if asked.get(field)
+    }
+    return {
+        "question": asked["question"],
+        "purpose": asked.get("purpose") or "",
+        **{field: f"{price[field]}" for field in ("epsilon", "accuracy") if field in price},
+        **facts,
+    }
+
+
+def _in_line(values: list[Any]) -> str:
+    """Write values with commas between them; one that has commas itself in quotes."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(values)
+    return out.getvalue()
 
 
 def built(form: dict[str, list[str]], name: str) -> str:
@@ -68,16 +98,23 @@ def _wanted(given: dict[str, str]) -> QuestionRequest:
     """Read the form as the model that the API reads."""
     price = {field: given[field] for field in ("epsilon", "accuracy") if given.get(field)}
     pairs = [line for line in given.get("bounds", "").splitlines() if line.strip()]
-    keys = {
-        name.strip(): [value.strip() for value in values.split(",")]
-        for line in given.get("keys", "").splitlines()
-        if line.strip()
-        for name, _, values in [line.partition("=")]
-    }
+    keys = dict(_keys(line) for line in given.get("keys", "").splitlines() if line.strip())
     return QuestionRequest.of({
         "question": given.get("question", ""), "purpose": given.get("purpose") or None,
         "price": price, "bounds": pairs or {}, "keys": keys,
     })  # fmt: skip
+
+
+def _keys(line: str) -> tuple[str, list[str]]:
+    """Read a line such as ``sex=female,male``; a value with commas stands in quotes."""
+    name, equals, values = line.partition("=")
+    if not equals:
+        raise ParameterError(
+            "A line under 'Values of groups' has no '='; write column=value,value there, as in "
+            "sex=female,male."
+        )
+    [found] = csv.reader([values], skipinitialspace=True)
+    return name.strip(), [value.strip() for value in found]
 
 
 async def submit(call: Call) -> Response:
@@ -103,13 +140,17 @@ async def submit(call: Call) -> Response:
         estimate, paid = await call.house.thread(price)
     except (SfumatoError, Problem) as error:
         problem = problem_of(error)
-        further = problem.further
+        wrong = in_fields(error.message) if isinstance(error, SfumatoError) else problem.detail
         return _page(
-            call, problem.status, given=given, wrong=problem.detail,
-            nearest=further.get("nearest"),
-        )  # fmt: skip
+            call, problem.status, given=given, wrong=wrong, nearest=problem.further.get("nearest")
+        )
     shown = {field: float(value) for field, value in paid.items() if value is not None}
-    return _page(call, given=given, estimate=asking.estimate_json(estimate), price=shown)
+    told = asking.estimate_json(estimate)
+    told["notes"] = [in_fields(note) for note in estimate.notes]
+    alike = find_alike(
+        call.house.office, call.caller.id, name, wanted.model_dump_json(exclude_defaults=True)
+    )
+    return _page(call, given=given, estimate=told, price=shown, alike=alike)
 
 
 # -- answers --------------------------------------------------------------------------------

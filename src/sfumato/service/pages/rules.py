@@ -38,7 +38,7 @@ def _history(call: Call, name: str) -> list[dict[str, Any]]:
                 if before is None or getattr(before, what) != getattr(after, what)
             ]  # fmt: skip
             reason = entry.details.get("reason", "")
-            time = f"{entry.time[:16]} UTC".replace("T", " ")
+            time = f"{entry.time[:16].replace('T', ' ')} UTC"
             found.append({"time": time, "kind": entry.kind, "rows": rows, "reason": reason})
             before = after
     return found[::-1]
