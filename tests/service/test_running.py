@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+import sfumato as sf
 from sfumato.errors import SfumatoError
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.office.office import Office
+from sfumato.service.house import House
 from sfumato.service.settings import Settings
 from sfumato.service.startup import prepare
 
@@ -111,3 +113,22 @@ def test_the_service_adds_little_to_what_is_imported():
         for _ in range(2)
     )  # fmt: skip
     assert best < 0.5
+
+
+def test_the_example_declares_all_that_is_public(tmp_path):
+    """So every question can be asked and every release made of it."""
+    settings = Settings(folder=str(tmp_path / "site"))
+    prepare(settings, example=True)
+    house = House(settings)
+    try:
+        opened = house.opened("patients").asking
+        facts = opened.registration.rules
+        assert dict(facts["bounds"]).keys() >= {"age", "salary"}
+        assert dict(facts["keys"]).keys() >= {"sex", "job", "diagnosis", "nationality"}
+        held = sf.read(
+            settings.path / "data/patients/patients.csv",
+            schema=settings.path / "data/patients/schema.yaml",
+        )
+        assert sf.anonymize(held, sf.KAnonymity(5), suppression=0.02).verify()
+    finally:
+        house.close()

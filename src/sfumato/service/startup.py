@@ -21,6 +21,7 @@ from sfumato.service.settings import Settings, secret_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from sfumato.requests.serve import ServeCommand
 
@@ -58,7 +59,7 @@ def _register_example(settings: Settings) -> None:
     folder = settings.path / "data" / "patients"
     folder.mkdir(parents=True, exist_ok=True)
     examples.patients(2000, seed=1).write(folder)
-    (folder / "patients.yaml").rename(folder / "schema.yaml")
+    _declare(folder)
     wanted = DatasetRequest.of({
         "name": "patients",
         "source": "data/patients/patients.csv",
@@ -78,6 +79,27 @@ def _register_example(settings: Settings) -> None:
         register_for(house, NOBODY, wanted, owner="")
     finally:
         house.close()
+
+
+def _declare(folder: Path) -> None:
+    """Write the schema with what is public about people who were made up: ranges and values.
+
+    So every question can be asked and every release made, without more being declared.
+    """
+    import yaml  # noqa: PLC0415 - where it is wanted
+
+    schema = yaml.safe_load((folder / "patients.yaml").read_text(encoding="utf-8"))
+    columns = schema["attributes"]
+    for name, high in (("age", 99), ("salary", 200_000)):
+        columns[name] |= {"type": "integer", "domain": {"low": 0, "high": high}}
+    columns["sex"]["domain"] = ["female", "male"]
+    for name in ("nationality", "job", "diagnosis"):
+        lines = (folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+        columns[name]["domain"] = [line.partition(";")[0] for line in lines]
+    (folder / "schema.yaml").write_text(
+        yaml.safe_dump(schema, sort_keys=False, allow_unicode=True), encoding="utf-8"
+    )
+    (folder / "patients.yaml").unlink()
 
 
 def serve(wanted: ServeCommand, tell: Callable[[str], None]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+
 import pytest
 from sqlalchemy import update
 
@@ -95,3 +98,42 @@ def test_only_changes_are_said_to_take_effect_later(office):
     assert due["access"] is None
     assert due["correct"] > 0
     assert due["forget"] > 0
+
+
+def test_who_a_request_was_about_is_gone_from_the_disk(tmp_path):
+    """Neither the file nor its journal keeps what was told, the key, the name or the answer."""
+    with contextlib.closing(Office(tmp_path / "ledger.sqlite")) as office:
+        code = subjects.add_request(office, "access", "clinic", "I am Ada, 17 Elm Street")
+        [request] = subjects.list_requests(office)
+        subjects.confirm(office, request["id"], period=1.0)
+        body = {"request": request["id"], "person": "Ada Lovelace"}
+        job = jobs.add_job(office, "lookup", person="o", dataset="clinic", body=body)
+        assert {b"Elm Street", b"Ada Lovelace"} <= kept(tmp_path, b"Elm Street", b"Ada Lovelace")
+        key = subjects.find_request(office, request["id"])["key"].encode()
+        jobs.claim_job(office, "worker")
+        subjects.answer(office, request["id"], {"rows": [{"name": "Ada Lovelace"}]})
+        jobs.end_job(office, job, "done")
+        sealed = subjects.find_request(office, request["id"])["answer"].encode()
+        assert kept(tmp_path, b"Elm Street", b"Ada Lovelace", key, sealed) == {sealed}
+        assert subjects.read_once(office, code) == {"rows": [{"name": "Ada Lovelace"}]}
+        assert not kept(tmp_path, b"Elm Street", b"Ada Lovelace", key, sealed)
+
+
+def kept(folder, *texts):
+    files = [file.read_bytes() for file in folder.iterdir()]
+    return {text for text in texts if any(text in held for held in files)}
+
+
+def test_a_reader_only_puts_the_wiping_off(tmp_path):
+    with contextlib.closing(Office(tmp_path / "ledger.sqlite")) as office:
+        subjects.add_request(office, "access", "clinic", "I am Ada, 17 Elm Street")
+        [request] = subjects.list_requests(office)
+        reader = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
+        reader.execute("BEGIN")
+        assert reader.execute(f"SELECT count(*) FROM {tables.subjects.name}").fetchone() == (1,)
+        subjects.refuse(office, request["id"])  # does not wait for long, and does not fail
+        assert kept(tmp_path, b"Elm Street")
+        assert not office.store.wipe()
+        reader.close()
+        assert office.store.wipe()
+        assert not kept(tmp_path, b"Elm Street")

@@ -17,6 +17,7 @@ need them. A ledger in memory stays with its process.
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 import weakref
@@ -45,6 +46,7 @@ PATIENCE = 60.0
 
 T = TypeVar("T")
 _MAKING = 5.0  # seconds in which a file that was just made gets its tables
+_WIPING = 0.25  # seconds to wait for readers before the journal is left as it is
 _WRITING = "sfumato_writing"
 
 
@@ -232,6 +234,24 @@ class Store:
                 f"reads format {tables.VERSION}; {what} to use it."
             )
 
+    def wipe(self) -> bool:
+        """Empty SQLite's journal, which still holds what was erased; tell whether that was done.
+
+        In the file itself it is overwritten. Whoever is reading just then prevents it: then it goes
+        with a later call, or when the journal is written over. Postgres does the same by its
+        vacuum, in its own time.
+        """
+        if self.is_postgres or self._in_memory:
+            return not self.is_postgres
+        beside = sqlite3.connect(self.name, timeout=_WIPING)
+        try:
+            [(busy, _, _)] = beside.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.OperationalError:
+            return False
+        finally:
+            beside.close()
+        return not busy
+
     def _write_ahead(self) -> None:
         if self.url.get_backend_name() == "sqlite" and not self._in_memory:
             with self.lock, self._translated():
@@ -307,6 +327,7 @@ def _style(url: URL) -> dict[str, Any]:
 def _set_up_sqlite(connection: Any, _: object) -> None:
     connection.isolation_level = None  # transactions are begun by our own statement
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
 
 
 def _set_up_postgres(connection: Any, _: object) -> None:

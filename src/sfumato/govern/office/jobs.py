@@ -132,6 +132,7 @@ def end_job(
         connection.execute(closed)
 
     office.together(work)
+    office.store.wipe()  # of the person whom it was about
 
 
 def cancel_job(office: Office, id_: str) -> bool:

@@ -58,6 +58,12 @@ class Office:
                 count = connection.execute(statement).rowcount
             return int(count)
 
+    def erase(self, *statements: Executable) -> int:
+        """Change rows so that what they held is gone, from the disk, too."""
+        count = self.change(*statements)
+        self.store.wipe()
+        return count
+
     def add(self, table: Table, *, quick: bool = False, **values: Any) -> None:
         """Add a row."""
         self.change(insert(table).values(**values), quick=quick)

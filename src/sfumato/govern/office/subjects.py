@@ -102,7 +102,7 @@ def reopen(connection: Connection, id_: str) -> None:
 
 def refuse(office: Office, id_: str) -> None:
     """Close a request of somebody who could not be confirmed; what she told is erased."""
-    office.change(
+    office.erase(
         update(subjects)
         .where(subjects.c.id == id_, subjects.c.state == RECEIVED)
         .values(state=REFUSED, told="", key=None, closed=now())
@@ -115,7 +115,7 @@ def answer(office: Office, id_: str, found: dict[str, Any]) -> None:
     if row is None or row["key"] is None:
         return
     sealed = Fernet(row["key"]).encrypt(json.dumps(found).encode()).decode()
-    office.change(
+    office.erase(
         update(subjects)
         .where(subjects.c.id == id_)
         .values(state=ANSWERED, answer=sealed, key=None, told="", closed=now())
@@ -138,7 +138,7 @@ def read_once(office: Office, code: str) -> dict[str, Any] | None:
     row = office.row(select(subjects).where(subjects.c.digest == digest(code)))
     if row is None or row["answer"] is None:
         return None
-    taken = office.change(
+    taken = office.erase(
         update(subjects)
         .where(subjects.c.digest == digest(code), subjects.c.answer.is_not(None))
         .values(answer=None, state=READ)
