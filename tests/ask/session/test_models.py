@@ -135,6 +135,40 @@ def test_cross_validation_costs_a_fit_for_each_fold_but_one():
             opened.cross_validate(additive(), target="ill", folds=1)
 
 
+def test_the_score_of_numbers_has_noise_on_every_step(monkeypatch):
+    """Noise in multiples of what a row may add would leave the sum modulo that as it is."""
+    from sfumato.ask.session import cross_validation
+
+    drawn = []
+    true = cross_validation.discrete_laplace
+
+    def watch(scale, size):
+        drawn.append((scale, true(scale, size)))
+        return drawn[-1][1]
+
+    monkeypatch.setattr(cross_validation, "discrete_laplace", watch)
+    monkeypatch.setattr(cross_validation, "_count", lambda *_: 1 << 20)
+    model = sf.dp.LinearRegression(epsilon=1, delta=1e-5)
+    sums = set()
+    for _ in range(4):
+        drawn.clear()
+        with session() as opened:
+            found = opened.cross_validate(model, target="age", folds=2, score_epsilon=1)
+        (wide, _), (narrow, (more,)) = drawn
+        assert (wide, narrow) == (2 * 1024, 2)  # a row adds 1,024 steps at most, and one row
+        steps = found.score / (90 - 18) * 1024 * (N + int(more))
+        assert steps == pytest.approx(round(steps), abs=1e-6)
+        sums.add(round(steps) % 1024)
+    assert sums != {0}  # by chance in one of 10¹² runs
+
+
+def test_what_predicts_nothing_has_no_score_and_costs_nothing():
+    with session() as opened:
+        with pytest.raises(ParameterError, match="predicts nothing"):
+            opened.cross_validate(sf.dp.PCA(1, delta=1e-5), target="ill", columns=["age"], folds=2)
+        assert opened.remaining.epsilon == 10
+
+
 def test_folds_do_not_part_the_rows_of_a_person():
     from sfumato.ask.session.cross_validation import _draw_folds
 

@@ -8,9 +8,9 @@ Promise: with k folds and an estimator of (ε, δ), the price is (k − 1)·(ε,
 Proof. Every unit is put into one fold by a coin of its own, so one more unit moves nobody. It is in
 the training rows of k − 1 fits, each (ε, δ) for it, and in the test rows of one. Given the models,
 the number of test rows that are predicted right and the number of all of them change by at most
-the unit's r rows each; geometric noise of scale 2r over the score's ε hides both (for numbers: the
-sum of absolute errors, clamped to the target's bounds, in steps of 2⁻¹⁰ of their width). Basic
-composition adds up.
+the unit's r rows each; geometric noise of scale 2r over the score's ε hides both. Of numbers it is
+the sum of absolute errors, each at most 2¹⁰ steps of 2⁻¹⁰ of the target's bounds: that changes by
+2¹⁰·r steps, and its noise is 2¹⁰ times as wide, on every step. Basic composition adds up.
 """
 
 from __future__ import annotations
@@ -77,6 +77,11 @@ def cross_validate(
 ) -> Validation:
     """Charge for a cross-validation and make it, or give it again."""
     wanted = prepare_fit(desk, estimator, target, columns)
+    if not hasattr(wanted.estimator, "predict"):
+        raise ParameterError(
+            f"{type(estimator).__name__} predicts nothing, so it has no score; fit it with "
+            "session.fit."
+        )
     many = parameters.count(folds, "folds")
     if many is None or many < 2:
         raise ParameterError("folds= is a whole number of at least 2.")
@@ -126,15 +131,15 @@ def _validate(
         model.fit({n: x[~inside] for n, x in read.items()}, target[~inside])
         guessed = model.predict({name: x[inside] for name, x in read.items()})
         total += _count(model, guessed, target[inside])
-    scale = 2 * limit / epsilon
-    noise = discrete_laplace(scale, 2).tolist()
-    rows = max(len(cells) + noise[1], 1)
     number = hasattr(wanted.estimator, "target")
-    unit = _width(wanted.estimator) / _STEPS if number else 1.0
-    steps = total + noise[0] if not number else total + noise[0] * _STEPS
-    error = math.sqrt(2) * float(scale) / rows * (unit * _STEPS if number else 1.0)
+    most = _STEPS if number else 1  # what a row may add
+    scale = 2 * limit / epsilon
+    noisy = total + int(discrete_laplace(scale * most, 1)[0])
+    rows = max(len(cells) + int(discrete_laplace(scale, 1)[0]), 1)
+    width = _width(wanted.estimator) if number else 1.0
+    error = math.sqrt(2) * float(scale) / rows * width
     measure = "mean absolute error" if number else "share predicted right"
-    return Validation(max(steps, 0) * unit / rows, error, measure, folds, told)
+    return Validation(max(noisy, 0) / most * width / rows, error, measure, folds, told)
 
 
 def _draw_folds(owners: list[Any], folds: int) -> NDArray[np.int64]:
@@ -153,6 +158,7 @@ def _count(model: Any, guessed: NDArray[Any], truth: NDArray[Any]) -> int:
     low, high = model.target
     clamped = np.clip(np.nan_to_num(as_numbers(truth), nan=(low + high) / 2), low, high)
     steps = np.rint(np.abs(guessed - clamped) / (high - low) * _STEPS)
+    steps = np.nan_to_num(steps, nan=_STEPS)  # of a model that predicts no number
     return int(np.clip(steps, 0, _STEPS).astype(np.int64).sum())
 
 
