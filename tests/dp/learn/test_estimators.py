@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 import warnings
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import sfumato as sf
 from sfumato.dp import (
@@ -21,6 +23,7 @@ from sfumato.dp import (
     NaiveBayes,
     PureDP,
 )
+from sfumato.dp.learn import residuals
 from sfumato.dp.learn.linear import shrink
 from sfumato.errors import DataError, ParameterError
 
@@ -215,3 +218,62 @@ def test_coefficients_are_shrunk_as_far_as_the_noise_asks_for():
     assert np.linalg.norm(found - exact) < np.linalg.norm(np.linalg.solve(spread, noisy) - exact)
     penalised = shrink(spread, shared, 1e-9, 1e-9, alpha=1000.0)
     assert penalised == pytest.approx(np.linalg.solve(spread + 1000 * np.eye(6), shared), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [AdditiveClassifier, LogisticRegression])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"damping": 0}, {"damping": math.nan}, {"rate": math.nan}, {"rate": math.inf},
+        {"momentum": 1}, {"momentum": -0.1}, {"clip": 1e-6}, {"clip": 2}, {"rounds": 0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_options_that_lead_nowhere_are_refused_before_anything_is_read(kind, wrong):
+    model = kind(bounds={"x": (0, 1)}, classes=[0, 1, 2], **wrong)
+    with pytest.raises(ParameterError):
+        model.forecast(1000)
+    with pytest.raises(ParameterError):
+        model.fit({"x": [0.5]}, [1])
+
+
+def test_parameters_without_a_number_leave_residuals_within_their_clip():
+    """A score that overflowed would be looked up beside the table, and its residual be anything."""
+    odd = np.array([math.nan, math.inf, -math.inf, 1e300, 2.0**14 + 0.3])
+    grid = residuals.on_grid(odd)
+    assert grid.tolist() == [0, 1 << 24, -(1 << 24), 1 << 24, 1 << 24]
+    values = residuals.on_grid(np.tile(odd[:4, None], (8, 3)) * [1, -1, 1])
+    codes = np.arange(32, dtype=np.uint32)[None, :]
+    for label in range(3):
+        out = np.zeros((32, 3), dtype=np.int64)
+        residuals.sum_classes(codes, np.array([label]), values, residuals.EXPONENTIAL, 9000, out)
+        assert (np.square(out).sum(axis=1) <= 9000**2).all()
+
+
+def test_a_list_of_labels_needs_classes_whatever_it_holds():
+    """Its type would follow from its cells: an error would tell that one of them is odd."""
+    x = np.zeros((3, 1))
+    for labels in ([0, 1, 0], [0, 1, None], ["a", "b", "a"]):
+        with pytest.raises(ParameterError, match="classes are not declared"):
+            NaiveBayes(bounds=(0, 1)).fit(x, labels)
+        NaiveBayes(bounds=(0, 1), classes=[0, 1]).fit(x, labels)
+    NaiveBayes(bounds=(0, 1)).fit(x, np.array([0, 1, 0]))
+
+
+def test_a_fit_that_did_not_end_promises_nothing(monkeypatch):
+    x, y = np.zeros((30, 1)), np.zeros(30)
+    model = LogisticRegression(epsilon=1, bounds=(0, 1)).fit(x, y)
+    model.set_params(epsilon=100)
+    assert model.release().promise == ApproxDP(1, 1e-5)
+    assert model.noise_told() == LogisticRegression(epsilon=1, bounds=(0, 1)).fit(x, y).noise_told()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LogisticRegression, "_sum", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(x, y)
+    with pytest.raises(NotFittedError):
+        model.release()
+    with pytest.raises(NotFittedError):
+        model.predict(x)

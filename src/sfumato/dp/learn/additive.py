@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from sfumato.dp.learn import residuals
-from sfumato.dp.learn.descent import COUNTS_SHARE, Descent, descend
+from sfumato.dp.learn.descent import COUNTS_SHARE, Descent, check_steps, clip_steps, descend
 from sfumato.dp.learn.estimator import PrivateEstimator, read_interval, read_labels, read_target
 from sfumato.dp.learn.features import Number
 from sfumato.dp.learn.probabilities import probabilities
@@ -55,7 +55,6 @@ class _Additive(PrivateEstimator):
         self, cells: list[NDArray[Any]], target: NDArray[np.int64], keep: NDArray[np.bool_],
         kernel: Any, table: NDArray[np.int64], constants: Descent,
     ) -> None:  # fmt: skip
-        parameters.count(self.bins, "The number of bins")
         self.layout_: Layout = lay_out(self.columns_, FINE)
         codes = self.layout_.codes(cells)
         if not keep.all():
@@ -65,14 +64,13 @@ class _Additive(PrivateEstimator):
         )
         self.guarantee_ = self.guarantee
 
-    def _constants(self, curvature: float, classes: int = 1) -> Descent:
-        rounds = parameters.count(self.rounds, "The number of rounds")
-        clip = float(parameters.share(self.clip, "The clip")) if self.clip != 1 else 1.0
-        steps = math.floor(clip * _UNIT * (math.sqrt(2) if classes > 1 else 1.0))
-        assert rounds is not None
+    def _constants(self, curvature: float, classes: int = 2) -> Descent:
+        rounds = parameters.count(self.rounds, "The number of rounds") or 1
+        bins = parameters.count(self.bins, "The number of bins") or 1
+        check_steps(self.rate, self.damping, self.momentum, self.smoothing)
         return Descent(
-            rounds, self.rate, self.damping, self.smoothing, self.momentum, steps, curvature,
-            classes, self.bins,
+            rounds, self.rate, self.damping, self.smoothing, self.momentum,
+            clip_steps(self.clip, classes), curvature, classes if classes > 2 else 1, bins,
         )  # fmt: skip
 
     def _scores(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
@@ -184,7 +182,7 @@ class AdditiveClassifier(ClassifierMixin, _Additive):  # type: ignore[misc]  # u
         return self
 
     def _noisy_constants(self) -> Descent:
-        return self._constants(0.15, max(1, len(self.classes or ()) - 1))
+        return self._constants(0.15, len(self.classes if self.classes is not None else (0, 1)))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 - scikit-learn's name
         """Give the sum of the shape functions, for each class where there are more than two."""

@@ -17,6 +17,8 @@ import numpy as np
 from sfumato.dp.learn import residuals
 from sfumato.dp.learn.features import Number
 from sfumato.dp.learn.shapes import Layout
+from sfumato.dp.mechanisms import parameters
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,10 +28,8 @@ if TYPE_CHECKING:
     from sfumato.dp.learn.budget import Budget
 
 COUNTS_SHARE = Fraction(1, 10)
-_SCORE = float(1 << residuals.SCORE_BITS)
 _RESIDUAL = float(1 << residuals.RESIDUAL_BITS)
 _DENSE = 40.0  # so many times its noise a count must be for a bin of its own
-_MOST_SCORE = 1 << 24  # a value of 256, far beyond every table; keeps sums within 64 bits
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,25 @@ class Descent:
         """Give the standard deviation of the noise in one round, had it all the rounds' share."""
         moved = self.l2_squared(columns)
         return math.sqrt(budget.variance(moved, 1 - COUNTS_SHARE)) / _RESIDUAL
+
+
+def check_steps(rate: float, damping: float, momentum: float, smoothing: float = 0.0) -> None:
+    """Refuse steps that lead nowhere, before anything is read."""
+    for value, name in ((rate, "rate"), (damping, "damping")):
+        parameters.positive(value, f"The {name}")
+    if parameters.read(smoothing, "The smoothing", "a finite number of at least 0") < 0:
+        raise ParameterError(f"The smoothing is at least 0, and {smoothing} was given.")
+    if not 0 <= parameters.read(momentum, "The momentum", "at least 0 and below 1") < 1:
+        raise ParameterError(f"The momentum is at least 0 and below 1, and {momentum} was given.")
+
+
+def clip_steps(clip: float, classes: int) -> int:
+    """Read the clip of residuals in whole steps; √2 times as many for more than two classes."""
+    share = float(parameters.share(clip, "The clip")) if clip != 1 else 1.0
+    steps = math.floor(share * _RESIDUAL * (math.sqrt(2) if classes > 2 else 1.0))
+    if steps < 1:
+        raise ParameterError(f"The clip is at least {1 / _RESIDUAL:.1e}, and {clip} was given.")
+    return steps
 
 
 def count_bins(codes: NDArray[np.uint32], layout: Layout) -> NDArray[np.int64]:
@@ -83,9 +102,8 @@ def descend(
     values, speed, mean = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     kept = constants.rounds - constants.rounds // 2
     for k in range(constants.rounds):
-        grid = np.clip(np.rint(values * _SCORE), -_MOST_SCORE, _MOST_SCORE).astype(np.int64)
         sums = np.zeros(shape, dtype=np.int64)
-        kernel(codes, target, grid, table, constants.clip, sums)
+        kernel(codes, target, residuals.on_grid(values), table, constants.clip, sums)
         noisy = budget.gaussian(sums, constants.l2_squared(columns), share)
         speed = constants.momentum * speed + step(noisy.astype(np.float64) / _RESIDUAL)
         values = values - constants.rate * (1 - constants.momentum) * speed

@@ -24,7 +24,7 @@ from sfumato.errors import DataError, MissingExtra, ParameterError
 from sfumato.representation import show_html
 
 try:
-    from sklearn.base import BaseEstimator
+    from sklearn.base import BaseEstimator, clone
     from sklearn.exceptions import DataConversionWarning
     from sklearn.utils.validation import check_is_fitted
 except ImportError:
@@ -92,7 +92,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 
     def noise_told(self) -> dict[str, float]:
         """Give the noise of what was learnt, in words, for a model card."""
-        return self.errors(len(self.columns_), 1000.0)
+        promise: Any = self.guarantee_  # parameters may have been changed since
+        fitted = clone(self).set_params(
+            epsilon=promise.epsilon, delta=getattr(promise, "delta", None),
+            neighbours=promise.neighbours,
+        )  # fmt: skip
+        told: dict[str, float] = fitted.errors(len(self.columns_), 1000.0)
+        return told
 
     @abstractmethod
     def learnt(self) -> dict[str, Any]:
@@ -116,8 +122,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
     # -- reading rows ------------------------------------------------------------------------
 
     def _begin(self, X: Any) -> list[NDArray[Any]]:  # noqa: N803 - scikit-learn's name
-        """Read the columns of the rows to learn from, and hold them against the declarations."""
+        """Read the columns of the rows to learn from, and hold them against the declarations.
+
+        What an earlier fit has promised ends here: whatever is set from now on is of this one.
+        """
         self._budget()
+        if hasattr(self, "guarantee_"):
+            del self.guarantee_
         names, cells = read_columns(X)
         if not names:
             raise DataError("0 feature(s) (no columns) while a minimum of 1 is required.")
@@ -145,6 +156,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
             )
         return cells
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether a fit came to its end, and so to a promise."""
+        return hasattr(self, "guarantee_")
+
     def _repr_html_(self) -> str:
         """Show parameters, promise and picture; scikit-learn's page would list what was learnt."""
         return show_html(self)
@@ -165,15 +180,16 @@ def read_labels(y: Any, classes: Sequence[Any] | None, rows: int) -> tuple[Any, 
     """Give the declared classes and the place of each label among them; −1 for others.
 
     Without a declaration the classes are 0 and 1, of a column of numbers: what type a column has
-    is public, what its cells hold is not. A label that is not declared adds nothing.
+    is public, what its cells hold is not, and a list has no type but that of its cells. A label
+    that is not declared adds nothing.
     """
     labels = read_target(y, rows)
     if classes is None:
-        if labels.dtype.kind not in "iubf":
+        if isinstance(y, list | tuple) or labels.dtype.kind not in "iubf":
             raise ParameterError(
-                "The classes are not declared, and 0 and 1 are meant where they are not; give "
-                "classes=[…] with the labels that may occur, from knowledge and never from the "
-                "data."
+                "The classes are not declared, and 0 and 1 are meant where they are not, in an "
+                "array or a column of numbers; give classes=[…] with the labels that may occur, "
+                "from knowledge and never from the data."
             )
         classes = (0, 1)
     declared = Category("classes", _classes(classes))

@@ -10,7 +10,9 @@ declared as well (``range(17, 91)`` instead of ``(17, 90)``) and not read off th
 a single missing cell may change.
 
 Proof that reading is cell by cell. Arrays are read by subtraction, multiplication, rounding and
-comparison of doubles, which IEEE 754 defines for each element alone, or by look-ups.
+comparison of doubles, which IEEE 754 defines for each element alone, or by look-ups. The type of an
+array is public; a list has none, and takes one only if all of its cells are of that type
+(:func:`as_cells`). Bounds are such that no double of theirs overflows or vanishes.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -27,10 +30,15 @@ from sfumato.dp.queries.bounds import pair_columns
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+_KINDS = {float: "f", np.float64: "f", int: "iu", np.int64: "iu", bool: "b", np.bool_: "b"}
 Name: TypeAlias = Any  # what a frame calls its column, or the number of an array's column
 _MOST_TABLE = 1 << 20
+_FINEST = 2.0**-900  # widths of bounds below it vanish when they are divided
+_MOST_WHOLE = 1 << 51  # doubles tell whole numbers apart up to here, and their halves
 
 
 @dataclass(frozen=True)
@@ -94,9 +102,9 @@ class Category:
         if cells.dtype.kind in "iu" and self._whole is not None:
             low, table = self._whole
             inside = (cells >= low) & (cells < low + table.size)
-            places: NDArray[np.int64] = np.where(
-                inside, table[np.where(inside, cells - low, 0)], bins
-            )
+            known = np.zeros(cells.shape, dtype=np.int64)
+            known[inside] = cells[inside].astype(np.int64) - low  # a narrow type has no room
+            places: NDArray[np.int64] = np.where(inside, table[known], bins)
             return places
         texts = all(isinstance(value, str) for value in self.values)
         look = self._places.get
@@ -105,7 +113,7 @@ class Category:
             return np.fromiter((look(v, bins) for v in listed), np.int64, len(listed))
         if texts:
             return np.array([look(_text(v), bins) for v in listed], np.int64)
-        return np.array([look(v, bins) if _hashable(v) else bins for v in listed], np.int64)
+        return np.array([_place(look, v, bins) for v in listed], np.int64)
 
     @cached_property
     def _whole(self) -> tuple[int, NDArray[np.int64]] | None:
@@ -113,7 +121,7 @@ class Category:
         if not all(isinstance(v, int | np.integer) for v in self.values):
             return None
         low, high = min(self.values), max(self.values)
-        if high - low >= _MOST_TABLE:
+        if high - low >= _MOST_TABLE or max(-low, high) > _MOST_WHOLE:
             return None
         table = np.full(int(high - low) + 1, len(self.values), dtype=np.int64)
         table[np.array(self.values, dtype=np.int64) - int(low)] = np.arange(len(self.values))
@@ -158,7 +166,9 @@ def declare(
 
 def number(name: Name, bounds: Any, what: str) -> Number:
     """Declare a column of numbers by (low, high), or of whole numbers by a range."""
-    if isinstance(bounds, range) and bounds.step == 1 and len(bounds) > 1:
+    if isinstance(bounds, range) and bounds.step == 1 and bounds.stop - bounds.start > 1:
+        if max(-bounds[0], bounds[-1]) > _MOST_WHOLE:
+            raise ParameterError(f"The {what} are whole numbers between −2⁵¹ and 2⁵¹.")
         return Number(name, float(bounds[0]), float(bounds[-1]), whole=True)
     return Number(name, *interval(bounds, what))
 
@@ -173,6 +183,11 @@ def interval(value: Any, what: str) -> tuple[float, float]:
         raise ParameterError(
             f"The {what} are two finite numbers (low, high) with low below high, and {value!r} "
             "was given."
+        )
+    if not (math.isfinite(2 * (high - low)) and high - low >= _FINEST):
+        raise ParameterError(
+            f"The {what} are too far apart or too close for doubles; give the column in another "
+            "unit."
         )
     return low, high
 
@@ -212,14 +227,31 @@ def read_columns(data: Any) -> tuple[list[Name], list[NDArray[Any]]]:
 def as_cells(values: Any) -> NDArray[Any]:
     """Make an array of cells, none of which is changed by its neighbours.
 
-    Of a list, numpy would make all cells texts because one is; such a list stays as it is.
+    Of a list, numpy would make all cells texts because one is, 1 of True because there is a 2, and
+    a double of a large whole number because there is a half. Cells of such a list stay as they are.
     """
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
+    if isinstance(values, list | tuple):
+        return _of_list(values)
     array = np.asarray(values)
     if not isinstance(values, np.ndarray) and array.dtype.kind not in "fiubcO":
         array = np.array(values, dtype=object)
     return array
+
+
+def _of_list(values: Sequence[Any]) -> NDArray[Any]:
+    """Give a list the type that all of its cells have, or none."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths, or lists among the cells
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    cells: Any = chain.from_iterable(values) if array.ndim == 2 else values
+    kinds = set(map(type, cells)) if array.ndim <= 2 else set()
+    alike = len(kinds) == 1 and array.dtype.kind in _KINDS.get(next(iter(kinds)), "")
+    return array if alike or not array.size else np.array(values, dtype=object)
 
 
 def _of_frame(frame: Any, name: Name) -> NDArray[Any]:
@@ -254,8 +286,15 @@ def _text(cell: Any) -> str:
     """Write a cell as text; a whole number alike, whether its column came as 1 or as 1.0."""
     if type(cell) is str:
         return cell
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    try:
+        return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    except ValueError:  # a number of more digits than Python writes
+        return ""
 
 
-def _hashable(value: Any) -> bool:
-    return getattr(type(value), "__hash__", None) is not None
+def _place(look: Callable[[Any, int], int], cell: Any, otherwise: int) -> int:
+    """Look a cell up; one that cannot be looked up, such as a tuple of lists, is not listed."""
+    try:
+        return look(cell, otherwise)
+    except TypeError:
+        return otherwise

@@ -33,6 +33,8 @@ from sfumato.dp.learn.linear_features import (
     name_coefficients,
     read_moments,
 )
+from sfumato.dp.mechanisms import parameters
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,6 +77,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's name
         """Learn from rows, once, within the guarantee."""
         cells = self._begin(X)
+        self._check()
         low, high = read_interval(self.target)
         wanted = Number("target", low, high).steps(read_target(y, len(cells[0])), BITS)
         self.layout_ = LinearLayout(self.columns_)
@@ -94,6 +97,10 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         self._solve(fill_diagonal(gram, self.layout_), noise)
         self.guarantee_ = self.guarantee
         return self
+
+    def _check(self) -> None:
+        if parameters.read(self.alpha, "The penalty (alpha)", "a finite number from 0 on") < 0:
+            raise ParameterError(f"The penalty (alpha) is at least 0, and {self.alpha} was given.")
 
     def _steps(self, steps: NDArray[np.int32]) -> NDArray[np.int64]:
         """Give numbers and intercept of rows in whole steps of 2⁻¹⁰."""
@@ -119,6 +126,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
 
     def errors(self, columns: int, group: float) -> dict[str, float]:
         """Give the noise of a second moment, and of the coefficient of a group of so many rows."""
+        self._check()
         moved = (columns + 2) * (columns + 3) // 2
         noise = math.sqrt(self._budget().variance(moved, 1 - MOMENTS_SHARE))
         low, high = read_interval(self.target)

@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from sfumato.dp.learn import linear_sums, residuals
+from sfumato.dp.learn.descent import check_steps, clip_steps
 from sfumato.dp.learn.estimator import PrivateEstimator, read_labels
 from sfumato.dp.learn.linear_features import (
     NUMBER,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 MOMENTS_SHARE = Fraction(1, 10)
 _RESIDUAL = 1 << residuals.RESIDUAL_BITS
-_SCORE = float(1 << residuals.SCORE_BITS)
-_MOST_SCORE = 1 << 24
 
 
 class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
@@ -91,8 +90,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         self, codes: NDArray[np.uint32], steps: NDArray[np.int32], places: NDArray[np.int64]
     ) -> None:
         budget, classes = self._budget(), len(self.classes_)
-        rounds = parameters.count(self.rounds, "The number of rounds")
-        assert rounds is not None
+        rounds = parameters.count(self.rounds, "The number of rounds") or 1
         clip = self._clip_steps(classes)
         moved = (len(self.columns_) + 1) * NUMBER**2
         moments = budget.gaussian(
@@ -121,14 +119,15 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         self._keep(mean)
 
     def _clip_steps(self, classes: int) -> int:
-        clip = float(parameters.share(self.clip, "The clip")) if self.clip != 1 else 1.0
-        return math.floor(clip * _RESIDUAL * (1.0 if classes == 2 else math.sqrt(2)))
+        check_steps(self.rate, self.damping, self.momentum)
+        parameters.count(self.rounds, "The number of rounds")
+        return clip_steps(self.clip, classes)
 
     def _sum(
         self, codes: NDArray[np.uint32], steps: NDArray[np.int32], places: NDArray[np.int64],
         values: NDArray[np.float64], clip: int,
     ) -> NDArray[np.int64]:  # fmt: skip
-        grid = np.clip(np.rint(values * _SCORE), -_MOST_SCORE, _MOST_SCORE).astype(np.int64)
+        grid = residuals.on_grid(values)
         sums = np.zeros(values.shape, dtype=np.int64)
         if values.ndim == 1:
             target = places * _RESIDUAL
@@ -143,7 +142,7 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
     def errors(self, columns: int, group: float) -> dict[str, float]:
         """Give the noise of the coefficient of a category that so many rows have."""
-        classes = len(self.classes or (0, 1))
+        classes = len(self.classes if self.classes is not None else (0, 1))
         clip = self._clip_steps(classes)
         moved = (columns + 1) * NUMBER**2 * clip**2
         sums = math.sqrt(self._budget().variance(moved, 1 - MOMENTS_SHARE)) / (NUMBER * _RESIDUAL)

@@ -79,6 +79,7 @@ class NaiveBayes(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]  # un
 
     def errors(self, columns: int, group: float) -> dict[str, float]:
         """Give the noise of a count, and of a log-probability of so many rows, half in a class."""
+        parameters.count(self.bins, "The number of bins")
         noise = self.noise(columns)
         return {"count of a bin": noise, "log-probability of a bin": 2 * noise / group}
 

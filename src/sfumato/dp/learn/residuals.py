@@ -2,7 +2,8 @@
 
 Contract: a kernel adds, for every row, one whole-number vector that depends on that row and on
 public parameters alone; sums of 64-bit integers have no order. Scores are in steps of 2⁻¹⁶ and
-residuals in steps of 2⁻¹⁴, so 2⁴⁸ rows fit.
+residuals in steps of 2⁻¹⁴, so 2⁴⁸ rows fit. Parameters are what :func:`on_grid` makes of values,
+so that no score overflows: kernels do not look, and a residual is bounded for such scores only.
 
 What the arrays mean: ``codes[i, j]`` is the place, among all bins of all columns, of row i's bin of
 column j; ``values`` are the parameters, a whole number of steps per bin; ``target[i]`` is the
@@ -21,9 +22,18 @@ RESIDUAL_BITS = 14
 NUMBER_BITS = 12
 _TABLE_BITS = 12  # entries of the table of the logistic function, over scores in [−8, 8)
 _REACH = 8
+_MOST_SCORE = 1 << 24  # a value of 256, far beyond every table
 
 Codes = npt.NDArray[np.uint32]
 Integers = npt.NDArray[np.int64]
+
+
+def on_grid(values: npt.NDArray[np.float64]) -> Integers:
+    """Put parameters on the grid of scores, at most 256 in size; what is no number counts as 0."""
+    numbers = np.clip(values, -float(_MOST_SCORE), float(_MOST_SCORE)) * (1 << SCORE_BITS)
+    clipped = np.clip(np.nan_to_num(np.rint(numbers)), -_MOST_SCORE, _MOST_SCORE)
+    whole: Integers = clipped.astype(np.int64)
+    return whole
 
 
 def logistic_table() -> Integers:
