@@ -21,6 +21,7 @@ from sfumato.dp.learn.sgd.clipping import Clipper  # noqa: E402
 from sfumato.dp.learn.sgd.layers import Lookup, Outer, Whole  # noqa: E402
 from sfumato.dp.learn.sgd.lots import draw_lot, seats_of  # noqa: E402
 from sfumato.dp.learn.sgd.plan import least_multiplier, sampled_epsilon  # noqa: E402
+from sfumato.dp.learn.sgd.rehearsal import check_rules  # noqa: E402
 from sfumato.errors import DataError, ParameterError  # noqa: E402
 
 STEP = 2.0**-20
@@ -115,6 +116,29 @@ def models():
 
 torch.manual_seed(1)
 MODELS = models()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_layers_with_a_rule_keep_it_when_held_against_torch(name):
+    model, x = MODELS[name]
+    clipper = Clipper(model, nn.CrossEntropyLoss(), 1.0)
+    slow = clipper.reading.slow
+    if slow is None:
+        check_rules(clipper, (x,), torch.arange(len(x)) % 3)
+    assert clipper.reading.slow == slow
+    assert (slow is not None) == name.endswith("by torch.func")
+
+
+def test_dropout_in_layers_that_are_written_out_is_no_difference():
+    encoder = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True)
+    for model, x in (
+        (flat(encoder, size=40), torch.randn(9, 5, 8)),
+        (Recurrent(nn.LSTM, num_layers=2, dropout=0.3), torch.randn(9, 4, 4)),
+    ):
+        clipper = Clipper(model, nn.CrossEntropyLoss(), 1.0)
+        check_rules(clipper, (x,), torch.arange(9) % 3)
+        assert clipper.reading.slow is None
+        assert 0.3 in [getattr(part, "p", getattr(part, "dropout", 0)) for part in model.modules()]
 
 
 def gradients_one_by_one(model, x, y):

@@ -13,6 +13,10 @@ at most δ/1000 over all steps by :func:`seats_of`, more seats are added; the ac
 rest of δ. Where the number of rows was bought, and may be too small, seats are for as many rows as
 there are but for another δ/1000 (``TrainingPlan.mean``). (If ``rows`` is declared smaller than it
 is, lots are larger than planned, and this rests on the last bits alone.)
+
+Coins of others. What a module or a data set draws itself (dropout, changes of examples) comes from
+torch's generator, which gets a secret seed before each micro-batch and before each example of a
+data set (:func:`draw_coins`): so one example more shifts no coins of another.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from sfumato.dp.noise.stream import stream
 from sfumato.dp.noise.uniform import bernoulli, permutation
 from sfumato.errors import DataError
 
@@ -60,9 +65,12 @@ class Examples:
             rows = torch.from_numpy(places)
             taken = [x.index_select(0, rows) for x in self.columns]
         else:
-            items = [self.source[int(place)] for place in places]
-            taken = list(torch.utils.data.default_collate(items))
+            taken = list(torch.utils.data.default_collate([self._item(int(k)) for k in places]))
         return tuple(taken[:-1]), taken[-1]
+
+    def _item(self, place: int) -> Any:
+        draw_coins()
+        return self.source[place]
 
     def shapes(self) -> tuple[tuple[Any, ...], Any]:
         """Give made-up examples with the shapes and types of the true ones: all zeros."""
@@ -98,6 +106,11 @@ def draw_lot(count: int, rate: float, seats: int, most: int) -> Iterator[tuple[A
         here = (seated >= first) & (seated < first + size)
         if here.any():
             yield chosen[here], seated[here] - first, size
+
+
+def draw_coins() -> None:
+    """Give torch's generator a seed that nobody knows and that depends on nothing."""
+    torch.default_generator.manual_seed(int(stream().uint64(1)[0]) >> 1)
 
 
 def seat(x: Any, rows: Any, size: int) -> Any:

@@ -113,9 +113,9 @@ def check_independent(module: Any, inputs: tuple[Any, ...]) -> None:
     It is tried as it will be used in training and as it will be used afterwards, with the same
     coins for whatever it draws; buffers that change would carry one example to the next.
     """
-    made_up = tuple(_made_up(x) for x in inputs)
+    made_up = tuple(make_up(x) for x in inputs)
     other = tuple(x.clone() for x in made_up)
-    for x, fresh in zip(other, (_made_up(x) for x in inputs), strict=True):
+    for x, fresh in zip(other, (make_up(x) for x in inputs), strict=True):
         x[2] = fresh[0]
     was = module.training
     kept = {name: buffer.clone() for name, buffer in module.named_buffers()}
@@ -148,9 +148,9 @@ def check_loss(
     with zeros, on made-up ones; trials that a loss does not take (other classes, outputs that are
     no probabilities) are left out, but for the module's outputs and targets 0.
     """
-    out, other = (_with_same_coins(module, tuple(_made_up(x) for x in inputs)) for _ in range(2))
+    out, other = (_with_same_coins(module, tuple(make_up(x) for x in inputs)) for _ in range(2))
     normal = torch.randn(out.shape, dtype=out.dtype)
-    targets, others = (_classes(target, shift) for shift in (0, 1))
+    targets, others = (make_classes(target, shift) for shift in (0, 1))
     trials = [(out, other), (normal, other), (normal, -8 * normal), (normal, 0 * normal)]
     for first, second in trials:
         try:
@@ -188,7 +188,7 @@ def _gradients(losses: Callable[..., Any], out: Any, target: Any) -> Any:
     return torch.zeros_like(out) if found is None else found
 
 
-def _classes(target: Any, shift: int) -> Any:
+def make_classes(target: Any, shift: int) -> Any:
     """Make targets 0, 1, 0, … up, which are classes, numbers and probabilities alike."""
     shape = (5, *target.shape[1:])
     return ((torch.arange(math.prod(shape)) + shift) % 2).view(shape).to(target.dtype)
@@ -219,7 +219,8 @@ def _same_others(first: Any, second: Any) -> bool:
     return bool(torch.allclose(first[rest], second[rest], rtol=1e-4, atol=1e-5, equal_nan=True))
 
 
-def _made_up(x: Any) -> Any:
+def make_up(x: Any) -> Any:
+    """Make five examples up, of the shape and type of others."""
     shape = (5, *x.shape[1:])
     if x.dtype.is_floating_point:
         return torch.randn(shape, dtype=x.dtype)

@@ -17,6 +17,7 @@ Nothing else is told: no loss, no accuracy on the training rows, no number of ro
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.learn.sgd.plan import TrainingPlan, check_plan, plan_training
 from sfumato.dp.noise.gaussian import rounded_gaussian
-from sfumato.errors import MissingExtra, ParameterError
+from sfumato.errors import DataError, MissingExtra, ParameterError, SfumatoError
 from sfumato.representation import Shown
 
 try:
@@ -35,8 +36,9 @@ except ImportError:
 from sfumato.dp.learn.sgd.checkpoints import TrainingCheckpoint
 from sfumato.dp.learn.sgd.clipping import Clipper
 from sfumato.dp.learn.sgd.layers import MOST_ROWS
-from sfumato.dp.learn.sgd.lots import Examples, draw_lot, seat, seats_of
+from sfumato.dp.learn.sgd.lots import Examples, draw_coins, draw_lot, seat, seats_of
 from sfumato.dp.learn.sgd.reading import check_independent, check_loss
+from sfumato.dp.learn.sgd.rehearsal import check_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,6 +112,7 @@ def train(
     check_independent(model, inputs)
     if clipper.reading.slow is None:  # otherwise the loss sees one example at a time
         check_loss(clipper.losses, model, inputs, target)
+        check_rules(clipper, inputs, target)
     clipper.measure(inputs, target)
     chosen = _optimizer(optimizer, clipper, learning_rate, momentum)
     if not 1 <= microbatch <= MOST_ROWS:
@@ -117,23 +120,24 @@ def train(
             f"microbatch is between 1 and {MOST_ROWS}, and {microbatch} was given."
         )
     store = TrainingCheckpoint(Path(checkpoint), every) if checkpoint is not None else None
-    plan = store.plan() if store is not None and store.exists else None
     asked = {"epsilon": epsilon, "delta": delta, "lot": lot, "steps": steps, "clip": clip}
-    if plan is None:
-        plan = plan_training(**asked, rows=rows, count=len(examples))  # type: ignore[arg-type]
-    else:
-        _same(plan, asked)
-        check_plan(plan, epsilon=epsilon, delta=delta, rows=rows)
-    first = store.resume(model, chosen) if store is not None else 0
-    model.train()
-    for k in range(first, plan.steps):
+    with nullcontext() if store is None else store.held(), torch.random.fork_rng(devices=[]):
+        plan = store.plan() if store is not None and store.exists else None
+        if plan is None:
+            plan = plan_training(**asked, rows=rows, count=len(examples))  # type: ignore[arg-type]
+        else:
+            _same(plan, asked)
+            check_plan(plan, epsilon=epsilon, delta=delta, rows=rows)
+        first = store.resume(model, chosen) if store is not None else 0
+        model.train()
+        for k in range(first, plan.steps):
+            if store is not None:
+                store.save(k, first, plan, model, chosen)
+            _step(clipper, examples, plan, chosen, microbatch)
+            if progress is not None:
+                progress((k + 1) / plan.steps, f"step {k + 1} of {plan.steps}")
         if store is not None:
-            store.save(k, first, plan, model, chosen)
-        _step(clipper, examples, plan, chosen, microbatch)
-        if progress is not None:
-            progress((k + 1) / plan.steps, f"step {k + 1} of {plan.steps}")
-    if store is not None:
-        store.save(plan.steps, plan.steps, plan, model, chosen)
+            store.save(plan.steps, plan.steps, plan, model, chosen)
     return Training(model, plan, plan.steps - first, clipper.reading.slow)
 
 
@@ -141,19 +145,35 @@ def _step(
     clipper: Clipper, examples: Examples, plan: TrainingPlan, optimizer: Any, microbatch: int
 ) -> None:
     """Take one private step."""
-    total = clipper.zero()
-    seats = seats_of(plan.mean, Fraction(plan.delta), plan.steps)
-    for places, rows, size in draw_lot(len(examples), plan.rate, seats, microbatch):
-        inputs, target = examples.take(places)
-        taken = torch.zeros(size, dtype=torch.bool)
-        taken[torch.from_numpy(rows)] = True
-        batch = tuple(seat(x, rows, size) for x in inputs)
-        clipper.add(total, batch, seat(target, rows, size), taken)
-    noisy = total.steps()
+    noisy = _add_up(clipper, examples, plan, microbatch)
     add_noise(noisy, plan.multiplier, clipper.sensitivity())
     clipper.hand_over(noisy, plan.lot)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
+
+
+def _add_up(clipper: Clipper, examples: Examples, plan: TrainingPlan, microbatch: int) -> Any:
+    """Draw a lot and add its clipped gradients up, in whole steps."""
+    total = clipper.zero()
+    seats = seats_of(plan.mean, Fraction(plan.delta), plan.steps)
+    try:
+        for places, rows, size in draw_lot(len(examples), plan.rate, seats, microbatch):
+            inputs, target = examples.take(places)
+            taken = torch.zeros(size, dtype=torch.bool)
+            taken[torch.from_numpy(rows)] = True
+            batch = tuple(seat(x, rows, size) for x in inputs)
+            draw_coins()
+            clipper.add(total, batch, seat(target, rows, size), taken)
+        return total.steps()
+    except SfumatoError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote an example
+        kind = type(error).__name__
+    raise DataError(
+        f"A lot of examples could not be used ({kind}). What was said of it may quote an example "
+        "and is not shown; look for classes or words beyond what the module has, and for examples "
+        "of different shapes, on data that are not private."
+    )
 
 
 def add_noise(steps: Any, multiplier: float, sensitivity: float) -> None:
