@@ -4,7 +4,9 @@ Contract: as for every purchase (:mod:`sfumato.govern.spending`). Declared colum
 linear models have them: categories one-hot, numbers from their bounds to [−1, 1]. The target
 becomes the number of its class, where its values are listed, or a number from its bounds to
 [−1, 1]; a label that is not listed counts as the first. The same training of the same module on
-the same data is given again for nothing.
+the same data is given again for nothing; what is the same is :mod:`.sameness`'s business. Before
+anything is charged the training is rehearsed on made-up rows, so that what is wrong with options,
+module or loss costs nothing.
 
 The account of training is about one example, so it is refused where a unit may have several rows.
 """
@@ -12,9 +14,8 @@ The account of training is about one example, so it is refused where a unit may 
 from __future__ import annotations
 
 import base64
-import hashlib
+import inspect
 import io
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +24,19 @@ import torch
 
 from sfumato.ask.session.learn import FitRequest, prepare_fit
 from sfumato.ask.session.publications import find_column
+from sfumato.ask.session.sameness import fingerprint
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.learn.additive import AdditiveClassifier, AdditiveRegressor
 from sfumato.dp.learn.estimator import read_labels
 from sfumato.dp.learn.features import Number
 from sfumato.dp.learn.linear_features import LinearLayout
-from sfumato.dp.learn.sgd.clipping import per_example
-from sfumato.dp.learn.sgd.plan import TrainingPlan
-from sfumato.dp.learn.sgd.reading import check_independent, check_loss, read_module
+from sfumato.dp.learn.sgd.plan import TrainingPlan, plan_training
+from sfumato.dp.learn.sgd.reading import check_independent
 from sfumato.dp.learn.sgd.training import Training, train
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.rounding import stated_up
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError
 from sfumato.govern.spending import Plan
 
 if TYPE_CHECKING:
@@ -73,12 +74,14 @@ def train_network(
             "A session keeps no checkpoints: a file would hold an account beside the ledger's. "
             "Leave checkpoint= out, or use sf.dp.train."
         )
+    budget, failure = parameters.budget(epsilon), parameters.failure(delta)
     wanted = _prepare(desk, target, columns, epsilon, delta)
     layout = LinearLayout(wanted.columns)
     module = network if isinstance(network, torch.nn.Module) else network(layout.size - 1)
+    told = {name: value for name, value in options.items() if name != "progress"}
+    asked = fingerprint(module, loss, told)
     _check_inputs(module, layout.size - 1)
-    _check_loss(module, loss, wanted, layout.size - 1)
-    budget, failure = parameters.budget(epsilon), parameters.failure(delta)
+    _rehearse(module, loss, wanted, layout, {**told, "epsilon": epsilon, "delta": delta})
     promise = ApproxDP(stated_up(budget), stated_up(failure), neighbours=desk.spending.neighbours)
 
     def plan(now: Snapshot) -> Plan[FitRequest]:
@@ -90,12 +93,7 @@ def train_network(
         done = train(module, data, loss, epsilon=epsilon, delta=delta, **options)
         return {"plan": asdict(done.plan), "state": _dump(module)}
 
-    asked = {
-        "loss": repr(loss),
-        "first": _digest(module),
-        **{k: repr(v) for k, v in options.items()},
-    }
-    what = f"train {module} {json.dumps(asked, sort_keys=True)}: {wanted.text}"
+    what = f"train {module} {asked}: {wanted.text}"
     with desk.lock:
         kept = desk.spending.spend(plan, work, what=what)
     _load(module, kept["state"])
@@ -119,12 +117,44 @@ def _check_inputs(module: Any, inputs: int) -> None:
         )
 
 
-def _check_loss(module: Any, loss: Callable[..., Any], wanted: FitRequest, inputs: int) -> None:
-    """Refuse a loss that mixes examples before it is paid for."""
-    listed = "classes" in wanted.estimator.get_params()
-    target = torch.zeros(2, dtype=torch.int64 if listed else torch.float32)
-    if read_module(module).slow is None:
-        check_loss(per_example(loss), module, (torch.zeros(2, inputs),), target)
+def _rehearse(
+    module: Any, loss: Callable[..., Any], wanted: FitRequest, layout: LinearLayout,
+    options: dict[str, Any],
+) -> None:  # fmt: skip
+    """Refuse what would fail, before it is paid for: one step on made-up rows, all in the lot.
+
+    The rows have missing cells and every class. The module is left as it was.
+    """
+    try:
+        inspect.signature(train).bind(module, None, loss, **options)
+    except TypeError as error:
+        raise ParameterError(f"These are no options of sf.dp.train: {error}.") from None
+    plan_training(
+        epsilon=options["epsilon"], delta=options["delta"], lot=options["lot"],
+        steps=options["steps"], clip=options.get("clip", 1.0), rows=options.get("rows"), count=0,
+    )  # fmt: skip
+    listed = wanted.estimator.get_params().get("classes")
+    rows = 5 if listed is None else max(5, len(listed))
+    cells: dict[str, NDArray[Any]] = {
+        column.name: np.full(rows, None, dtype=object) for column in wanted.columns
+    }
+    target = np.empty(rows, dtype=object)
+    target[:] = [None] * rows if listed is None else [listed[k % len(listed)] for k in range(rows)]
+    kept = {name: value.clone() for name, value in module.state_dict().items()}
+    was = module.training
+    try:
+        train(
+            module, _encode(wanted, layout, cells, target), loss,
+            **{**options, "lot": rows, "rows": rows, "steps": 1},
+        )  # fmt: skip
+    except DataError:
+        raise ParameterError(
+            "The loss does not take the outputs of this network for every class or number; give it "
+            "an output for each class that is declared, and a loss of such outputs."
+        ) from None
+    finally:
+        module.load_state_dict(kept)
+        module.train(was)
 
 
 def _prepare(
@@ -163,11 +193,3 @@ def _dump(module: Any) -> str:
 def _load(module: Any, text: str) -> None:
     with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as held:
         module.load_state_dict({n: torch.from_numpy(held[n].copy()) for n in held.files})
-
-
-def _digest(module: Any) -> str:
-    """Tell apart modules that begin with other numbers."""
-    found = hashlib.sha256()
-    for name, value in module.state_dict().items():
-        found.update(name.encode() + value.cpu().numpy().tobytes())
-    return found.hexdigest()[:16]
