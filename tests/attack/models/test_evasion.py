@@ -1,5 +1,7 @@
 """Evasion: exact where it says so, rows that the model really misreads, nothing fixed moved."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import torch
@@ -208,6 +210,27 @@ def test_an_attack_carries_over_to_other_models():
     found = sf.attack.models.transfer(models, X[:100], Y[:100], grow=1.5)
     assert found["plain"]["plain"] > 0.95
     assert 0 <= found["plain"]["svm"] <= 1
+
+
+def test_a_longer_step_keeps_to_what_can_be_changed():
+    class Watched:
+        classes_ = np.array([0, 1])
+        seen: ClassVar[list] = []
+
+        def predict(self, rows):
+            self.seen.append(np.array(rows))
+            return (rows[:, 0] + rows[:, 1] > 9).astype(int)
+
+    rows = np.round(10 * X[:20])
+    sf.attack.models.transfer(
+        {"seen": Watched()}, rows, Watched().predict(rows), grow=1.7, reference=rows,
+        bounds=(0, 10), integer=[0, 1], immutable=[2], tries=4,
+    )  # fmt: skip
+    longer = Watched.seen[-1]
+    assert (longer[:, :2] == np.round(longer[:, :2])).all()
+    assert (longer >= 0).all()
+    assert (longer <= 10).all()
+    assert (longer[:, 2] == rows[:, 2]).all()
 
 
 @pytest.mark.parametrize(

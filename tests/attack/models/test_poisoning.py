@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.svm import SVC, LinearSVC
 
 import sfumato as sf
 from sfumato.attack.models.learners import Learner, score
@@ -12,10 +13,11 @@ from sfumato.errors import ParameterError
 RNG = np.random.default_rng(1)
 X = np.clip(RNG.normal(0.5, 0.18, (900, 6)), 0, 1)
 Y = (X @ [2, -1, 1, 0, 0.5, 0] + RNG.normal(0, 0.1, 900) > 1.25).astype(int)
+KINDS = ["logistic", "squared_hinge", "hinge", "ridge", "clipped"]
 TRAIN, CHECK, TEST = slice(0, 200), slice(200, 500), slice(500, 900)
 
 
-@pytest.mark.parametrize("kind", ["logistic", "squared_hinge", "ridge", "clipped"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_learner_knows_its_derivatives(kind):
     learner, margin = Learner(kind, clip=0.3), np.linspace(-4, 4, 81) + 0.013
     measured = (learner.loss(margin + 1e-6) - learner.loss(margin - 1e-6)) / 2e-6
@@ -26,7 +28,7 @@ def test_a_learner_knows_its_derivatives(kind):
     assert np.abs(learner.gradient(X[TRAIN], 2.0 * Y[TRAIN] - 1, theta)).max() < 1e-4
 
 
-@pytest.mark.parametrize("kind", ["logistic", "ridge"])
+@pytest.mark.parametrize("kind", ["logistic", "ridge", "hinge"])
 def test_the_implicit_gradient_is_that_of_training_again(kind):
     learner, signs = Learner(kind, ridge=0.05), 2.0 * Y[TRAIN] - 1
     aim = _aim((X[CHECK], Y[CHECK]), None, np.array([0, 1]), 6)
@@ -46,7 +48,7 @@ def test_the_implicit_gradient_is_that_of_training_again(kind):
         assert slope[column] == pytest.approx(measured, rel=0.05, abs=2e-6)
 
 
-@pytest.mark.parametrize("kind", ["logistic", "squared_hinge", "ridge", "clipped"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_poison_hurts_more_than_flipped_labels(kind):
     found = sf.attack.models.poison(
         X[TRAIN], Y[TRAIN], points=20, validation=(X[CHECK], Y[CHECK]), learner=kind
@@ -65,6 +67,18 @@ def test_poison_hurts_a_model_that_it_was_not_made_on():
     plain = LogisticRegression(C=5).fit(X[TRAIN], Y[TRAIN]).score(X[TEST], Y[TEST])
     hurt = LogisticRegression(C=5).fit(*found.add_to(X[TRAIN], Y[TRAIN])).score(X[TEST], Y[TEST])
     assert hurt < plain - 0.02
+
+
+@pytest.mark.parametrize(
+    ("kind", "victim"),
+    [("hinge", SVC(kernel="linear")), ("squared_hinge", LinearSVC()), ("ridge", RidgeClassifier())],
+)
+def test_poison_hurts_the_learner_of_scikit_learn_that_it_stands_for(kind, victim):
+    found = sf.attack.models.poison(
+        X[TRAIN], Y[TRAIN], points=20, validation=(X[CHECK], Y[CHECK]), learner=kind
+    )
+    plain = victim.fit(X[TRAIN], Y[TRAIN]).score(X[TEST], Y[TEST])
+    assert victim.fit(*found.add_to(X[TRAIN], Y[TRAIN])).score(X[TEST], Y[TEST]) < plain - 0.02
 
 
 def test_one_target_is_won():

@@ -134,16 +134,21 @@ def transfer(
     if not right.any():
         raise ParameterError("There is no row that all models get right.")
     origin, truth = origin[right], truth[right]
-    low, high = options.get("bounds", (0.0, 1.0))
+    said = {name: value for name, value in options.items() if name in _SAID}
+    features = Features.of(origin.shape[1], **said)
     found: dict[str, dict[str, float]] = {}
     for name, target in targets.items():
         attack = evade(target, origin, truth, **options)
-        moved = np.clip(origin + grow * (attack.changed - origin), low, high)
+        moved = origin + grow * (attack.changed - origin)
+        moved = features.settle(np.clip(moved, features.low, features.high), origin)
         found[name] = {
             other: float((seen.classes[seen.decide(moved)] != truth).mean())
             for other, seen in targets.items()
         }
     return found
+
+
+_SAID = ("bounds", "immutable", "integer", "one_hot")
 
 
 @dataclass(frozen=True, eq=False)

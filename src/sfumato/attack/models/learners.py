@@ -1,7 +1,9 @@
 """Learners a poisoner can see through: convex losses of a linear score, fitted by Newton's method.
 
 θ minimises (1/n)·Σ ℓ(yᵢ·θ·x̃ᵢ) + (λ/2)·‖w‖², with labels ±1 and x̃ = (x, 1). A loss is its
-value, slope and curvature in the margin. "clipped" is the logistic loss whose slope is bounded, as
+value, slope and curvature in the margin. "squared_hinge" and "hinge" are linear support vector
+machines; the corner of the hinge is rounded over a quarter on both sides, because what has no
+curvature has no implicit gradient either. "clipped" is the logistic loss whose slope is bounded, as
 in training that clips gradients: what a differentially private learner sees of a row.
 """
 
@@ -17,7 +19,9 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Kind: TypeAlias = Literal["logistic", "squared_hinge", "ridge", "clipped"]
+Kind: TypeAlias = Literal["logistic", "squared_hinge", "hinge", "ridge", "clipped"]
+_KINDS = ("logistic", "squared_hinge", "hinge", "ridge", "clipped")
+_ROUND = 0.25  # how far from margin 1 the hinge is rounded
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,10 @@ class Learner:
     clip: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.kind not in {"logistic", "squared_hinge", "ridge", "clipped"}:
+        if self.kind not in _KINDS:
+            listed = ", ".join(map(repr, _KINDS[:-1]))
             raise ParameterError(
-                "A learner is 'logistic', 'squared_hinge', 'ridge' or 'clipped', not "
-                f"{self.kind!r}."
+                f"A learner is {listed} or {_KINDS[-1]!r}, and {self.kind!r} was given."
             )
         if not self.ridge > 0 or not 0 < self.clip <= 1:
             raise ParameterError("ridge is above 0, and clip above 0 and at most 1.")
@@ -43,6 +47,9 @@ class Learner:
             return (1 - margin) ** 2 / 2
         if self.kind == "squared_hinge":
             return np.maximum(1 - margin, 0.0) ** 2 / 2
+        if self.kind == "hinge":
+            inside = np.clip(1 - margin, -_ROUND, _ROUND) + _ROUND
+            return inside**2 / (4 * _ROUND) + np.maximum(1 - margin - _ROUND, 0.0)
         found = np.logaddexp(0.0, -margin)
         if self.kind == "clipped":
             edge = self._edge()
@@ -56,6 +63,8 @@ class Learner:
             return margin - 1
         if self.kind == "squared_hinge":
             return -np.maximum(1 - margin, 0.0)
+        if self.kind == "hinge":
+            return -np.clip((1 - margin + _ROUND) / (2 * _ROUND), 0.0, 1.0)
         found = -1 / (1 + np.exp(np.clip(margin, -500, 500)))
         return np.maximum(found, -self.clip) if self.kind == "clipped" else found
 
@@ -65,6 +74,8 @@ class Learner:
             return np.ones_like(margin)
         if self.kind == "squared_hinge":
             return (margin < 1).astype(np.float64)
+        if self.kind == "hinge":
+            return (np.abs(1 - margin) < _ROUND) / (2 * _ROUND)
         share = 1 / (1 + np.exp(np.clip(margin, -500, 500)))
         found = share * (1 - share)
         return np.where(margin < self._edge(), 0.0, found) if self.kind == "clipped" else found
@@ -107,8 +118,8 @@ class Learner:
 
     @property
     def _least(self) -> float:
-        """The curvature to step by where there is none: a clipped loss is straight on one side."""
-        return 0.05 if self.kind == "clipped" else 0.0
+        """The curvature to step by where there is none: such a loss is straight on one side."""
+        return 0.05 if self.kind in {"clipped", "hinge"} else 0.0
 
     def hessian(
         self,

@@ -105,8 +105,9 @@ def poison(
 
     Give `validation` (rows and labels) for damage anywhere, or `targets` (rows and the labels that
     they should get). There are two classes. `learner` is what the victim is thought to fit:
-    "logistic", "squared_hinge" (a linear support vector machine), "ridge", or "clipped", which
-    stands for learners that bound what a row can do, private ones above all.
+    "logistic", "squared_hinge" or "hinge" (linear support vector machines, as `LinearSVC` and
+    `SVC(kernel="linear")` fit them), "ridge", or "clipped", which stands for learners that bound
+    what a row can do, private ones above all.
 
     >>> X = np.array([[0.1], [0.4], [0.6], [0.9]] * 10); y = np.array([0, 0, 1, 1] * 10)
     >>> found = poison(X, y, points=8, validation=(X, y))
