@@ -211,3 +211,24 @@ def test_a_batch_that_is_as_long_as_a_sequence_is_told_from_it():
         sf.dp.train(
             Turned(), (torch.randn(8, 2, 4), Y), nn.CrossEntropyLoss(), **OPTIONS, microbatch=2
         )
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "loss"),
+    [
+        (nn.Linear(5, 3).double(), (X, Y), nn.CrossEntropyLoss()),
+        (nn.Linear(4, 3), (X, Y), nn.CrossEntropyLoss()),
+        (nn.Linear(5, 3), (X, torch.zeros(8, 2)), nn.CrossEntropyLoss()),
+        (nn.Linear(5, 3), (X, Y), None),
+        (None, (X, Y), nn.CrossEntropyLoss()),
+        (nn.Linear(5, 3), "abc", nn.CrossEntropyLoss()),
+        (nn.Linear(5, 3), [(X[0],)] * 8, nn.CrossEntropyLoss()),
+        (nn.Linear(5, 3), (X, Y[:3]), nn.CrossEntropyLoss()),
+        (nn.Flatten(), (X, Y), nn.CrossEntropyLoss()),
+    ],
+    ids=["doubles", "inputs", "targets", "no loss", "no module", "text", "no target", "rows",
+         "nothing to train"],
+)  # fmt: skip
+def test_what_does_not_fit_together_is_refused_in_a_sentence(model, data, loss):
+    with pytest.raises((ParameterError, DataError)):
+        sf.dp.train(model, data, loss, **OPTIONS)

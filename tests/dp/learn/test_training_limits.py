@@ -19,7 +19,7 @@ from sfumato.dp.learn.sgd import training  # noqa: E402
 from sfumato.dp.learn.sgd.clipping import Clipper  # noqa: E402
 from sfumato.dp.learn.sgd.layers import Lookup, Outer, lengths  # noqa: E402
 from sfumato.dp.learn.sgd.lots import seats_of  # noqa: E402
-from sfumato.dp.learn.sgd.plan import plan_training  # noqa: E402
+from sfumato.dp.learn.sgd.plan import least_multiplier, plan_training  # noqa: E402
 from sfumato.errors import DataError, ParameterError  # noqa: E402
 
 OPTIONS = {"epsilon": 1, "delta": 1e-5, "lot": 4, "steps": 2, "rows": 8}
@@ -227,3 +227,22 @@ def test_seats_are_enough_where_a_bought_number_of_rows_is_too_small(monkeypatch
     declared = replace(unlucky, declared=True)
     assert declared.mean == 100
     assert seats_of(declared.mean, Fraction(1, 10**5), 400) < seats[0]
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-7", "1e6"])
+def test_extreme_budgets_are_calibrated_in_no_time(epsilon):
+    """Where δ alone decides, losses are far larger than ε, and so is the grid that tells them."""
+    rate, failure = Fraction(1, 6), Fraction(1, 10**5)
+    found = least_multiplier(Fraction(epsilon), failure, rate, 2)
+    unsampled = least_multiplier(Fraction(epsilon), failure, Fraction(1), 2)
+    assert found == 0.2 if epsilon == "1e6" else 0.1 * unsampled < found < 0.5 * unsampled
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"clip": "a"}, {"microbatch": "a"}, {"learning_rate": -1}, {"momentum": -1}], ids=str
+)
+def test_bad_options_are_refused_in_a_sentence(wrong):
+    data = (torch.zeros(4, 2), torch.zeros(4, dtype=torch.int64))
+    options = {"epsilon": 1, "delta": 1e-5, "lot": 2, "steps": 1, "rows": 4, **wrong}
+    with pytest.raises(ParameterError):
+        sf.dp.train(nn.Linear(2, 2), data, nn.CrossEntropyLoss(), **options)

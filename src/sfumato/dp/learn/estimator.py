@@ -199,7 +199,7 @@ def read_labels(y: Any, classes: Sequence[Any] | None, rows: int) -> tuple[Any, 
 
 def _classes(classes: Sequence[Any]) -> tuple[Any, ...]:
     listed = [value.item() if isinstance(value, np.generic) else value for value in classes]
-    if len(listed) < 2 or len(set(listed)) < len(listed):
+    if isinstance(classes, str) or len(listed) < 2 or len(set(listed)) < len(listed):
         raise ParameterError("classes= lists two labels or more, each once.")
     return tuple(listed)
 

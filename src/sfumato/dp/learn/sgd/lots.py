@@ -76,7 +76,16 @@ class Examples:
         """Give made-up examples with the shapes and types of the true ones: all zeros."""
         if self.columns is None and not len(self):
             raise DataError("An empty data set does not say what its examples look like.")
-        inputs, target = self.take(np.zeros(min(1, len(self)), dtype=np.int64))
+        try:
+            inputs, target = self.take(np.zeros(min(1, len(self)), dtype=np.int64))
+            fits = bool(inputs) and all(isinstance(x, torch.Tensor) for x in (*inputs, target))
+        except Exception:  # noqa: BLE001 - whatever it is, its message may quote an example
+            fits = False
+        if not fits:
+            raise DataError(
+                "The examples of the data set are no pairs of inputs and a target, as tensors, "
+                "arrays or numbers."
+            )
         blank = [torch.zeros((2, *x.shape[1:]), dtype=x.dtype) for x in (*inputs, target)]
         return tuple(blank[:-1]), blank[-1]
 

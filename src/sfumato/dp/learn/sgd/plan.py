@@ -12,7 +12,8 @@ of rows. Where ``rows`` is not declared, 1 % of ε buys a geometric count, and t
 Account. A step is the Poisson-sampled Gaussian mechanism (Abadi et al., CCS 2016). Its privacy
 loss distribution is composed numerically and pessimistically by dp-accounting (extra
 ``accounting``), whose result is an upper bound whatever the discretisation; an interval of
-ε·√(0.001/steps) keeps what that costs near a thousandth of ε, and the whole search below a second.
+ε·√(0.001/steps), or with μ where ε is smaller still, keeps what that costs near a thousandth of ε,
+and the whole search below a second.
 Where every example is in every lot the Gaussian mechanism itself is accounted, exactly.
 """
 
@@ -151,12 +152,14 @@ def _keeps(sigma: float, epsilon: Fraction, delta: Fraction, rate: Fraction, ste
         return False
     if rate == 1:
         return sigma >= least_multiplier(epsilon, delta, rate, steps)
-    interval = _interval(float(epsilon), steps)
+    interval = _interval(epsilon, delta, steps)
     return sampled_epsilon(sigma, delta, rate, steps, interval=interval) <= float(epsilon)
 
 
-def _interval(epsilon: float, steps: int, coarser: float = 1.0) -> float:
-    return min(coarser * epsilon * math.sqrt(_COST / steps), _COARSEST)
+def _interval(epsilon: Fraction, delta: Fraction, steps: int, coarser: float = 1.0) -> float:
+    """Choose how finely losses are told apart; where δ decides alone, they are as large as μ."""
+    size = max(float(epsilon), 1 / gaussian_sigma_up(epsilon, delta))
+    return min(coarser * size * math.sqrt(_COST / steps), _COARSEST)
 
 
 @lru_cache(maxsize=256)
@@ -170,7 +173,7 @@ def least_multiplier(epsilon: Fraction, delta: Fraction, rate: Fraction, steps: 
     wanted = float(epsilon)
     sigma = max(_guess(wanted, float(delta), float(rate), steps), _LEAST)
     for coarser, close in ((4.0, 4 * _CLOSE), (1.0, _CLOSE)):
-        interval = _interval(wanted, steps, coarser)
+        interval = _interval(epsilon, delta, steps, coarser)
 
         def cost(tried: float, interval: float = interval) -> float:
             return sampled_epsilon(tried, delta, rate, steps, interval=interval)

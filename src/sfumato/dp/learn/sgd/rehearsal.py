@@ -1,6 +1,8 @@
-"""Rules of layers held against torch's own gradients, before an example is read.
+"""What is tried on made-up examples before a true one is read.
 
-Contract: :func:`check_rules` leaves a :class:`~.clipping.Clipper` whose gradients are those of the
+Contract: :func:`rehearse` refuses modules and losses that mix examples, or that do not take
+examples of these shapes, and bounds the rounding. Errors of torch are shown here: they are about
+made-up examples. :func:`check_rules` leaves a :class:`~.clipping.Clipper` whose gradients are those of the
 module. Hooks see layers; what a module does beside them (a weight that is used in a second place
 by a function of its own, a layer of a class that computes something else, hooks that change what
 a layer gives) they miss. It would not cost privacy, for what is added up is what is clipped, but
@@ -16,17 +18,47 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.modules.dropout import _DropoutNd
 
-from sfumato.dp.learn.sgd.reading import Reading, make_classes, make_up
-from sfumato.errors import ParameterError
+from sfumato.dp.learn.sgd.clipping import Clipper
+from sfumato.dp.learn.sgd.reading import (
+    Reading,
+    check_independent,
+    check_loss,
+    make_classes,
+    make_up,
+)
+from sfumato.errors import ParameterError, SfumatoError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sfumato.dp.learn.sgd.clipping import Clipper
-
 _DROPPING = (torch.nn.RNNBase, torch.nn.MultiheadAttention)
 _CLOSE = 1e-3  # of the largest entry: single precision, and sums in another order
 _OUTSIDE = "the module uses parameters in other ways than its layers do"
+
+
+def rehearse(
+    model: Any, loss: Callable[..., Any], clip: float, inputs: tuple[Any, ...], target: Any
+) -> Clipper:
+    """Make the clipper of a module, once all that can be tried without examples was tried."""
+    if not isinstance(model, torch.nn.Module) or not callable(loss):
+        raise ParameterError(
+            "What is trained is a torch.nn.Module, and the loss a function of output and target."
+        )
+    clipper = Clipper(model, loss, clip)
+    try:
+        check_independent(model, inputs)
+        if clipper.reading.slow is None:  # otherwise the loss sees one example at a time
+            check_loss(clipper.losses, model, inputs, target)
+            check_rules(clipper, inputs, target)
+        clipper.measure(inputs, target)
+    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError) as error:
+        if isinstance(error, SfumatoError):
+            raise
+        raise ParameterError(
+            "The module or the loss does not take examples of these shapes and types; of made-up "
+            f"ones torch says: {error}"
+        ) from error
+    return clipper
 
 
 def check_rules(clipper: Clipper, inputs: tuple[Any, ...], target: Any) -> None:

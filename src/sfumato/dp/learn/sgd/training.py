@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.dp.learn.sgd.plan import TrainingPlan, check_plan, plan_training
+from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.errors import DataError, MissingExtra, ParameterError, SfumatoError
 from sfumato.representation import Shown
@@ -34,16 +35,15 @@ except ImportError:
     raise MissingExtra("PyTorch", "torch", "Training of neural networks") from None
 
 from sfumato.dp.learn.sgd.checkpoints import TrainingCheckpoint
-from sfumato.dp.learn.sgd.clipping import Clipper
 from sfumato.dp.learn.sgd.layers import MOST_ROWS
 from sfumato.dp.learn.sgd.lots import Examples, draw_coins, draw_lot, seat, seats_of
-from sfumato.dp.learn.sgd.reading import check_independent, check_loss
-from sfumato.dp.learn.sgd.rehearsal import check_rules
+from sfumato.dp.learn.sgd.rehearsal import rehearse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sfumato.dp.guarantees import ApproxDP
+    from sfumato.dp.learn.sgd.clipping import Clipper
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
@@ -107,15 +107,10 @@ def train(
     if it was interrupted, on what is left of the same account.
     """
     examples = Examples(data)
-    inputs, target = examples.shapes()
-    clipper = Clipper(model, loss, float(clip))
-    check_independent(model, inputs)
-    if clipper.reading.slow is None:  # otherwise the loss sees one example at a time
-        check_loss(clipper.losses, model, inputs, target)
-        check_rules(clipper, inputs, target)
-    clipper.measure(inputs, target)
+    length = float(parameters.read(clip, "clip", "a finite number above 0"))
+    clipper = rehearse(model, loss, length, *examples.shapes())
     chosen = _optimizer(optimizer, clipper, learning_rate, momentum)
-    if not 1 <= microbatch <= MOST_ROWS:
+    if not 1 <= (parameters.count(microbatch, "microbatch") or 0) <= MOST_ROWS:
         raise ParameterError(
             f"microbatch is between 1 and {MOST_ROWS}, and {microbatch} was given."
         )
@@ -185,13 +180,16 @@ def add_noise(steps: Any, multiplier: float, sensitivity: float) -> None:
 
 
 def _optimizer(chosen: Any, clipper: Clipper, rate: float, momentum: float) -> Any:
-    parameters = list(clipper.names.values())
-    if chosen == "sgd":
-        return torch.optim.SGD(parameters, lr=rate, momentum=momentum)
-    if chosen == "adam":
-        return torch.optim.Adam(parameters, lr=rate)
+    learnt = list(clipper.names.values())
+    try:
+        if chosen == "sgd":
+            return torch.optim.SGD(learnt, lr=rate, momentum=momentum)
+        if chosen == "adam":
+            return torch.optim.Adam(learnt, lr=rate)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"The optimiser refuses its options: {error}.") from None
     if callable(chosen):
-        return chosen(parameters)
+        return chosen(learnt)
     raise ParameterError(
         f"optimizer is 'sgd', 'adam' or a function from parameters to an optimiser, and {chosen!r} "
         "was given."
