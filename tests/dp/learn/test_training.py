@@ -18,7 +18,7 @@ from torch import nn  # noqa: E402 - after the check that torch is there
 import sfumato as sf  # noqa: E402
 from sfumato.dp.learn.sgd import training  # noqa: E402
 from sfumato.dp.learn.sgd.clipping import Clipper  # noqa: E402
-from sfumato.dp.learn.sgd.layers import Lookup, Outer, Whole  # noqa: E402
+from sfumato.dp.learn.sgd.layers import INSIDE, Lookup, Outer, Whole  # noqa: E402
 from sfumato.dp.learn.sgd.lots import draw_lot, seats_of  # noqa: E402
 from sfumato.dp.learn.sgd.plan import least_multiplier, sampled_epsilon  # noqa: E402
 from sfumato.dp.learn.sgd.rehearsal import check_rules  # noqa: E402
@@ -171,8 +171,9 @@ def test_norms_and_clipped_sums_agree_with_brute_force(name):
     total = clipper.zero()
     clipper.add(total, (x,), y)
     for parameter, steps in total.sums.items():
-        wanted = sum(g[parameter] * min(1, clip / n) for g, n in zip(exact, norms, strict=True))
-        assert float((steps * clip * STEP - wanted).abs().max()) < 3e-3 * clip
+        shares = [min(1, INSIDE * clip / norm) for norm in norms]
+        wanted = sum(g[parameter] * c for g, c in zip(exact, shares, strict=True))
+        assert float((steps * clip * STEP - wanted).abs().max()) < 1e-4 * clip
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -2,12 +2,12 @@
 
 Contract: :func:`rehearse` refuses modules and losses that mix examples, or that do not take
 examples of these shapes, and bounds the rounding. Errors of torch are shown here: they are about
-made-up examples. :func:`check_rules` leaves a :class:`~.clipping.Clipper` whose gradients are those of the
-module. Hooks see layers; what a module does beside them (a weight that is used in a second place
-by a function of its own, a layer of a class that computes something else, hooks that change what
-a layer gives) they miss. It would not cost privacy, for what is added up is what is clipped, but
-such a module would silently not learn. So sums of gradients of made-up examples are compared, and
-the way of ``torch.func`` is taken where they differ.
+made-up examples. :func:`check_rules` leaves a :class:`~.clipping.Clipper` whose gradients are those
+of the module. Hooks see layers; what a module does beside them (a weight that is used in a second
+place by a function of its own, a layer of a class that computes something else, hooks that change
+what a layer gives) they miss. It would not cost privacy, for what is added up is what is clipped,
+but such a module would silently not learn. So sums of gradients of made-up examples are compared,
+and the way of ``torch.func`` is taken where they differ.
 """
 
 from __future__ import annotations
