@@ -61,6 +61,9 @@ def test_errors_are_told_before_and_scores_are_bought(say):
     assert "rows, a larger epsilon or fewer columns would do" in out
     out, _ = say(*asked, *PRICE, *rich, "--cross-validate", "2")
     assert "mean absolute error" in out
+    asked = ("train", "visits.csv", "cost", "-m", "linear", *UNIT, "--bounds", "cost=0,500")
+    out, _ = say(*asked, *PRICE, *rich, "--cross-validate", "2")
+    assert "mean absolute error" in out  # of a target whose bounds the command line states
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from sfumato.ask.session.learn import prepare_fit
 from sfumato.ask.session.publications import read_rows
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
-from sfumato.dp.learn.estimator import read_labels
+from sfumato.dp.learn.estimator import read_interval, read_labels
 from sfumato.dp.learn.features import as_cells, as_numbers
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.laplace import discrete_laplace
@@ -155,7 +155,7 @@ def _count(model: Any, guessed: NDArray[Any], truth: NDArray[Any]) -> int:
     if not hasattr(model, "target"):
         _, places = read_labels(truth, list(model.classes_), len(truth))
         return int(np.sum((model.classes_[places] == guessed) & (places >= 0)))
-    low, high = model.target
+    low, high = read_interval(model.target)  # a command line states texts
     clamped = np.clip(np.nan_to_num(as_numbers(truth), nan=(low + high) / 2), low, high)
     steps = np.rint(np.abs(guessed - clamped) / (high - low) * _STEPS)
     steps = np.nan_to_num(steps, nan=_STEPS)  # of a model that predicts no number
@@ -163,5 +163,5 @@ def _count(model: Any, guessed: NDArray[Any], truth: NDArray[Any]) -> int:
 
 
 def _width(model: Any) -> float:
-    low, high = model.target
-    return float(high - low)
+    low, high = read_interval(model.target)
+    return high - low
