@@ -112,10 +112,12 @@ def _sections(release: Release) -> Iterable[Section]:
     yield AttackSection()
     yield from own[after:]
     if not any(section.anchor == "details" for section in own):
-        yield TemplateSection(
-            "details", "Details", "details.html",
-            lambda page: {"settings": settings_rows(page.release)},
-        )  # fmt: skip
+        yield TemplateSection("details", "Details", "details.html", _details)
+
+
+def _details(page: Page) -> dict[str, Any] | None:
+    settings = settings_rows(page.release)
+    return {"settings": settings} if settings or page.release.loss else None
 
 
 def _promise(page: Page) -> dict[str, Any]:

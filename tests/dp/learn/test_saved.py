@@ -64,7 +64,7 @@ def test_principal_components_are_read_back():
 @pytest.mark.parametrize("name", CASES)
 def test_a_saved_model_is_verified_recorded_and_has_a_card(name, tmp_path):
     model = fitted(name)
-    release = model.release("illness", predicts="state", purpose="a test")
+    release = model.release("illness", predicts="state", purpose="a test", left_out=["note", "who"])
     ledger = tmp_path / "ledger.sqlite"
     path = release.save(tmp_path / "out", ledger=ledger, by="the owner")
     assert path.name == "model.json"
@@ -80,6 +80,8 @@ def test_a_saved_model_is_verified_recorded_and_has_a_card(name, tmp_path):
     assert "May be given away" in card
     assert "<svg" in card
     assert "whole number from 18 to 89" in card
+    assert "left out, as nothing is declared of them</b>: note, who" in card
+    assert "Settings and search" not in card  # there are none
     assert np.array_equal(sf.dp.read_model(tmp_path / "out").predict(ROWS), model.predict(ROWS))
 
 

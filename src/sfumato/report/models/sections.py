@@ -40,8 +40,14 @@ def _card(page: Page) -> dict[str, Any]:
         "columns": [(str(column["name"]), _declared(column)) for column in told.get("columns", ())],
         "plan": told.get("plan"),
         "architecture": told.get("architecture"),
-        "notes": {name: value for name, value in told.items() if name not in _HIDDEN},
+        "notes": [_note(name, value) for name, value in told.items() if name not in _HIDDEN],
     }
+
+
+def _note(name: str, value: Any) -> tuple[str, str]:
+    """Write what was said of a model beside the rest; of lists, what is in them."""
+    words = "left out, as nothing is declared of them" if name == "left_out" else name
+    return words, _listed(value) if isinstance(value, list | tuple) else str(value)
 
 
 def _looks(page: Page) -> dict[str, Any] | None:
