@@ -47,7 +47,7 @@ def _card(page: Page) -> dict[str, Any]:
 def _note(name: str, value: Any) -> tuple[str, str]:
     """Write what was said of a model beside the rest; of lists, what is in them."""
     words = "left out, as nothing is declared of them" if name == "left_out" else name
-    return words, _listed(value) if isinstance(value, list | tuple) else str(value)
+    return words, _listed(list(value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _looks(page: Page) -> dict[str, Any] | None:
