@@ -486,6 +486,42 @@ def test_the_noise_keeps_the_promise_by_another_account(epsilon):
     assert 0.99 * float(epsilon) < fine <= float(epsilon) <= total * 1.02
 
 
+def delta_of_sampled_steps(epsilon, sigma, rate, steps):
+    """Compose losses of q·N(1, σ²) + (1 − q)·N(0, σ²) against N(0, σ²) by Fourier, both ways.
+
+    Written from the definition: x on a grid, its probability, its loss; nothing is shared with the
+    accountant that chose the noise. Losses are rounded to the nearest point of a fine grid.
+    """
+    step, size = 2e-4, 1 << 18
+    edges = np.linspace(-12 * sigma, 12 * sigma + 1, 400_001)
+    x = (edges[1:] + edges[:-1]) / 2
+    without = np.diff(scipy.stats.norm.cdf(edges, 0, sigma))
+    present = (1 - rate) * without + rate * np.diff(scipy.stats.norm.cdf(edges, 1, sigma))
+    loss = np.log1p(rate * np.expm1((2 * x - 1) / (2 * sigma**2)))
+    worst = 0.0
+    for chance, told in ((present, loss), (without, -loss)):
+        places = np.rint(told / step).astype(np.int64) % size
+        held = np.bincount(places, weights=chance, minlength=size)
+        composed = np.fft.irfft(np.fft.rfft(held) ** steps, size)
+        total = (
+            np.where(np.arange(size) < size // 2, np.arange(size), np.arange(size) - size) * step
+        )
+        worst = max(worst, float(composed @ np.maximum(-np.expm1(epsilon - total), 0.0)))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rate", "steps"),
+    [("0.5", (1, 4), 1), ("1", (1, 20), 200), ("4", (1, 10), 50), ("2", (1, 100), 2000)],
+)
+def test_the_noise_keeps_the_promise_by_its_definition(epsilon, rate, steps):
+    wanted, share, delta = float(epsilon), Fraction(*rate), Fraction(1, 10**5)
+    sigma = least_multiplier(Fraction(epsilon), delta, share, steps)
+    assert delta_of_sampled_steps(wanted, sigma, float(share), steps) <= 1e-5 * 1.02
+    assert delta_of_sampled_steps(wanted * 0.98, sigma, float(share), steps) > 1e-5
+    assert delta_of_sampled_steps(wanted, sigma * 0.97, float(share), steps) > 1e-5
+
+
 def test_unsampled_steps_are_one_gaussian_mechanism():
     sigma = least_multiplier(Fraction(1), Fraction(1, 10**5), Fraction(1), 100)
     assert sf.GDP(10 / sigma).to(sf.ApproxDP, delta=1e-5).epsilon == pytest.approx(1, rel=1e-6)
