@@ -7,15 +7,20 @@ import pytest
 import torch
 from scipy.optimize import minimize
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 import sfumato as sf
 from sfumato.attack.models.projection import length, reach, reach_all
@@ -244,3 +249,30 @@ def test_bad_input_is_refused_in_a_sentence(given):
     given = {"rows": X[:1], **given}
     with pytest.raises(ParameterError):
         sf.attack.models.evade(model, given.pop("rows"), **given)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KNeighborsClassifier(),
+        GaussianNB(),
+        AdaBoostClassifier(n_estimators=10, random_state=0),
+        BaggingClassifier(n_estimators=5, max_features=0.6, random_state=0),
+        DecisionTreeClassifier(random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_any_classifier_is_evaded_with_a_cell_that_is_fixed(model):
+    """Each row can be misled: some row with its fixed cell is in another class."""
+    rows, labels = X[:200], THREE[:200]
+    model.fit(rows, labels)
+    tried = rows[:12]
+    said = model.predict(tried)
+    mixed = np.repeat(rows[None], 12, axis=0)
+    mixed[:, :, 0] = tried[:, :1]
+    other = model.predict(mixed.reshape(-1, rows.shape[1])).reshape(12, -1) != said[:, None]
+    found = sf.attack.models.evade(model, tried, said, reference=rows, immutable=[0])
+    assert (found.changed[:, 0] == tried[:, 0]).all()
+    assert (model.predict(found.changed)[found.misled] != said[found.misled]).all()
+    assert found.misled.sum() >= other.any(axis=1).sum() > 6
+    assert ("trees" in found.method) == isinstance(model, DecisionTreeClassifier)

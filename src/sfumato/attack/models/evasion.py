@@ -148,6 +148,7 @@ def transfer(
     return found
 
 
+_SOME = 500  # rows by which a forest is held against its trees
 _SAID = ("bounds", "immutable", "integer", "one_hot")
 
 
@@ -180,10 +181,14 @@ class _Search:
                 "This model shows no gradients; give reference=, rows of the same kind to start "
                 "from (such as the training rows of an attacker's own)."
             )
-        from sfumato.attack.models.forests import forest_of  # noqa: PLC0415 - loads the compiler
+        from sfumato.attack.models.forests import (  # noqa: PLC0415 - loads the compiler
+            forest_of,
+            votes_as,
+        )
 
         forest = forest_of(target.model)
-        if forest is not None:
+        some = self.reference[:_SOME]
+        if forest is not None and votes_as(forest, some, target.decide(some)):
             return self._through(forest, origin, own, goal), "thresholds of the trees"
         starts = nearest_starts(target, origin, own, goal, self.reference, self.features)
         found = walk_along_the_border(

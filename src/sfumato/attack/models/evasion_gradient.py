@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Misled: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.bool_]]
 
 ROUNDS = 8
+FURTHER = 200  # reference rows that are tried where cells are fixed
 HALVINGS = 12
 
 
@@ -146,8 +147,8 @@ def nearest_starts(
 ) -> NDArray[np.float64]:
     """Return, for every row, the nearest reference row that is in another (or the wanted) class.
 
-    Cells that may not be changed are those of the row itself; a row for which there is no other
-    stays as it is.
+    Cells that may not be changed are those of the row itself. Where that undoes it, further ones
+    are tried, up to :data:`FURTHER`; a row for which there is no other stays as it is.
     """
     seen = target.decide(reference)
     free = features.free.astype(np.float64)
@@ -155,7 +156,15 @@ def nearest_starts(
     away = (mine * mine).sum(1)[:, None] - 2 * mine @ pool.T + (pool * pool).sum(1)[None]
     good = seen[None] != own[:, None] if wanted is None else seen[None] == wanted[:, None]
     away = np.where(good, away, np.inf)
-    nearest = away.argmin(axis=1)
-    there = np.isfinite(away[np.arange(len(origin)), nearest])
-    mixed = np.where(features.free, reference[nearest], origin)
-    return np.where(there[:, None], mixed, origin)
+    found = origin.copy()
+    who = np.arange(len(origin))
+    order = np.argsort(away, axis=1, kind="stable")[:, : 1 if features.free.all() else FURTHER]
+    for nearest in order.T:
+        who = who[np.isfinite(away[who, nearest[who]])]
+        mixed = np.where(features.free, reference[nearest[who]], origin[who])
+        if not len(who):
+            break
+        good = is_misled(target, mixed, own[who], _of(wanted, who))
+        found[who[good]] = mixed[good]
+        who = who[~good]
+    return found

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_ALIKE = 0.99
+
+
 class Forest(NamedTuple):
     """The nodes of all trees."""
 
@@ -44,6 +47,19 @@ class Ways(NamedTuple):
     free: NDArray[np.bool_]
     whole: NDArray[np.bool_]
     tries: int
+
+
+def votes_as(forest: Forest, rows: NDArray[np.float64], places: NDArray[np.int64]) -> bool:
+    """Whether the mean of the trees' votes says so of nearly all rows: boosted trees weigh them."""
+    votes = np.zeros((len(rows), forest.votes.shape[1]))
+    everybody, cells = np.arange(len(rows)), rows.astype(np.float32).astype(np.float64)
+    for root in forest.roots:
+        node = np.full(len(rows), root)
+        while (inner := forest.feature[node] >= 0).any():
+            goes_left = cells[everybody, np.maximum(forest.feature[node], 0)] <= forest.below[node]
+            node = np.where(inner, np.where(goes_left, forest.left[node], forest.right[node]), node)
+        votes += forest.votes[node]
+    return bool((votes.argmax(axis=1) == places).mean() > _ALIKE)
 
 
 def forest_of(model: Any) -> Forest | None:
