@@ -29,7 +29,11 @@ from sfumato.attack.models.shadows import Network, shadow_membership
 from sfumato.audit.one_run import judge_guesses
 
 warnings.filterwarnings("ignore")
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "intrusion"
+DATA = next(
+    place / "shared/data/intrusion"
+    for place in (Path(__file__).resolve().parents[2], Path("/work"))
+    if (place / "shared/data").exists()
+)
 
 
 def told(name, value, goal, *, least=True, seconds=None):
