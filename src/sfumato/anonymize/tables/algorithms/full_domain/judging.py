@@ -46,12 +46,14 @@ _FIXED = frozenset({rules.DISTINCT, rules.ENTROPY, rules.RECURSIVE})
 class Verdict:
     """Failing classes, and a bound on the records of each that every node below suppresses.
 
-    `finished` is false where judging ended early: then more classes may fail.
+    Of all classes together every node below suppresses at least `removed_in_all`. `finished` is
+    false where judging ended early: then more classes may fail.
     """
 
     fails: NDArray[np.bool_]
     removed: NDArray[np.int64]
     finished: bool = True
+    removed_in_all: int = 0
 
 
 @dataclass(eq=False)
@@ -129,7 +131,12 @@ class Judge:
         if not self._plain and not self._sensitive and not spanning:
             return verdict  # sizes tell all
         over = Over(grouping.sizes, bar, price)
-        if over.limit(verdict.removed) or over.classes(verdict.fails):
+        verdict.removed_in_all = self._removed_in_all(grouping.sizes)
+        if (
+            over.limit(verdict.removed)
+            or over.limit(verdict.removed_in_all)
+            or over.classes(verdict.fails)
+        ):
             verdict.finished = False
             return verdict
         self._judge_plain(grouping, verdict)
@@ -178,6 +185,17 @@ class Judge:
         unruled = len(watches) < len(self._sensitive)
         return unruled or any(w.rule.kind not in _FIXED for w in watches)
 
+    def _removed_in_all(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many records promises about the whole release leave out, here and below."""
+        if not self._whole:
+            return 0
+        return self._problem.rows - min(part.most_together(sizes) for part in self._whole)
+
+    def most_classes(self, removed: int) -> int:
+        """Return how many classes can be released when so many records are suppressed."""
+        left = self._problem.rows - removed
+        return min((part.most_classes(left) for part in self._whole), default=left)
+
     def _close(self, verdict: Verdict, sizes: NDArray[np.int64]) -> None:
         """Raise the bounds: of a class either nothing is kept, or the minimum size at least."""
         rest = sizes - verdict.removed
@@ -213,7 +231,7 @@ class Judge:
     def _judge_whole(self, sizes: NDArray[np.int64], verdict: Verdict) -> None:
         """Judge promises about the release as a whole, of what every other part leaves.
 
-        They say nothing about which class every node below must suppress, so they move no bound.
+        They do not say which class every node below must suppress, only how many records.
         """
         for part in self._whole:
             left = np.flatnonzero(~verdict.fails & (sizes > 0))
