@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 _FIXED = frozenset({rules.DISTINCT, rules.ENTROPY, rules.RECURSIVE})
 """Kinds that look at a class alone, whatever else is released."""
 
+_TRIES, _SELDOM = 16, 8
+"""After so many nodes bounds are given up that are above nothing in more than one of so many."""
+
 
 @dataclass(eq=False)
 class Verdict:
@@ -65,6 +68,29 @@ class _Watch:
     reference: rules.Reference
     slack: NDArray[np.float64]
     moved: float = field(default=0.0)
+
+
+@dataclass(eq=False)
+class _Worth:
+    """Whether bounding pays for a rule: where it hardly ever does, only some nodes try it again.
+
+    A node that is judged without says nothing about those below, and ends sooner.
+    """
+
+    tries: int = 0
+    raised: int = 0
+    asked: int = 0
+
+    def asks(self) -> bool:
+        """Whether to bound this time."""
+        self.asked += 1
+        pays = self.raised * _SELDOM >= self.tries
+        return self.tries < _TRIES or pays or self.asked % _SELDOM == 0
+
+    def told(self, failing: int, risen: int) -> None:
+        """Remember what came of classes that fail."""
+        self.tries += failing > 0
+        self.raised += risen > 0
 
 
 class Judge:
@@ -95,6 +121,7 @@ class Judge:
             zip(problem.table.sensitive_names, problem.table.sensitive_values, strict=True)
         )
         self._rules = [self._rule(part) for part in self._sensitive]
+        self._worth = [_Worth() for _ in self._rules]
         self._widened: tuple[int, list[rules.Widened]] = (-1, [])
         self.minimum = self._smallest()
 
@@ -324,7 +351,8 @@ class Judge:
             self._judge_by(watch, grouping, verdict, limit - int(sizes[verdict.fails].sum()))
             np.copyto(verdict.removed, sizes, where=verdict.fails)
             return
-        if watch.rule.kind not in _FIXED and 4 * limit >= self._problem.rows:
+        moves, worth = watch.rule.kind not in _FIXED, self._worth[i]
+        if moves and (4 * limit >= self._problem.rows or not worth.asks()):
             # with more than that left out the reference may be anything: no bounds worth their time
             alone = len(self._rules) == 1
             left = limit - int(sizes[verdict.fails].sum()) if alone else self._problem.rows
@@ -334,7 +362,8 @@ class Judge:
             bound_classes,  # loaded with the compiler, when it pays
         )
 
-        bound_classes(
+        before = int(np.count_nonzero(verdict.fails))
+        risen = bound_classes(
             watch.rule,
             (watch.reference, self._widen(i, limit)),
             grouping.histograms[watch.name],
@@ -345,6 +374,7 @@ class Judge:
             self.minimum,
             limit - int(verdict.removed.sum()),
         )
+        worth.told(int(np.count_nonzero(verdict.fails)) - before, risen)
 
     def _judge_again(
         self,
