@@ -25,6 +25,7 @@ from sfumato.anonymize.loss.measures import separable
 from sfumato.anonymize.tables.algorithms.full_domain import judging
 from sfumato.anonymize.tables.algorithms.full_domain.lattice import search
 from sfumato.anonymize.tables.problem import Problem
+from sfumato.compiled import ACCOUNT
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.tables.frequency import FrequencyTable
 from sfumato.errors import Unsatisfiable
@@ -194,10 +195,12 @@ def test_cases_drawn_at_random_equal_an_enumeration(seed):
     equals_an_enumeration(seed)
 
 
-@pytest.mark.parametrize("seed", [100, 103, 104, 109, 110, 113, 118, 128])
+@pytest.mark.parametrize("seed", [103, 113, 128, 209, 274, 405, 473])
 def test_giving_up_bounds_loses_no_optimum(seed, monkeypatch):
     turns = itertools.count()
-    monkeypatch.setattr(judging._Worth, "asks", lambda _: next(turns) % 2 == 0)
+    monkeypatch.setattr(ACCOUNT, "price", 0.0)  # kernels are compiled, so that there are bounds
+    monkeypatch.setattr(judging._Worth, "asks", lambda _: next(turns) < 0)
+    # among the seeds are some where it is wrong to take all failing classes for lost below
     equals_an_enumeration(seed, kinds=("equal", "ordered", "hierarchical", "beta"))
     assert next(turns) > 1
 
