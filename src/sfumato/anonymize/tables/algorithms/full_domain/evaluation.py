@@ -230,7 +230,7 @@ class Evaluator:
         order = np.argsort(each, kind="stable")
         before = np.cumsum(grouping.sizes[order]) - grouping.sizes[order]
         taken = np.clip(records - before, 0, grouping.sizes[order])
-        return float(each[order] @ taken)
+        return float((each[order] * taken).sum())
 
     def _each(self, node: tuple[int, ...], grouping: Grouping) -> NDArray[np.float64]:
         """Return what suppressing one record of each class adds to the price of the node."""
@@ -248,7 +248,7 @@ class Evaluator:
         if self.problem.objective == "AECS":
             return 0.0
         if self.problem.objective == "DM":
-            return float(self._each(node, grouping) @ records)
+            return float((self._each(node, grouping) * records).sum())  # no BLAS, which spins
         levels = np.array(node, dtype=np.int64)
         return _sum_gains(self._gains, self._quasi, levels, grouping.representatives, records)
 

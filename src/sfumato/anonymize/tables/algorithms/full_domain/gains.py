@@ -52,7 +52,7 @@ class Gains:
         for a, (level, tree) in enumerate(zip(node, self._problem.hierarchies, strict=True)):
             leaves = counts[self._begins[a] : self._begins[a + 1]]
             labels = np.bincount(tree.levels[:, level], leaves, len(tree.labels[level]))
-            found.append(self._least(a, level) @ labels)
+            found.append((self._least(a, level) * labels).sum(axis=1))
         return tuple(found)
 
     def _least(self, a: int, level: int) -> NDArray[np.float64]:
