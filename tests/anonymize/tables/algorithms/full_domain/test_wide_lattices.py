@@ -22,8 +22,8 @@ from sfumato.anonymize.definitions.diversity import (
 )
 from sfumato.anonymize.definitions.likeness import BetaLikeness
 from sfumato.anonymize.loss.measures import separable
-from sfumato.anonymize.tables.algorithms.full_domain import judging
 from sfumato.anonymize.tables.algorithms.full_domain.lattice import search
+from sfumato.anonymize.tables.algorithms.full_domain.worth import Worth
 from sfumato.anonymize.tables.problem import Problem
 from sfumato.compiled import ACCOUNT
 from sfumato.data.hierarchies.hierarchy import Hierarchy
@@ -199,7 +199,7 @@ def test_cases_drawn_at_random_equal_an_enumeration(seed):
 def test_giving_up_bounds_loses_no_optimum(seed, monkeypatch):
     turns = itertools.count()
     monkeypatch.setattr(ACCOUNT, "price", 0.0)  # kernels are compiled, so that there are bounds
-    monkeypatch.setattr(judging._Worth, "asks", lambda _: next(turns) < 0)
+    monkeypatch.setattr(Worth, "asks", lambda _: next(turns) < 0)
     # among the seeds are some where it is wrong to take all failing classes for lost below
     equals_an_enumeration(seed, kinds=("equal", "ordered", "hierarchical", "beta"))
     assert next(turns) > 1

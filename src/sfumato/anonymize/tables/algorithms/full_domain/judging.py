@@ -25,6 +25,7 @@ from sfumato.anonymize.tables.algorithms.full_domain import rules
 from sfumato.anonymize.tables.algorithms.full_domain.bar import Over
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import sum_per_group
 from sfumato.anonymize.tables.algorithms.full_domain.smallest import smallest_class
+from sfumato.anonymize.tables.algorithms.full_domain.worth import Worth
 from sfumato.compiled import ACCOUNT, kernel
 
 if TYPE_CHECKING:
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 
 _FIXED = frozenset({rules.DISTINCT, rules.ENTROPY, rules.RECURSIVE})
 """Kinds that look at a class alone, whatever else is released."""
-
-_TRIES, _SELDOM = 16, 8
-"""After so many nodes bounds are given up that are above nothing in more than one of so many."""
 
 
 @dataclass(eq=False)
@@ -68,29 +66,6 @@ class _Watch:
     reference: rules.Reference
     slack: NDArray[np.float64]
     moved: float = field(default=0.0)
-
-
-@dataclass(eq=False)
-class _Worth:
-    """Whether bounding pays for a rule: where it hardly ever does, only some nodes try it again.
-
-    A node that is judged without says nothing about those below, and ends sooner.
-    """
-
-    tries: int = 0
-    raised: int = 0
-    asked: int = 0
-
-    def asks(self) -> bool:
-        """Whether to bound this time."""
-        self.asked += 1
-        pays = self.raised * _SELDOM >= self.tries
-        return self.tries < _TRIES or pays or self.asked % _SELDOM == 0
-
-    def told(self, failing: int, risen: int) -> None:
-        """Remember what came of classes that fail."""
-        self.tries += failing > 0
-        self.raised += risen > 0
 
 
 class Judge:
@@ -121,7 +96,7 @@ class Judge:
             zip(problem.table.sensitive_names, problem.table.sensitive_values, strict=True)
         )
         self._rules = [self._rule(part) for part in self._sensitive]
-        self._worth = [_Worth() for _ in self._rules]
+        self._worth = [Worth() for _ in self._rules]
         self._widened: tuple[int, list[rules.Widened]] = (-1, [])
         self.minimum = self._smallest()
 
