@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _TRIES, _SELDOM = 16, 8
-"""After so many nodes, bounds that rose above nothing in all but one of so many are rarely asked."""
+"""After so many nodes, bounds that rose in fewer than one of so many are rarely asked for."""
 
 
 @dataclass(eq=False)
