@@ -99,6 +99,17 @@ class Definition(Written, ABC):
         """
         return np.ones(len(sizes), dtype=np.bool_)
 
+    def most_together(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many records of classes of these sizes, or of finer ones, can be released.
+
+        A bound for search, as is `most_classes`: all of them, unless you know better.
+        """
+        return int(sizes.sum())
+
+    def most_classes(self, records: int) -> int:
+        """Return into how many classes so many released records can fall."""
+        return records
+
     def most_released(self, classes: Classes) -> NDArray[np.int64]:
         """Return how many records of each class can be released once it is cut into finer ones.
 

@@ -64,6 +64,14 @@ class _OfWhole(Definition):
         """Hold where the class is large enough by itself."""
         return classes.sizes >= self.suffices
 
+    def most_together(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many records are kept together.
+
+        No finer release has more: the classes that contain those it keeps have all their records
+        and keep the promise too, for it is monotone as a whole.
+        """
+        return int(sizes[self.keep_together(sizes)].sum())
+
     def shortfall(self, classes: Classes) -> NDArray[np.float64]:
         """Missing records, as a share of what suffices."""
         return np.maximum(self.suffices - classes.sizes, 0) / self.suffices
@@ -107,12 +115,31 @@ class AverageRisk(_OfWhole):
 
     def keep_together(self, sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Keep the largest classes, as long as classes ≤ t × records."""
+        last, many = self._last_kept(sizes)
+        kept: NDArray[np.bool_] = sizes > last
+        kept[np.flatnonzero(sizes == last)[:many]] = True
+        return kept
+
+    def most_classes(self, records: int) -> int:
+        """Return t × records, rounded down."""
+        return int(_exact(self.threshold) * records)
+
+    def _last_kept(self, sizes: NDArray[np.int64]) -> tuple[int, int]:
+        """Return the size at which the row of largest classes ends, and how many of it are kept.
+
+        Sizes are counted, not sorted, and compared in whole numbers of any length.
+        """
         bound = _exact(self.threshold)
-        order = np.argsort(-sizes, kind="stable")
-        records = np.cumsum(sizes[order])
-        # c classes need c / t records or more; whole numbers of any length, so nothing is rounded
-        needed = _multiples(len(sizes), bound.denominator, bound.numerator)
-        return _beginning(order, records >= needed)
+        spare = last = many = 0  # t × records − classes, times the denominator of t
+        times = np.bincount(sizes)
+        for size in np.flatnonzero(times)[::-1].tolist():
+            loses = bound.denominator - size * bound.numerator
+            last, there = size, int(times[size])
+            many = there if loses <= 0 else min(there, spare // loses)
+            if many < there:
+                break
+            spare -= many * loses
+        return last, many
 
     def in_words(self, names: Sequence[str] = ()) -> str:  # noqa: ARG002 - it is about all of them
         """Say what an adversary finds on average."""
@@ -174,19 +201,3 @@ class UniqueShare(_OfWhole):
 def _exact(value: float) -> Fraction:
     """Return the decimal that a number is shown as."""
     return Fraction(repr(float(value)))
-
-
-def _multiples(n: int, numerator: int, denominator: int) -> NDArray[np.int64]:
-    """Return ⌈c × numerator / denominator⌉ for c = 1 … n, at most 2⁶²."""
-    if n * numerator < 2**62:
-        return -(-np.arange(1, n + 1, dtype=np.int64) * numerator // denominator)
-    exact = (min(-(-c * numerator // denominator), 2**62) for c in range(1, n + 1))
-    return np.fromiter(exact, dtype=np.int64, count=n)
-
-
-def _beginning(order: NDArray[np.int64], holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the classes up to the last place of the row at which the promise holds."""
-    places = np.flatnonzero(holds)
-    kept = np.zeros(len(order), dtype=np.bool_)
-    kept[order[: int(places[-1]) + 1 if len(places) else 0]] = True
-    return kept

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _MOST_NUMBERS = 1 << 24
 """So many numbers of explored outputs are held at once, for each data set."""
 
-EXPLORING, MEASURING = 0.06, 0.95
+EXPLORING, MEASURING = 0.06, 0.92
 """Of a budget of time, the share for exploring, and of what is left in the end what is planned for
 measuring."""
 
-DECIDING, DECIDING_BY_LEARNING = 0.16, 0.33
-"""The share for choosing among what exploring left: where single outputs or half-lines are counted
-more measuring runs are worth more, where scores are learned better scores are."""
+DECIDING = 0.33
+"""The share for choosing among what exploring left. A poor choice costs far more than a third of
+the measuring runs, by which a bound comes nearer to its estimate by a fifth of a standard error."""
 
 TRYING = 0.02
 """Of a budget of time, the share in which a measurement is timed before its runs are settled."""
@@ -49,8 +49,6 @@ class Effort:
     samples: int
     budget: bool = False
     """Whether the time is there to be used: exploring then gets a fixed part of it."""
-    deciding: float = DECIDING
-    """The share of the budget in which events are chosen among what exploring left."""
     overhead: float = 0.0
     """Seconds that exploring took for each run beside the run itself."""
 
@@ -70,7 +68,7 @@ class Effort:
     def measurable(self, seconds_per_run: float) -> int:
         """Tell how many runs on each data set what is left of a budget can measure."""
         left = self.deadline.left - max(
-            0.0, (EXPLORING + self.deciding) * self.deadline.seconds - self.spent
+            0.0, (EXPLORING + DECIDING) * self.deadline.seconds - self.spent
         )
         return int(MEASURING * left / (2 * seconds_per_run + 1e-12))
 

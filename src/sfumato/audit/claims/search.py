@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sfumato.audit.claims.deadline import Deadline, TimeIsUp
-from sfumato.audit.claims.effort import DECIDING_BY_LEARNING, TRYING, Effort, more_runs
+from sfumato.audit.claims.effort import DECIDING, TRYING, Effort, more_runs
 from sfumato.audit.claims.evidence.events import (
     SMALL,
     Candidate,
@@ -41,7 +41,7 @@ from sfumato.audit.claims.evidence.events import (
 from sfumato.audit.claims.measurement import Measurement, Measuring
 from sfumato.audit.claims.outputs import unit_of
 from sfumato.audit.claims.promises import Bound
-from sfumato.audit.claims.sharpening import FEWEST, FINALISTS, FIRST_ROUND, Finalists, learned
+from sfumato.audit.claims.sharpening import FEWEST, FINALISTS, FIRST_ROUND, Finalists
 from sfumato.audit.claims.wider import may_be_wider, wider_pairs
 from sfumato.errors import ParameterError
 
@@ -200,11 +200,9 @@ class Search:
                 break
             size = reached
             active = self._next(ranked, number, size, share=1.0)
-        if learned(ranked):
-            effort.deciding = DECIDING_BY_LEARNING
-        most = effort.countable(FIRST_ROUND * effort.deciding)
+        most = effort.countable(FIRST_ROUND * DECIDING)
         finalists = Finalists.of(ranked, self._measuring, most)
-        seconds = effort.deciding * self.deadline.seconds
+        seconds = DECIDING * self.deadline.seconds
         pair, candidates = finalists.decide(seconds, effort.measurable)
         more = may_be_wider(self.pairs) or (self.seek_leak and not self.exact)
         share = _SHARE_OF_THE_LAST if more else 1.0

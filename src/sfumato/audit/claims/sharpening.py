@@ -7,14 +7,16 @@ sharpest bound. No bound is computed here, and no run that is counted here is ev
 Why another stage. Exploring learns scores, holds every output in memory, and spreads its runs over
 many pairs; an event that happens once in a hundred runs it has seen a few hundred times, and its
 ratio is known to a tenth. Once scores are learned only counts are needed: runs stream by, and of
-each score all thresholds are counted at once. So a sixth of the time, or a third where scores are
-learned, tells which threshold of which score on which pair is best, and the rest measures that one.
-Few candidates leave most of the permitted error to the first.
+each score all thresholds are counted at once. So a third of the time tells which threshold of which
+score on which pair is best, and the rest measures that one. Few candidates leave most of the
+permitted error to the first.
 
 Single outputs are ordered by a ratio that exploring has learned from few runs, and an event is an
 end of that order: were a poorer output placed before the best, the best could not be had alone. So
 between rounds the ratios of outputs are learned anew from all that was counted, and the next round
 counts the ends of the new order from nothing, so that no count had a part in the order it judges.
+Where outputs are few, each came so often that its place is hardly luck: then what was counted
+stays and every round adds to it, for more is lost by forgetting than by a little flattery.
 
 The same holds for sums of weights, which are the likelihood ratio of a vector up to what few runs
 leave open: at ε = 0.1 ten thousand runs leave half of it open, half a million a tenth. So the runs
@@ -32,7 +34,7 @@ import numpy as np
 from sfumato.audit.claims.evidence.ends import Ends, count_ends, thresholds_of
 from sfumato.audit.claims.evidence.events import Candidate, choose_among
 from sfumato.audit.claims.evidence.lookup import log_ratio
-from sfumato.audit.claims.evidence.scores import Atoms, Value, learn_sums
+from sfumato.audit.claims.evidence.scores import Atoms, learn_sums
 from sfumato.audit.claims.outputs import joined
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ _LEARNING = 0.3
 """The share of a round after which nothing is learned anew any more."""
 _KEPT = 1 << 24
 """So many numbers of all outputs on each data set are kept to learn from."""
+_FEW_OUTPUTS = 64
+"""Different outputs up to which counts outlive a change of their order."""
 _SEEN = 100_000
 """Kept runs by which thresholds are set."""
 
@@ -76,6 +80,7 @@ class Counted:
     ends: list[Ends] = field(default_factory=list)
     outputs: npt.NDArray[np.int64] | None = None
     """Of single outputs, how often each came on each data set."""
+    runs: tuple[int, int] = (0, 0)
 
     def count(self, first: Outputs, second: Outputs) -> None:
         """Count all ends in more runs."""
@@ -84,15 +89,31 @@ class Counted:
         if isinstance(self.score, Atoms):
             tallied = np.array([self.score.table.tally(side.whole()) for side in (first, second)])
             self.outputs = tallied if self.outputs is None else self.outputs + tallied
+            self.runs = self.runs[0] + len(first), self.runs[1] + len(second)
 
     def relearn(self) -> None:
-        """Order single outputs by all that was counted, and begin to count the new ends."""
+        """Order single outputs by all that was counted, and count the new ends: anew if many."""
         if not isinstance(self.score, Atoms) or self.outputs is None:
             return
         ratios = log_ratio(*self.outputs)
         self.score = replace(self.score, table=replace(self.score.table, ratios=ratios))
         self.thresholds = thresholds_of(np.append(ratios, 0.0))
-        self.ends = []
+        few = ratios.size <= _FEW_OUTPUTS
+        self.ends = self._ends_of(ratios, self.outputs) if few else []
+
+    def _ends_of(
+        self, ratios: npt.NDArray[np.float64], outputs: npt.NDArray[np.int64]
+    ) -> list[Ends]:
+        """Count the ends of an order by how often each output came; others have the ratio 0."""
+        others = np.array(self.runs)[:, None] - outputs.sum(axis=1, keepdims=True)
+        counts, ratios = np.hstack([outputs, others]), np.append(ratios, 0.0)
+        ends = []
+        for above in (False, True):
+            beyond = np.greater_equal if above else np.less_equal
+            member = beyond(ratios[:, None], self.thresholds).astype(np.float64)
+            first, second = counts @ member
+            ends.append(Ends(self.score, self.thresholds, above, first, second, self.runs))
+        return ends
 
 
 @dataclass(eq=False)
@@ -201,12 +222,6 @@ class Finalists:
                 finalist.count(*runs, room)
                 done += 2 * self.batch
         self.seconds_per_run = (time.monotonic() - begin) / done
-
-
-def learned(ranked: Sequence[tuple[Pair, list[Candidate]]]) -> bool:
-    """Tell whether some events are ends of a score that more runs would teach better."""
-    every = [ends.score for _, found in ranked for each in found for ends in each.ends]
-    return not all(isinstance(score, (Atoms, Value)) for score in every)
 
 
 def _scores(found: list[Candidate]) -> list[Counted]:

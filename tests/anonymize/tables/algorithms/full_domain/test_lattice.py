@@ -391,6 +391,34 @@ def test_promises_about_the_whole_release_equal_brute_force(name, objective, rec
     assert found.record.facts["loss"] == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.parametrize("objective", ["DM", "AECS"])
+@pytest.mark.parametrize("name", WHOLE)
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(records=st.lists(record, min_size=1, max_size=14), share=st.sampled_from([0.1, 0.4, 1.0]))
+def test_promises_about_the_whole_release_equal_brute_force_with_suppression(
+    name, objective, records, share
+):
+    promise, holds = WHOLE[name]
+    n, best = len(records), None
+    for node in itertools.product(*(range(h.height) for h in TREES)):
+        sizes = sorted(map(len, kept_classes(records, node, k_rule(1), []).values()))[::-1]
+        row = max((m for m in range(n + 1) if holds(sizes[:m])), default=0)
+        out = n - sum(sizes[:row])
+        if not sizes[:row] or out > int(share * n):
+            continue
+        dm = (sum(size**2 for size in sizes[:row]) + out * n) / n**2
+        loss = dm if objective == "DM" else 1 / (len(sizes[:row]) + (out > 0))
+        best = loss if best is None else min(best, loss)
+    problem = make_problem(records, promise, int(share * n), objective, [])
+    if best is None:
+        with pytest.raises(Unsatisfiable):
+            search(problem)
+        return
+    found = search(problem)
+    assert found.record.proven_optimal
+    assert found.record.facts["loss"] == pytest.approx(best, abs=1e-9)
+
+
 def check_against_brute_force(promise, rule, objective, records, limit, others):
     population = [codes for codes, _ in records] + others
     problem = make_problem(records, promise, limit, objective, population)

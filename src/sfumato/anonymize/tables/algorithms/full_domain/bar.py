@@ -38,9 +38,9 @@ class Over:
         self._bar = bar
         self._price = price
 
-    def limit(self, removed: NDArray[np.int64]) -> bool:
-        """Whether so many records of each class are more than may be suppressed."""
-        return self._bar is not None and int(removed.sum()) > self._bar.limit
+    def limit(self, removed: NDArray[np.int64] | int) -> bool:
+        """Whether so many records, of each class or in all, are more than may be suppressed."""
+        return self._bar is not None and int(np.sum(removed)) > self._bar.limit
 
     def classes(self, fails: NDArray[np.bool_]) -> bool:
         """Whether fewer classes are left than must be released."""

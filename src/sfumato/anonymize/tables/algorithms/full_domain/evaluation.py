@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.tables.algorithms.clock import TimeUp
+from sfumato.anonymize.tables.algorithms.full_domain.gains import Gains
 from sfumato.anonymize.tables.algorithms.full_domain.grouping import Grouper
 from sfumato.anonymize.tables.algorithms.full_domain.judging import Judge
+from sfumato.anonymize.tables.algorithms.full_domain.prices import SEPARABLE
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import (
     Grouping,
     Histogram,
@@ -38,13 +40,18 @@ if TYPE_CHECKING:
     from sfumato.anonymize.tables.algorithms.full_domain.bar import Bar
     from sfumato.anonymize.tables.problem import Problem
 
+    ByLevel = tuple[NDArray[np.float64], ...]
+
+NOTHING_BY_LEVEL: ByLevel = ()
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """What a node of the lattice would release.
 
     `least` bounds the records that every node below must suppress, and is at most what this one
-    does; `saved` is what suppression adds to the price here, `least_saved` what the least does.
+    does; `saved` is what suppression adds to the price here, `least_saved` what it adds at least in
+    every node below; `by_level` is sharper for sums over cells (`gains`), where there is any.
     With the definition's minimum size m: `large` counts the classes of at least m records,
     `small` the records in others, `parts` how many classes of m records can be cut from what each
     class may keep, and `lifted` sums size × max(size, m). Where `finished` is false, judging ended
@@ -64,6 +71,7 @@ class Evaluation:
     saved: float
     least_saved: float
     finished: bool
+    by_level: ByLevel = ()
 
 
 class Evaluator:
@@ -84,6 +92,7 @@ class Evaluator:
         self._class_of, finest = self._finest()
         self._rollups = Rollups(finest, problem.attributes)
         self._gains = _stack_gains(problem)
+        self._below = Gains(problem, self._quasi)
 
     # -- grouping ----------------------------------------------------------------------
 
@@ -165,12 +174,16 @@ class Evaluator:
         tally = _tally(grouping.sizes, verdict.fails, verdict.removed, self._judge.minimum)
         suppressed, classes, kept, squares, lifted, large, small, parts, least = map(int, tally)
         limit = self.problem.suppression_limit
-        same = least == suppressed
         known = verdict.finished and 0 < suppressed <= limit
         saved = price(verdict.fails) if known else 0.0
-        least_saved = saved if same and known else 0.0
-        if not (same and known) and 0 < least <= limit:
-            least_saved = self._added(node, grouping, verdict.removed)
+        least_saved, by_level = 0.0, NOTHING_BY_LEVEL
+        if 0 < least <= limit:
+            least_saved, by_level = self._least_saved(node, grouping, verdict.removed)
+        if 0 < verdict.removed_in_all <= limit:
+            cheapest = self._cheapest(node, grouping, verdict.removed_in_all)
+            least_saved = max(least_saved, cheapest)
+        least = max(least, verdict.removed_in_all)
+        parts = min(parts, self._judge.most_classes(least))
         return Evaluation(
             node=node,
             suppressed=suppressed,
@@ -185,6 +198,7 @@ class Evaluator:
             saved=saved,
             least_saved=least_saved,
             finished=verdict.finished,
+            by_level=by_level,
         )
 
     def _lifted(self, sizes: NDArray[np.int64]) -> float:
@@ -200,6 +214,33 @@ class Evaluator:
         rows: NDArray[np.bool_] = verdict.fails[groups[self._class_of]]
         return rows[: self.problem.table.distinct]
 
+    def _least_saved(
+        self, node: tuple[int, ...], grouping: Grouping, removed: NDArray[np.int64]
+    ) -> tuple[float, ByLevel]:
+        """Return what suppressing these records adds below at least; by level where known."""
+        if self.problem.objective in SEPARABLE:
+            return 0.0, self._below.added(node, grouping.representatives, removed)
+        return self._added(node, grouping, removed), NOTHING_BY_LEVEL
+
+    def _cheapest(self, node: tuple[int, ...], grouping: Grouping, records: int) -> float:
+        """Return what suppressing so many records adds at least, whichever they are."""
+        if self.problem.objective == "AECS":
+            return 0.0
+        each = self._each(node, grouping)
+        order = np.argsort(each, kind="stable")
+        before = np.cumsum(grouping.sizes[order]) - grouping.sizes[order]
+        taken = np.clip(records - before, 0, grouping.sizes[order])
+        return float((each[order] * taken).sum())
+
+    def _each(self, node: tuple[int, ...], grouping: Grouping) -> NDArray[np.float64]:
+        """Return what suppressing one record of each class adds to the price of the node."""
+        if self.problem.objective == "DM":
+            n = self.problem.rows
+            return np.asarray((n - np.maximum(grouping.sizes, self._judge.minimum)) / n)
+        chosen = self._quasi[grouping.representatives]
+        gains = (self._gains[a, level].take(chosen[:, a]) for a, level in enumerate(node))
+        return np.asarray(sum(gains, np.zeros(len(chosen))))
+
     def _added(
         self, node: tuple[int, ...], grouping: Grouping, records: NDArray[np.int64]
     ) -> float:
@@ -207,9 +248,7 @@ class Evaluator:
         if self.problem.objective == "AECS":
             return 0.0
         if self.problem.objective == "DM":
-            n = self.problem.rows
-            each = (n - np.maximum(grouping.sizes, self._judge.minimum)) / n
-            return float(each @ records)
+            return float((self._each(node, grouping) * records).sum())  # no BLAS, which spins
         levels = np.array(node, dtype=np.int64)
         return _sum_gains(self._gains, self._quasi, levels, grouping.representatives, records)
 

@@ -25,6 +25,7 @@ from sfumato.anonymize.tables.algorithms.full_domain import rules
 from sfumato.anonymize.tables.algorithms.full_domain.bar import Over
 from sfumato.anonymize.tables.algorithms.full_domain.rollup import sum_per_group
 from sfumato.anonymize.tables.algorithms.full_domain.smallest import smallest_class
+from sfumato.anonymize.tables.algorithms.full_domain.worth import Worth
 from sfumato.compiled import ACCOUNT, kernel
 
 if TYPE_CHECKING:
@@ -46,12 +47,14 @@ _FIXED = frozenset({rules.DISTINCT, rules.ENTROPY, rules.RECURSIVE})
 class Verdict:
     """Failing classes, and a bound on the records of each that every node below suppresses.
 
-    `finished` is false where judging ended early: then more classes may fail.
+    Of all classes together every node below suppresses at least `removed_in_all`. `finished` is
+    false where judging ended early: then more classes may fail.
     """
 
     fails: NDArray[np.bool_]
     removed: NDArray[np.int64]
     finished: bool = True
+    removed_in_all: int = 0
 
 
 @dataclass(eq=False)
@@ -93,6 +96,7 @@ class Judge:
             zip(problem.table.sensitive_names, problem.table.sensitive_values, strict=True)
         )
         self._rules = [self._rule(part) for part in self._sensitive]
+        self._worth = [Worth() for _ in self._rules]
         self._widened: tuple[int, list[rules.Widened]] = (-1, [])
         self.minimum = self._smallest()
 
@@ -129,7 +133,12 @@ class Judge:
         if not self._plain and not self._sensitive and not spanning:
             return verdict  # sizes tell all
         over = Over(grouping.sizes, bar, price)
-        if over.limit(verdict.removed) or over.classes(verdict.fails):
+        verdict.removed_in_all = self._removed_in_all(grouping.sizes)
+        if (
+            over.limit(verdict.removed)
+            or over.limit(verdict.removed_in_all)
+            or over.classes(verdict.fails)
+        ):
             verdict.finished = False
             return verdict
         self._judge_plain(grouping, verdict)
@@ -178,6 +187,17 @@ class Judge:
         unruled = len(watches) < len(self._sensitive)
         return unruled or any(w.rule.kind not in _FIXED for w in watches)
 
+    def _removed_in_all(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many records promises about the whole release leave out, here and below."""
+        if not self._whole:
+            return 0
+        return self._problem.rows - min(part.most_together(sizes) for part in self._whole)
+
+    def most_classes(self, removed: int) -> int:
+        """Return how many classes can be released when so many records are suppressed."""
+        left = self._problem.rows - removed
+        return min((part.most_classes(left) for part in self._whole), default=left)
+
     def _close(self, verdict: Verdict, sizes: NDArray[np.int64]) -> None:
         """Raise the bounds: of a class either nothing is kept, or the minimum size at least."""
         rest = sizes - verdict.removed
@@ -213,7 +233,7 @@ class Judge:
     def _judge_whole(self, sizes: NDArray[np.int64], verdict: Verdict) -> None:
         """Judge promises about the release as a whole, of what every other part leaves.
 
-        They say nothing about which class every node below must suppress, so they move no bound.
+        They do not say which class every node below must suppress, only how many records.
         """
         for part in self._whole:
             left = np.flatnonzero(~verdict.fails & (sizes > 0))
@@ -306,7 +326,8 @@ class Judge:
             self._judge_by(watch, grouping, verdict, limit - int(sizes[verdict.fails].sum()))
             np.copyto(verdict.removed, sizes, where=verdict.fails)
             return
-        if watch.rule.kind not in _FIXED and 4 * limit >= self._problem.rows:
+        moves, worth = watch.rule.kind not in _FIXED, self._worth[i]
+        if moves and (4 * limit >= self._problem.rows or not worth.asks()):
             # with more than that left out the reference may be anything: no bounds worth their time
             alone = len(self._rules) == 1
             left = limit - int(sizes[verdict.fails].sum()) if alone else self._problem.rows
@@ -316,7 +337,8 @@ class Judge:
             bound_classes,  # loaded with the compiler, when it pays
         )
 
-        bound_classes(
+        before = int(np.count_nonzero(verdict.fails))
+        risen = bound_classes(
             watch.rule,
             (watch.reference, self._widen(i, limit)),
             grouping.histograms[watch.name],
@@ -327,6 +349,7 @@ class Judge:
             self.minimum,
             limit - int(verdict.removed.sum()),
         )
+        worth.told(int(np.count_nonzero(verdict.fails)) - before, risen)
 
     def _judge_again(
         self,

@@ -18,8 +18,10 @@ What may be concluded from an evaluated node, and why:
   above is a union of classes that all hold (predictive tagging).
 * *Suppression.* Suppressing those same records adds to the price here what releasing them would
   have saved, and in a node below, where releasing them would have been cheaper still, at least
-  as much. So a node is bounded by the highest price known from below plus the highest addition
-  known from above.
+  as much; for sums over cells it is known how much more (`gains`). So a node is bounded by the
+  highest price known from below plus the highest addition known from above. Promises about the
+  whole release say how many records are suppressed at least here and below, but not which: these
+  add what the cheapest ones would.
 * *Fewest classes.* A node has at most as many classes as there are combinations of labels on its
   levels, say c. AECS is then at least 1/c (suppressed records are of a class that is not released),
   and so is DM, as Σ size² ≥ n²/c.
@@ -28,6 +30,7 @@ What may be concluded from an evaluated node, and why:
   of at least m records or is made of smaller ones that have m records together; so at most
   `large + small/m` of them are released there, and what is suppressed counts as one more.
   Below, a class of s records of which r are suppressed falls into at most (s − r)/m released ones.
+  Promises about the whole release may allow so many records only so many classes.
 * *Worth suppressing.* A suppressed record costs what its suppression costs, whatever the node, so
   a node that suppresses more records than the cheapest of which cost as much as the incumbent
   cannot beat it. The allowed number shrinks to that as the incumbent improves.
@@ -54,6 +57,7 @@ from sfumato.anonymize.tables.algorithms.full_domain.level_bounds import level_b
 from sfumato.anonymize.tables.algorithms.full_domain.prices import (
     SEPARABLE,
     TIE,
+    along_all,
     node_loss,
     node_prices,
     suppression_prices,
@@ -74,6 +78,9 @@ if TYPE_CHECKING:
 
 LARGEST_LATTICE = 5_000_000
 """Number of nodes up to which optimality is proven; beyond, a heuristic search answers."""
+
+MUCH = 0.1
+"""Share of the records from which on suppression is much: few nodes fail by it."""
 
 
 @dataclass
@@ -137,6 +144,7 @@ class Lattice:
         self.checked = 0
         self.bounds = bounds or level_bounds(problem, {})
         self._close()
+        self._left = np.flatnonzero(self.open)
         self._upto = suppression_prices(problem) if problem.suppression_limit else None
 
     def _close(self) -> None:
@@ -188,13 +196,18 @@ class Lattice:
                     self._decide(node)
                 else:
                     self._bisect(self._chain(node))
-                if turn == 0 and not self.tags:
+                if turn == 0 and self._climbs:
                     self._improve()
                 if progress is not None:
                     self._report(progress)
         except (KeyboardInterrupt, TimeUp):
             return False
         raise AssertionError("the search ends by deciding every node")
+
+    @property
+    def _climbs(self) -> bool:
+        """Whether failing tells so little that a better incumbent is worth looking for at once."""
+        return not self.tags or self.problem.suppression_limit >= MUCH * self.problem.rows
 
     def _upward(self, turn: int) -> bool:
         """Whether the dearest node comes next, or the cheapest.
@@ -210,9 +223,8 @@ class Lattice:
 
     def _cheapest(self) -> tuple[int, ...] | None:
         """Return the open node with the lowest bound that could still beat the incumbent."""
-        bounds = np.where(self.open, self.lower, math.inf)
-        at = int(bounds.argmin())
-        return self._node(at) if bounds.flat[at] < self.best.loss - TIE else None
+        bounds = self._useful()
+        return self._node(int(self._left[bounds.argmin()])) if len(bounds) else None
 
     def _dearest(self) -> tuple[int, ...] | None:
         """Return the open node with the highest bound that could still beat the incumbent.
@@ -220,9 +232,18 @@ class Lattice:
         Nothing above it is open, so it has to be decided anyway, and if it fails everything
         below is decided with it: the fewest evaluations once the incumbent is good.
         """
-        bounds = np.where(self.open & (self.lower < self.best.loss - TIE), self.lower, -1.0)
-        at = int(bounds.argmax())
-        return self._node(at) if bounds.flat[at] >= 0 else None
+        bounds = self._useful()
+        return self._node(int(self._left[bounds.argmax()])) if len(bounds) else None
+
+    def _useful(self) -> NDArray[np.float64]:
+        """Return the bounds of the open nodes that could still beat the incumbent: of `_left`.
+
+        A node that could not never can again, as bounds only rise and the incumbent only improves.
+        """
+        bounds = self.lower.reshape(-1)[self._left]
+        useful = self.open.reshape(-1)[self._left] & (bounds < self.best.loss - TIE)
+        self._left = self._left[useful]
+        return bounds[useful]
 
     def _node(self, at: int) -> tuple[int, ...]:
         return tuple(int(i) for i in np.unravel_index(at, self.shape))
@@ -304,9 +325,11 @@ class Lattice:
             self.lower[below] = math.inf
         elif self.problem.objective == "AECS":
             self._raise(below, 1 / (found.parts + 1))
-        elif found.least_saved > 0:
-            added = self.added[below]
-            np.maximum(added, found.least_saved / self.problem.rows, out=added)
+        elif found.least_saved > 0 or found.by_level:
+            added, more = self.added[below], np.array(found.least_saved)
+            if found.by_level:
+                more = np.maximum(more, along_all(found.by_level))
+            np.maximum(added, more / self.problem.rows, out=added)
             self._raise(below, self.base[below] + added)
 
     def _raise(self, where: tuple[slice, ...], bound: float | NDArray[np.float64]) -> None:

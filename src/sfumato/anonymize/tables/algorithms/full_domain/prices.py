@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from sfumato.anonymize.tables.algorithms.full_domain.evaluation import Evaluation
@@ -33,19 +35,26 @@ def node_prices(problem: Problem) -> NDArray[np.float64]:
     """Return a lower bound on the price of every node before suppression, told at once.
 
     For sums over cells it is the price itself. AECS and DM are at least one over the number of
-    classes that a node can have at most: one for each combination of labels, or for each record.
+    classes that a node can have at most: one for each combination of labels, or for each record, or
+    as many as a promise about the whole release allows, and one of what is suppressed.
     """
     shape = [int(height) for height in problem.heights]
     if problem.objective in SEPARABLE:
-        prices = np.zeros(shape)
-        for a, per_level in enumerate(level_prices(problem)):
-            prices += _along(per_level, a, len(shape))
-        return prices
+        return along_all(level_prices(problem))
     most = np.ones(shape)
     for a, hierarchy in enumerate(problem.hierarchies):
         labels = np.array([float(len(labels)) for labels in hierarchy.labels])
         most *= _along(labels, a, len(shape))
-    return 1 / np.minimum(most, float(max(problem.rows, 1)))
+    allowed = min(part.most_classes(problem.rows) + 1 for part in problem.definition.parts)
+    return 1 / np.minimum(most, float(max(min(problem.rows, allowed), 1)))
+
+
+def along_all(per_attribute: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Add up a number for each level of each attribute, for every node."""
+    total = np.zeros([len(values) for values in per_attribute])
+    for a, values in enumerate(per_attribute):
+        total += _along(values, a, total.ndim)
+    return total
 
 
 def _along(values: NDArray[np.float64], axis: int, axes: int) -> NDArray[np.float64]:

@@ -167,7 +167,15 @@ def _ordered(reference, values, counts, size, held):  # type: ignore[no-untyped-
 
 @njit(cache=True)
 def find_beyond(shares, begin, end, share):  # type: ignore[no-untyped-def]  # noqa: ANN201
-    """Return the first place from `begin` on where rising shares are at least `share`, or `end`."""
+    """Return the first place from `begin` on where rising shares are at least `share`, or `end`.
+
+    Most stretches between two values of a class lie wholly before or behind it: looked at first.
+    """
+    if begin < end:
+        if shares[begin] >= share:
+            return begin
+        if shares[end - 1] < share:
+            return end
     while begin < end:
         middle = (begin + end) // 2
         if shares[middle] < share:
