@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.sets.division_kernel import Ground, divide_deeply
+from sfumato.anonymize.sets.divide.division_kernel import divide_deeply
+from sfumato.anonymize.sets.divide.tally_kernel import Ground
 from sfumato.anonymize.sets.partition import list_heads, order_classes
 from sfumato.anonymize.sets.partition_kernel import label
 from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move, show_lowest
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.8
 ASIDE = 0.12
-"""What putting a set aside counts, as a share of what it pays; see `division_kernel.Ground`."""
+"""What putting a set aside counts, as a share of what it pays; see `tally_kernel.Ground`."""
 SMALL = 100
 """Classes of at most so many sets try splits out before they choose."""
 TRIES = 4
@@ -103,10 +104,9 @@ class NestedPartition:
 
     def _ground(self, aside: float) -> Ground:
         data, tree = self.data, self.data.tree
-        none = np.zeros(0)
         return Ground(
-            data.starts, data.items, tree.parent, tree.price, self.k, PATIENCE, aside, none, none,
-            self.logs,
+            data.starts, data.items, tree.parent, tree.price, tree.first, tree.last, self.k, PATIENCE,
+            aside, self.logs,
         )  # fmt: skip
 
     def _seed(self, waiting: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sfumato.compiler import njit
+from sfumato.compiler import njit, njit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,7 +93,7 @@ def set_up(class_of, shown, ground, clues):  # type: ignore[no-untyped-def]  # n
     return board
 
 
-@njit(cache=True)
+@njit_inner
 def describe(c, board, shown, ground, clues):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Write the bits of a class: those of its labels, and those near them."""
     t = board.head[c]
@@ -107,7 +107,7 @@ def describe(c, board, shown, ground, clues):  # type: ignore[no-untyped-def]  #
     board.near[c] = near | ~clues.alone
 
 
-@njit(cache=True)
+@njit_inner
 def link(t, c, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Put a set into a class."""
     board.after[t] = board.head[c]
@@ -116,7 +116,7 @@ def link(t, c, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     board.class_of[t] = c
 
 
-@njit(cache=True)
+@njit_inner
 def unlink(t, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Take a set out of its class."""
     c = board.class_of[t]
@@ -130,7 +130,7 @@ def unlink(t, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     board.size[c] -= 1
 
 
-@njit(cache=True)
+@njit_inner
 def price_in(t, example, shown, ground, mark, below):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return what a set would pay with the labels of an example; infinity if not less than `below`.
 
@@ -157,7 +157,7 @@ def price_in(t, example, shown, ground, mark, below):  # type: ignore[no-untyped
     return cost if labels == 0 else np.inf
 
 
-@njit(cache=True)
+@njit_inner
 def transfer(t, c, example, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Move a set to a class, where it shows the labels of an example."""
     starts = ground.starts
@@ -176,7 +176,7 @@ def transfer(t, c, example, board, shown, ground, mark):  # type: ignore[no-unty
     link(t, c, board)
 
 
-@njit(cache=True)
+@njit_inner
 def look_around(c, members, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Find for every member the cheapest other class; return how much more they would pay."""
     total = 0.0
@@ -200,14 +200,14 @@ def look_around(c, members, board, shown, ground, mark):  # type: ignore[no-unty
     return total
 
 
-@njit(cache=True)
+@njit_inner
 def leave(x, members, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Send a member where it goes."""
     d = members.where[x]
     transfer(members.who[x], d, board.head[d], board, shown, ground, mark)
 
 
-@njit(cache=True)
+@njit_inner
 def let_leave(c, members, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Let members leave that pay less elsewhere, as long as k are left."""
     x = 0
@@ -221,7 +221,7 @@ def let_leave(c, members, board, shown, ground, mark):  # type: ignore[no-untype
             x += 1
 
 
-@njit(cache=True)
+@njit_inner
 def dissolve(i, members, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Send all members of the class at a place away."""
     c = board.live[i]
