@@ -102,11 +102,14 @@ def rank_items(data: Sets, crown: NDArray[np.int64]) -> tuple[Baskets, NDArray[n
     np.add.at(held, (set_of, field[data.items]), np.uint64(1))
     shift = np.arange(0, 64, FIELD, dtype=np.uint64)
     most = np.uint64((1 << FIELD) - 1)
+    saves = tree.price[crown[items]]
+    total = np.concatenate([[0.0], np.cumsum(saves[ranks])])
     baskets = Baskets(
         data.starts,
         ranks.astype(np.int32),
-        tree.price[crown[items]],
+        saves,
         np.left_shift(np.uint64(1), shift[field[items]]),
         np.bitwise_or.reduce(np.left_shift(np.minimum(held, most), shift), axis=1),
+        total[data.starts[1:]][set_of] - total[:-1],
     )
     return baskets, items

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sfumato.anonymize.sets.tighten.board_kernel import price_in
+from sfumato.anonymize.sets.tighten.board_kernel import ITEMS, NEAR, SIGN, price_in
 from sfumato.compiler import njit_inner
 
 if TYPE_CHECKING:
@@ -39,16 +39,16 @@ def list_fitting(c, fitting, board, k):  # type: ignore[no-untyped-def]  # noqa:
     Whoever fits the class with one more label, below one of its own, is among them: a set with a
     node has what is above it, and what is near the new label is near the one above it.
     """
-    sign, near, items = board.sign[c], board.near[c], board.item_sign[c]
+    sign, near, items = board.bits[c, SIGN], board.bits[c, NEAR], board.bits[c, ITEMS]
     found = 0
     for i in range(board.tally[0]):
         d = board.live[i]
-        if board.size[d] <= k or d == c or board.sign[d] & ~near:
+        if board.size[d] <= k or d == c or board.bits[d, SIGN] & ~near:
             continue
         t = board.head[d]
         while t >= 0:
-            has = board.has[t]
-            if (sign & ~has) | (has & ~near) | (items & ~board.has_items[t]) == 0:
+            has = board.has[t, 0]
+            if (sign & ~has) | (has & ~near) | (items & ~board.has[t, 1]) == 0:
                 fitting[found] = t
                 found += 1
             t = board.after[t]
@@ -118,8 +118,8 @@ def find_joiners(c, j, need, fitting, options, movers, board, shown, ground, clu
     least, who = np.inf, -1
     for i in range(len(fitting)):
         t = fitting[i]
-        has = board.has[t]
-        if (sign & ~has) | (has & ~near) | (items & ~board.has_items[t]) == 0:
+        has = board.has[t, 0]
+        if (sign & ~has) | (has & ~near) | (items & ~board.has[t, 1]) == 0:
             more = price_with(t, labels, ground, mark, movers.seen) - board.pays[t]
             if more < least:
                 least, who = more, t
