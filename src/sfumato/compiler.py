@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
+"""What numba's own inner functions are compiled with."""
 
 
 class ForgivingIndex(IndexDataCacheFile):  # type: ignore[misc]
@@ -48,4 +49,5 @@ def njit_inner(function: Callable[..., Any]) -> Callable[..., Any]:
     It is lent its arrays: numba counts no references to them, which takes longer than many a call.
     A kernel that does make one is refused when it is compiled.
     """
-    return njit(cache=True, **UNCOUNTED)(function)
+    made: Callable[..., Any] = njit(cache=True, **UNCOUNTED)(function)
+    return made

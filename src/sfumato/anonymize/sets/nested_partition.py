@@ -46,6 +46,8 @@ SAMPLE = 1600
 """How many sets, as a multiple of k, are divided to learn what division saves."""
 ROUNDS = 6
 """Most rounds of tightening before classes are opened."""
+OPENINGS = 2
+"""Rounds in which classes are opened."""
 WORTH = 0.01
 """What a round must save, as a share of what was paid, for another one to be worth its time."""
 
@@ -105,8 +107,8 @@ class NestedPartition:
     def _ground(self, aside: float) -> Ground:
         data, tree = self.data, self.data.tree
         return Ground(
-            data.starts, data.items, tree.parent, tree.price, tree.first, tree.last, self.k, PATIENCE,
-            aside, self.logs,
+            data.starts, data.items, tree.parent, tree.price, tree.first, tree.last, self.k,
+            PATIENCE, aside, self.logs,
         )  # fmt: skip
 
     def _seed(self, waiting: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -208,21 +210,22 @@ class NestedPartition:
         """Tighten classes while that saves enough; if it did, open more of them at last."""
         ground = self._ground(np.inf)
         tightening = Tightening(self.data, self.shown)
-        worth = 0
-        opening = False
-        while True:
-            before = self._paid()
-            order_classes(self.class_of)
-            class_of, shown = self.class_of.copy(), self.shown.copy()
-            tightening.run(self.class_of, self.shown, ground, opening=opening)
-            self._settle(self._find_changed(class_of, shown))
-            if opening:
+        before = first = self._paid()
+        for _ in range(ROUNDS):
+            self._tighten_once(tightening, ground, opening=False)
+            paid, before = before, self._paid()
+            if before > (1 - WORTH) * paid:
                 break
-            if worth == ROUNDS or self._paid() > (1 - WORTH) * before:
-                if worth == 0:
-                    break
-                opening = True
-            worth += 1
+        if before > (1 - WORTH) * first:
+            return
+        for _ in range(OPENINGS):
+            self._tighten_once(tightening, ground, opening=True)
+
+    def _tighten_once(self, tightening: Tightening, ground: Ground, *, opening: bool) -> None:
+        order_classes(self.class_of)
+        class_of, shown = self.class_of.copy(), self.shown.copy()
+        tightening.run(self.class_of, self.shown, ground, opening=opening)
+        self._settle(self._find_changed(class_of, shown))
 
     def _paid(self) -> float:
         return float(self.data.tree.price[self.shown].sum())

@@ -90,9 +90,7 @@ def try_out(members, shown, ground, tally, rooms, choice, cuts, parts, limit):  
         if 0 < e - b < ground.k:
             parts[i] = price_of(order, b, e, shown, ground) * (1 + min(ground.aside, 1.0))
         elif e > b:
-            parts[i] = play_out(
-                order, b, e, shown, ground, tally, rooms[1], inner, limit - paid
-            )
+            parts[i] = play_out(order, b, e, shown, ground, tally, rooms[1], inner, limit - paid)
         paid += parts[i]
         if paid >= limit:
             break
@@ -132,7 +130,7 @@ def choose_split(members, shown, ground, tally, rooms, found, cuts, known, parts
 
 
 @njit(cache=True)
-def divide_deeply(order, begins, ends, shown, ground, tries, small):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def divide_deeply(order, begins, ends, shown, ground, tries, small):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Divide classes of `order`, which is permuted in place, as far as that saves.
 
     `shown`, the node of every item, is kept up to date. Up to `tries` splits are tried out in
@@ -171,7 +169,7 @@ def divide_deeply(order, begins, ends, shown, ground, tries, small):  # type: ig
             show(order, cuts[1], cuts[3], shown, ground, splits, choice)
             for i in range(1, 3):
                 if cuts[i + 1] - cuts[i] >= k:
-                    stack.append((cuts[i], cuts[i + 1], parts[i]))
+                    stack.append((cuts[i], cuts[i + 1], parts[i]))  # noqa: PERF401 - compiled
             if e - b < k:
                 break
         forget(met, tally)

@@ -109,7 +109,7 @@ def find_splits(met, size, total, ground, tally, splits, most):  # type: ignore[
 
 
 @njit(cache=True)
-def part(order, b, e, shown, ground, splits, choice, cuts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def part(order, b, e, shown, ground, splits, choice, cuts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Order the sets of a class by kind: others, with rest, with only; write where kinds begin."""
     starts, items = ground.starts, ground.items
     node, above, way = splits.node[choice], splits.above[choice], splits.way[choice]

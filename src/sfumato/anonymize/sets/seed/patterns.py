@@ -35,7 +35,7 @@ LEFT = 0.5
 """How much of what division saves is left to be saved after a pattern."""
 LEAST = 2
 """How many times k sets a pattern must have to be extended."""
-EFFORT = 400
+EFFORT = 100
 """How many sets are listed for patterns with one first item, per set that has it."""
 ROOM = 6
 """How many sets may be listed for patterns, as a multiple of all items of all sets."""

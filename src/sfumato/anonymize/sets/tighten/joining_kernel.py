@@ -136,7 +136,7 @@ def find_joiners(c, j, need, fitting, options, movers, board, shown, ground, clu
 @njit_inner
 def is_among(t, joiners, need):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Tell whether a set is one of the first of those who join."""
-    for q in range(need):
+    for q in range(need):  # noqa: SIM110 - compiled
         if joiners.who[q] == t:
             return True
     return False

@@ -217,9 +217,7 @@ def choose_option(c, size, members, options, movers, board, shown, ground, clues
         need, fill = max(k - stay, 0), max(k - size + stay, 0)
         gain = options.saved[j]
         if need > 0:
-            gain -= find_joiners(
-                c, j, need, fitting, options, movers, board, shown, ground, clues
-            )
+            gain -= find_joiners(c, j, need, fitting, options, movers, board, shown, ground, clues)
         if gain <= best:
             continue
         lost = cost_of_leaving(options.stay[j], size, members, board)
