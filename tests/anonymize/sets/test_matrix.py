@@ -53,6 +53,9 @@ PROMISES = {
         sf.RhoUncertainty(share, TWO, m=m) & sf.KmAnonymity(k, m=1)
     ),
     "k and diversity of two": lambda k, m, share: sf.KAnonymity(k) & sf.ItemDiversity(2, TWO),
+    "diversity beside another secret": lambda k, m, share: (
+        sf.ItemDiversity(k, SECRET) & sf.RhoUncertainty(share, TWO[1:], m=m)
+    ),
     "all at once": lambda k, m, share: (
         sf.KmAnonymity(k, m=m)
         & sf.Coherence(share, 2, 2, TWO)
