@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from numba.core.caching import IndexDataCacheFile
+from numba.core.cpu import CPUTargetOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
+"""What numba's own inner functions are compiled with."""
 
 
 class ForgivingIndex(IndexDataCacheFile):  # type: ignore[misc]
@@ -36,3 +41,13 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         return made
 
     return compiled
+
+
+def njit_inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel that other kernels call again and again, and that makes no array.
+
+    It is lent its arrays: numba counts no references to them, which takes longer than many a call.
+    A kernel that does make one is refused when it is compiled.
+    """
+    made: Callable[..., Any] = njit(cache=True, **UNCOUNTED)(function)
+    return made

@@ -110,6 +110,32 @@ def test_definitions_about_tables_hold_in_the_same_classes():
         assert release.verify().holds
 
 
+@pytest.mark.parametrize("strategy", ["both", "rows", "sets"])
+def test_two_attributes_of_sets_and_a_diverse_column_hold_in_the_same_classes(strategy):
+    """Each with its own k and m, counted within the classes, whatever else is promised."""
+    rng = np.random.default_rng(11)
+    schema = sf.Schema(attributes={
+        "age": "quasi", "city": "quasi", "films": {"role": "quasi", "type": "set"},
+        "books": {"role": "quasi", "type": "set"}, "illness": "sensitive", "name": "identifier",
+    })  # fmt: skip
+    for _ in range(12):
+        k, m = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        table = people(rng, 30)
+        table["books"] = ["|".join(s) for s in brute.random_sets(rng, sets=30, items=9)]
+        promise = (
+            sf.KAnonymity(k) & sf.KmAnonymity(k, m=m, attribute="films")
+            & sf.KmAnonymity(k + 1, m=1, attribute="books") & sf.DistinctLDiversity(2, "illness")
+        )  # fmt: skip
+        release = sf.anonymize(sf.read(table, schema=schema), promise, strategy=strategy)
+        assert release.verify().holds
+        assert min(len(set(found)) for found in groups_of(release.data, "illness").values()) >= 2
+        for attribute, least, known in (("films", k, m), ("books", k + 1, 1)):
+            for members in groups_of(release.data, attribute).values():
+                assert len(members) >= k
+                found = brute.rarest(members, known)
+                assert found is None or found >= least
+
+
 def test_a_release_is_verified_from_its_folder(tmp_path):
     rng = np.random.default_rng(6)
     promise = sf.KAnonymity(3) & sf.KmAnonymity(3, m=2, attribute="films")

@@ -103,3 +103,44 @@ def test_an_itemset_with_an_item_that_nobody_knows_is_a_slip():
     data = sf.read([["milk", "bread"]] * 4, shape="sets")
     with pytest.raises(ParameterError, match="Did you mean 'milk'"):
         sf.anonymize(data, sf.ItemConstraints(2, [["mlik", "bread"]]))
+
+
+FEW = [["a", "b", "c"], ["a", "b"], ["a", "b"], ["c", "a", "b"]]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_more_known_items_than_any_set_holds_are_all_of_them(algorithm):
+    """A huge m asks for no more than the largest set has, of search, verifier and attack."""
+    data = sf.read(FEW, shape="sets")
+    release = sf.anonymize(data, sf.KmAnonymity(2, m=10**9), algorithm=algorithm)
+    assert release.verify().holds
+    assert sorted(map(sorted, shown(release))) == sorted(map(sorted, FEW))
+    assert sf.attack.known_items(release, m=10**9).exposed == 0
+    broken = sf.verify(FEW[1:], shape="sets", definition=sf.KmAnonymity(2, m=10**9))
+    assert broken.promises[0].found == 1
+
+
+def test_secrets_may_be_followed_from_as_many_items_as_there_are():
+    data = sf.read(FEW, shape="sets")
+    for promise in (sf.RhoUncertainty(0.5, ["c"], m=10**9), sf.Coherence(0.5, 2, 10**9, ["c"])):
+        assert sf.anonymize(data, promise).verify().holds
+        kept = sf.verify([["c", "a"], ["a"], ["a"]], shape="sets", definition=promise)
+        assert kept.holds
+    sure = sf.RhoUncertainty(0.5, ["c"], m=10**9)
+    assert not sf.verify([["c", "a"], ["a"], ["b", "c"]], shape="sets", definition=sure).holds
+
+
+@pytest.mark.parametrize("size", [62, 63, 64, 65, 70, 130])
+def test_itemsets_of_any_size_are_counted(size):
+    """They are told by bits, and a word has 64."""
+    whole = [str(i) for i in range(size)]
+    promise = sf.ItemConstraints(2, [whole])
+    assert sf.verify([whole, whole, whole[:-1]], shape="sets", definition=promise).holds
+    for gone in (0, size // 2, size - 1):
+        part = [item for item in whole if item != str(gone)]
+        found = sf.verify([whole, part, part], shape="sets", definition=promise)
+        assert found.promises[0].found == 1
+    data = sf.read([whole, *[whole[:-1]] * 3], shape="sets", hierarchy=5)
+    release = sf.anonymize(data, promise, algorithm="suppression")
+    assert release.verify().holds
+    assert sum(set(whole) <= set(members) for members in release.data) == 0

@@ -67,6 +67,20 @@ def test_tables_of_a_duckdb_file(tmp_path):
         sf.read(f"{path}::short", shape="sets")
 
 
+def test_what_is_missing_in_a_database_is_no_item_and_nobody_is_no_person(tmp_path):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE texts AS SELECT ['a', NULL, '', 'b'] AS what")
+        connection.execute("CREATE TABLE numbers AS SELECT [1.5, 'nan'::DOUBLE, NULL] AS what")
+        connection.execute("INSERT INTO numbers VALUES (NULL)")
+        connection.execute("CREATE TABLE long (who VARCHAR, what VARCHAR)")
+        connection.execute("INSERT INTO long VALUES ('1', 'a'), (NULL, 'b'), (NULL, 'c')")
+    assert contents(sf.read(f"{path}::texts", shape="sets")) == [["a", "b"]]
+    assert contents(sf.read(f"{path}::numbers", shape="sets")) == [[], ["1.5"]]
+    with pytest.raises(DataError, match=r"2 row\(s\) name nobody in column 'who'"):
+        sf.read(f"{path}::long", shape="sets")
+
+
 def test_arrays_and_long_tables_of_postgres(postgres_url):
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres_url) as connection:
@@ -111,6 +125,20 @@ def test_unusable_input_gets_a_clear_message(tmp_path):
     empty.write_text("")
     with pytest.raises(DataError, match="no set in the data"):
         sf.read(empty, shape="sets")
+
+
+@pytest.mark.parametrize("name", ["x.dat", "x.csv"])
+def test_a_file_with_nul_bytes_is_no_text(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"a b\na\x00b\n")
+    with pytest.raises(DataError, match="line 2, holds a NUL byte"):
+        sf.read(path, shape="sets", form="lines")
+
+
+def test_line_ends_of_windows_and_a_byte_order_mark_are_no_items(tmp_path):
+    path = tmp_path / "x.dat"
+    path.write_bytes(b"\xef\xbb\xbfa b\r\nc\r\na c\r\n")
+    assert contents(sf.read(path, shape="sets")) == EXPECTED
 
 
 def test_a_huge_basket_does_not_stop_anything():

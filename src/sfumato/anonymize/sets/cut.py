@@ -51,6 +51,7 @@ class CutSearch:
 
     def __post_init__(self) -> None:
         tree = self.data.tree
+        self.m = min(self.m, self.data.longest)
         self.cut = np.arange(tree.items, dtype=np.int32)
         summed = np.concatenate([[0], np.cumsum(self.data.frequency)])
         self.weight = (summed[tree.last] - summed[tree.first]).astype(np.float64)

@@ -47,6 +47,7 @@ class Descent:
 
     def __post_init__(self) -> None:
         data, tree = self.data, self.data.tree
+        self.m = min(self.m, data.longest)
         self.shown = np.full(data.occurrences, tree.root, dtype=np.int32)
         self.order = np.argsort(data.items, kind="stable")
         self.begin = np.concatenate([[0], np.cumsum(data.frequency)]).astype(np.int64)

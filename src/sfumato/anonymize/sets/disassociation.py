@@ -155,8 +155,9 @@ class _Chunks:
         starts = np.searchsorted(row, np.arange(len(rows) + 1)).astype(np.int64)
         groups, member = np.unique(self.cluster_of[rows], return_inverse=True)
         own = self.own[np.ix_(groups, used)]
+        known = min(self.m, self.data.longest)
         chunk = gather_chunks(
-            starts, local, len(used), member.reshape(-1), own, self.k, self.m, tries
+            starts, local, len(used), member.reshape(-1), own, self.k, known, tries
         )
         self._take(places, chunk[local], groups, member.reshape(-1)[row], used, chunk)
 

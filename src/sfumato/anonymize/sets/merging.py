@@ -79,7 +79,7 @@ class Merging:
             before = len(self.members)
             for part in self.promise.parts:
                 if isinstance(part, KmAnonymity):
-                    self._protect_all(part.k, part.m, progress)
+                    self._protect_all(part.k, min(part.m, self.data.longest), progress)
                 elif isinstance(part, ItemConstraints):
                     for wanted in part.itemsets:
                         self._protect(wanted, part.k)

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymize.sets.division_kernel import Ground, divide_deeply
+from sfumato.anonymize.sets.divide.division_kernel import divide_deeply
+from sfumato.anonymize.sets.divide.tally_kernel import Ground
 from sfumato.anonymize.sets.partition import list_heads, order_classes
 from sfumato.anonymize.sets.partition_kernel import label
 from sfumato.anonymize.sets.reassignment_kernel import find_alternatives, move, show_lowest
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.8
 ASIDE = 0.12
-"""What putting a set aside counts, as a share of what it pays; see `division_kernel.Ground`."""
+"""What putting a set aside counts, as a share of what it pays; see `tally_kernel.Ground`."""
 SMALL = 100
 """Classes of at most so many sets try splits out before they choose."""
 TRIES = 4
@@ -45,6 +46,8 @@ SAMPLE = 1600
 """How many sets, as a multiple of k, are divided to learn what division saves."""
 ROUNDS = 6
 """Most rounds of tightening before classes are opened."""
+OPENINGS = 2
+"""Rounds in which classes are opened."""
 WORTH = 0.01
 """What a round must save, as a share of what was paid, for another one to be worth its time."""
 
@@ -103,10 +106,9 @@ class NestedPartition:
 
     def _ground(self, aside: float) -> Ground:
         data, tree = self.data, self.data.tree
-        none = np.zeros(0)
         return Ground(
-            data.starts, data.items, tree.parent, tree.price, self.k, PATIENCE, aside, none, none,
-            self.logs,
+            data.starts, data.items, tree.parent, tree.price, tree.first, tree.last, self.k,
+            PATIENCE, aside, self.logs,
         )  # fmt: skip
 
     def _seed(self, waiting: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -208,21 +210,22 @@ class NestedPartition:
         """Tighten classes while that saves enough; if it did, open more of them at last."""
         ground = self._ground(np.inf)
         tightening = Tightening(self.data, self.shown)
-        worth = 0
-        opening = False
-        while True:
-            before = self._paid()
-            order_classes(self.class_of)
-            class_of, shown = self.class_of.copy(), self.shown.copy()
-            tightening.run(self.class_of, self.shown, ground, opening=opening)
-            self._settle(self._find_changed(class_of, shown))
-            if opening:
+        before = first = self._paid()
+        for _ in range(ROUNDS):
+            self._tighten_once(tightening, ground, opening=False)
+            paid, before = before, self._paid()
+            if before > (1 - WORTH) * paid:
                 break
-            if worth == ROUNDS or self._paid() > (1 - WORTH) * before:
-                if worth == 0:
-                    break
-                opening = True
-            worth += 1
+        if before > (1 - WORTH) * first:
+            return
+        for _ in range(OPENINGS):
+            self._tighten_once(tightening, ground, opening=True)
+
+    def _tighten_once(self, tightening: Tightening, ground: Ground, *, opening: bool) -> None:
+        order_classes(self.class_of)
+        class_of, shown = self.class_of.copy(), self.shown.copy()
+        tightening.run(self.class_of, self.shown, ground, opening=opening)
+        self._settle(self._find_changed(class_of, shown))
 
     def _paid(self) -> float:
         return float(self.data.tree.price[self.shown].sum())

@@ -82,7 +82,7 @@ def _mend_rare(recoding: SetRecoding, k: int, m: int, private: tuple[int, ...]) 
     starts, shown = _distinct(recoding)
     starts, shown = _leave_out(starts, shown, recoding, private)
     gone: list[int] = []
-    for size in range(1, m + 1):
+    for size in range(1, min(m, recoding.data.longest) + 1):
         starts, shown = _leave_out(starts, shown, recoding, gone)
         unmarked = np.zeros(len(starts) - 1, dtype=np.bool_)
         gone += _hit(starts, shown, unmarked, Breach(k, 1.0, size, size), _weights(recoding))
@@ -114,7 +114,7 @@ def _mend_rules(
             recoding = _delete(recoding, [secret])
             continue
         weights = _weights(recoding)
-        bound = 2 if m is None else m
+        bound = 2 if m is None else min(m, recoding.data.longest)
         breach = Breach(0, limit, 1, bound)
         gone = _hit(starts, shown, marked, breach, weights, secret)
         if m is None and secret not in gone:

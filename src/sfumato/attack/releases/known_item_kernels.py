@@ -22,6 +22,7 @@ def fewest_candidates(starts, items, weights, width, m, budget):  # type: ignore
     `best[t]` counts sets by weight, `chosen[t]` holds the items, −1 behind them. The last value
     tells whether every itemset was tried.
     """
+    m = min(m, max(1, np.max(np.diff(starts))))  # no set holds more
     n = len(weights)
     best = np.full(n, weights.sum(), np.int64)
     chosen = np.full((n, m), -1, np.int64)
@@ -94,6 +95,7 @@ def surest_items(starts, items, weights, width, secret, m, budget):  # type: ign
     Gives the share, the item, and whether every itemset was tried. The known items are any of the
     set but the secret itself; `sets[d]` is the projection at depth d.
     """
+    m = min(m, max(1, np.max(np.diff(starts))))
     n = len(weights)
     share, which = np.zeros(n, np.float64), np.full(n, -1, np.int64)
     begin = np.zeros(width + 1, np.int64)

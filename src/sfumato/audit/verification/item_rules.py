@@ -125,6 +125,7 @@ def surest_rule(
     if m is None:
         return _surest_closed(starts, items, weights, secret)
     barred = np.zeros_like(secret) if secrets_known else secret
+    m = min(m, int(np.diff(starts).max(initial=1)))  # nobody can know more
     known, item, together, support = walk_rules(starts, items, weights, secret, barred, m)
     if item < 0:
         return None

@@ -19,6 +19,7 @@ def find_rarest(starts, items, weights, width, m):  # type: ignore[no-untyped-de
     A branch is left out where every set of its projection alone weighs as much as the best support
     so far: an itemset is at least as frequent as any set that holds it.
     """
+    m = min(m, max(1, np.max(np.diff(starts))))  # no set holds a larger itemset
     total = len(items)
     best = np.int64(2**62)
     witness = np.full(m, -1, np.int64)
@@ -97,14 +98,18 @@ def find_rarest(starts, items, weights, width, m):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True)
-def count_matches(starts, items, weights, covers, size):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Return how many sets match an itemset; `covers[label]` has a bit for each item it may be."""
-    wanted = (np.int64(1) << size) - 1
+def count_matches(starts, items, weights, covers, wanted):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return how many sets match an itemset.
+
+    Row `covers[label]` has a bit for each item the label may be, in as many words as they take;
+    `wanted` has the bits of all of them.
+    """
     total = np.int64(0)
+    seen = np.zeros_like(wanted)
     for t in range(len(weights)):
-        seen = np.int64(0)
+        seen[:] = 0
         for p in range(starts[t], starts[t + 1]):
             seen |= covers[items[p]]
-        if seen == wanted:
+        if np.all(seen == wanted):
             total += weights[t]
     return total

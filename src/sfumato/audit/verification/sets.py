@@ -165,12 +165,16 @@ def _outside_groups(view: SetsView, part: ItemConstraints) -> str:
 
 def matches(view: SetsView, wanted: tuple[str, ...]) -> int:
     """Return how many sets show every wanted item, or a label that may stand for it."""
-    bits = np.zeros(len(view.labels), dtype=np.int64)
-    for code, label in enumerate(view.labels):
-        for place, item in enumerate(wanted):
+    words = -(-len(wanted) // 64)
+    bits = np.zeros((len(view.labels), words), dtype=np.uint64)
+    every = np.zeros(words, dtype=np.uint64)
+    for place, item in enumerate(wanted):
+        word, bit = place // 64, np.uint64(1 << place % 64)
+        every[word] |= bit
+        for code, label in enumerate(view.labels):
             if view.may_be(label, (item,)):
-                bits[code] |= 1 << place
-    return int(count_matches(view.starts, view.items, view.weights, bits, len(wanted)))
+                bits[code, word] |= bit
+    return int(count_matches(view.starts, view.items, view.weights, bits, every))
 
 
 def _check_diversity(part: ItemDiversity, view: SetsView, hidden: tuple[str, ...]) -> FigureRow:

@@ -62,13 +62,24 @@ def _sets(
         items = items or next(name for name in columns if name != person)
     if columns[items]:
         for (members,) in query(f"SELECT {_quoted(items)} FROM {table}"):
-            yield [str(item) for item in members or () if item is not None]
+            yield [str(item) for item in members or () if _is_item(item)]
         return
     assert person is not None
     cells = f"SELECT CAST({_quoted(person)} AS VARCHAR), CAST({_quoted(items)} AS VARCHAR)"
     rows = query(f"{cells} FROM {table} ORDER BY 1")
-    for _, group in groupby(rows, key=itemgetter(0)):
-        yield [item for _, item in group if item]
+    for key, group in groupby(rows, key=itemgetter(0)):
+        members = [item for _, item in group]
+        if not key:
+            raise DataError(
+                f"{len(members):,} row(s) name nobody in column '{person}'; remove them, or say "
+                "whose they are."
+            )
+        yield [item for item in members if item]
+
+
+def _is_item(value: object) -> bool:
+    """Tell an item from what is missing: NULL, NaN and nothing."""
+    return value is not None and value == value and value != ""  # noqa: PLR0124 - NaN alone is not itself
 
 
 def _quoted(name: str) -> str:

@@ -32,18 +32,34 @@ def read_lines(path: Path, *, commas: bool = False, encoding: str = "utf-8") -> 
             io.TextIOWrapper(content, encoding=known, newline="" if commas else None) as text,
         ):
             if commas:
-                for row in csv.reader(text):
+                for row in csv.reader(_without_nul(text)):
                     yield [cell for cell in row if cell]
             else:
-                for line in text:
+                for line in _without_nul(text):
                     yield line.split()
     except (OSError, EOFError) as error:
         why = getattr(error, "strerror", None) or "it is not a whole file"
         raise DataError(f"{path} cannot be read ({why}).") from None
     except (UnicodeDecodeError, LookupError):
         raise DataError(f"{path} is not text in {encoding}; name its encoding.") from None
+    except _HoldsNul as found:
+        raise DataError(
+            f"{path}, line {found.args[0]}, holds a NUL byte, as binary files do; give a text file."
+        ) from None
     except csv.Error:
         raise DataError(f"{path} cannot be read as CSV with one set per line.") from None
+
+
+class _HoldsNul(Exception):  # noqa: N818 - nobody sees it
+    """A line holds what no text does; its number."""
+
+
+def _without_nul(lines: Iterable[str]) -> Iterator[str]:
+    """Give lines as they are, unless one holds a NUL byte."""
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise _HoldsNul(number)
+        yield line
 
 
 def lines_fit(labels: Iterable[str]) -> bool:

@@ -54,6 +54,11 @@ class Sets(Shown):
         """Number of sets that hold each item."""
         return np.bincount(self.items, minlength=self.tree.items).astype(np.int64)
 
+    @cached_property
+    def longest(self) -> int:
+        """The most items of a set, at least 1: nobody can know more than that many."""
+        return int(self.sizes.max(initial=1))
+
     @property
     def occurrences(self) -> int:
         """Number of items in all sets together."""

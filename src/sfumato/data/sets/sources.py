@@ -260,7 +260,11 @@ def _distinct(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sort the items of each set and keep each once."""
     count = len(starts) - 1
-    keys = np.unique(np.repeat(np.arange(count), np.diff(starts)) * max(width, 1) + codes)
+    keys = np.repeat(np.arange(count), np.diff(starts))
+    keys *= max(width, 1)
+    keys += codes
+    keys.sort()  # in place: `np.unique` hashes first, which takes as much room again
+    keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
     sizes = np.bincount(keys // max(width, 1), minlength=count)
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), keys % max(width, 1)
 

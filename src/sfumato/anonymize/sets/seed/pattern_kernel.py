@@ -34,7 +34,8 @@ class Baskets(NamedTuple):
     """Sets as rows of ranks, rarest items first, and what is known of each rank and each set.
 
     `saves` is what showing an item saves, `unit` one item in the field of its crown node, `held`
-    the items of every set in all fields.
+    the items of every set in all fields, `rest` what showing an item of a set and all behind it
+    saves.
     """
 
     starts: NDArray[np.int64]
@@ -42,6 +43,7 @@ class Baskets(NamedTuple):
     saves: NDArray[np.float64]
     unit: NDArray[np.uint64]
     held: NDArray[np.uint64]
+    rest: NDArray[np.float64]
 
 
 class Terms(NamedTuple):
@@ -85,16 +87,20 @@ def list_sets(baskets, ranks):  # type: ignore[no-untyped-def]  # noqa: ANN001, 
 
 
 @njit(cache=True)
-def extend(sets, at, baskets, least, count, found, begins):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
+def extend(sets, at, baskets, terms, saved, count, found, begins):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901
     """Find the later items that at least `least` of these sets have, and who has them.
 
     Writes the items to `found` and where the sets of each begin to `begins`; returns how many there
-    are, their sets, and where the items stand in them. `count` is clear before and after.
+    are, their sets, and where the items stand in them. `count` is clear before and after. Items are
+    left out where they and all behind them are not worth taking: no pattern of the set has them.
     """
-    starts, ranks = baskets.starts, baskets.ranks
+    starts, ranks, rest, least = baskets.starts, baskets.ranks, baskets.rest, terms.least
+    lacks = terms.floor - saved - terms.rate * np.log(len(sets)) - 1e-9
     met = 0
     for x in range(len(sets)):
         for p in range(at[x] + 1, starts[sets[x] + 1]):
+            if rest[p] < lacks:
+                break
             if count[ranks[p]] == 0:
                 found[met] = ranks[p]
                 met += 1
@@ -115,6 +121,8 @@ def extend(sets, at, baskets, least, count, found, begins):  # type: ignore[no-u
         place = begins[:kept].copy()
         for x in range(len(sets)):
             for p in range(at[x] + 1, starts[sets[x] + 1]):
+                if rest[p] < lacks:
+                    break
                 j = -count[ranks[p]] - 1
                 if j >= 0:
                     who[place[j]], where[place[j]] = sets[x], p
@@ -172,7 +180,7 @@ def find_patterns(baskets, terms, candidates):  # type: ignore[no-untyped-def]  
         many[0] = turn[0] = 0
         if len(sets) >= terms.least:
             many[0], who[0], where[0] = extend(
-                sets, at, baskets, terms.least, count, found[0], starts[0]
+                sets, at, baskets, terms, saved, count, found[0], starts[0]
             )
         while depth >= 0:
             if turn[depth] == many[depth] or effort < 0:
@@ -192,7 +200,7 @@ def find_patterns(baskets, terms, candidates):  # type: ignore[no-untyped-def]  
             many[depth] = turn[depth] = 0
             if depth < DEEPEST - 1:
                 many[depth], who[depth], where[depth] = extend(
-                    sets, at, baskets, terms.least, count, found[depth], starts[depth]
+                    sets, at, baskets, terms, saved, count, found[depth], starts[depth]
                 )
 
 

@@ -35,7 +35,7 @@ LEFT = 0.5
 """How much of what division saves is left to be saved after a pattern."""
 LEAST = 2
 """How many times k sets a pattern must have to be extended."""
-EFFORT = 400
+EFFORT = 100
 """How many sets are listed for patterns with one first item, per set that has it."""
 ROOM = 6
 """How many sets may be listed for patterns, as a multiple of all items of all sets."""
@@ -102,11 +102,14 @@ def rank_items(data: Sets, crown: NDArray[np.int64]) -> tuple[Baskets, NDArray[n
     np.add.at(held, (set_of, field[data.items]), np.uint64(1))
     shift = np.arange(0, 64, FIELD, dtype=np.uint64)
     most = np.uint64((1 << FIELD) - 1)
+    saves = tree.price[crown[items]]
+    total = np.concatenate([[0.0], np.cumsum(saves[ranks])])
     baskets = Baskets(
         data.starts,
         ranks.astype(np.int32),
-        tree.price[crown[items]],
+        saves,
         np.left_shift(np.uint64(1), shift[field[items]]),
         np.bitwise_or.reduce(np.left_shift(np.minimum(held, most), shift), axis=1),
+        total[data.starts[1:]][set_of] - total[:-1],
     )
     return baskets, items

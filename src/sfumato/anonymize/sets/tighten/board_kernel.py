@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sfumato.compiler import njit
+from sfumato.compiler import njit, njit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,22 +32,26 @@ class Clues(NamedTuple):
     item_bit: NDArray[np.uint64]
 
 
+SIGN, NEAR, ITEMS = 0, 1, 2
+"""Columns of `Board.bits`."""
+
+
 class Board(NamedTuple):
     """Classes as linked lists of sets, and what is known of each set and each class.
 
+    `bits` of a class, side by side as they are looked at together: those of its labels (`SIGN`),
+    those near them (`NEAR`), and those of its items (`ITEMS`); `has` of a set: those of its nodes
+    and those of its items.
     ``live[:tally[0]]`` are the classes of the bucket at hand, ``free[:tally[1]]`` numbers that no
     class has.
     """
 
     head: NDArray[np.int64]
     size: NDArray[np.int64]
-    sign: NDArray[np.uint64]
-    near: NDArray[np.uint64]
-    item_sign: NDArray[np.uint64]
+    bits: NDArray[np.uint64]
     after: NDArray[np.int64]
     class_of: NDArray[np.int64]
     has: NDArray[np.uint64]
-    has_items: NDArray[np.uint64]
     pays: NDArray[np.float64]
     live: NDArray[np.int64]
     free: NDArray[np.int64]
@@ -69,18 +73,17 @@ def set_up(class_of, shown, ground, clues):  # type: ignore[no-untyped-def]  # n
     n = len(class_of)
     room = max(class_of.max() + 1, n // k) + 1
     board = Board(
-        np.full(room, -1, np.int64), np.zeros(room, np.int64), np.zeros(room, np.uint64),
-        np.zeros(room, np.uint64), np.zeros(room, np.uint64), np.full(n, -1, np.int64), class_of,
-        np.zeros(n, np.uint64), np.zeros(n, np.uint64), np.zeros(n),
+        np.full(room, -1, np.int64), np.zeros(room, np.int64), np.zeros((room, 4), np.uint64),
+        np.full(n, -1, np.int64), class_of, np.zeros((n, 2), np.uint64), np.zeros(n),
         np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(2, np.int64),
     )  # fmt: skip
     for t in range(n):
         for p in range(starts[t], starts[t + 1]):
             v = items[p]
             board.pays[t] += ground.price[shown[p]]
-            board.has_items[t] |= clues.item_bit[v]
+            board.has[t, 1] |= clues.item_bit[v]
             while parent[v] != v:
-                board.has[t] |= clues.bit[v]
+                board.has[t, 0] |= clues.bit[v]
                 v = parent[v]
         if class_of[t] >= 0:
             link(t, class_of[t], board)
@@ -93,7 +96,7 @@ def set_up(class_of, shown, ground, clues):  # type: ignore[no-untyped-def]  # n
     return board
 
 
-@njit(cache=True)
+@njit_inner
 def describe(c, board, shown, ground, clues):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Write the bits of a class: those of its labels, and those near them."""
     t = board.head[c]
@@ -102,12 +105,12 @@ def describe(c, board, shown, ground, clues):  # type: ignore[no-untyped-def]  #
         sign |= clues.bit[shown[p]]
         near |= clues.span[shown[p]]
         items |= clues.item_bit[shown[p]]
-    board.sign[c] = sign
-    board.item_sign[c] = items
-    board.near[c] = near | ~clues.alone
+    board.bits[c, SIGN] = sign
+    board.bits[c, NEAR] = near | ~clues.alone
+    board.bits[c, ITEMS] = items
 
 
-@njit(cache=True)
+@njit_inner
 def link(t, c, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Put a set into a class."""
     board.after[t] = board.head[c]
@@ -116,7 +119,7 @@ def link(t, c, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     board.class_of[t] = c
 
 
-@njit(cache=True)
+@njit_inner
 def unlink(t, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Take a set out of its class."""
     c = board.class_of[t]
@@ -130,7 +133,7 @@ def unlink(t, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     board.size[c] -= 1
 
 
-@njit(cache=True)
+@njit_inner
 def price_in(t, example, shown, ground, mark, below):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return what a set would pay with the labels of an example; infinity if not less than `below`.
 
@@ -157,7 +160,7 @@ def price_in(t, example, shown, ground, mark, below):  # type: ignore[no-untyped
     return cost if labels == 0 else np.inf
 
 
-@njit(cache=True)
+@njit_inner
 def transfer(t, c, example, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Move a set to a class, where it shows the labels of an example."""
     starts = ground.starts
@@ -176,20 +179,20 @@ def transfer(t, c, example, board, shown, ground, mark):  # type: ignore[no-unty
     link(t, c, board)
 
 
-@njit(cache=True)
+@njit_inner
 def look_around(c, members, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Find for every member the cheapest other class; return how much more they would pay."""
+    bits = board.bits
     total = 0.0
     x = 0
     t = board.head[c]
     while t >= 0:
-        has, has_items = board.has[t], board.has_items[t]
+        has, has_items = board.has[t, 0], board.has[t, 1]
         best, where = np.inf, -1
         for i in range(board.tally[0]):
             d = board.live[i]
-            if (board.sign[d] & ~has) | (has & ~board.near[d]) != 0 or d == c:
-                continue
-            if board.item_sign[d] & ~has_items == 0:
+            lacks = (bits[d, SIGN] & ~has) | (has & ~bits[d, NEAR]) | (bits[d, ITEMS] & ~has_items)
+            if lacks == 0 and d != c:
                 cost = price_in(t, board.head[d], shown, ground, mark, best)
                 if cost < best:
                     best, where = cost, d
@@ -200,14 +203,14 @@ def look_around(c, members, board, shown, ground, mark):  # type: ignore[no-unty
     return total
 
 
-@njit(cache=True)
+@njit_inner
 def leave(x, members, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Send a member where it goes."""
     d = members.where[x]
     transfer(members.who[x], d, board.head[d], board, shown, ground, mark)
 
 
-@njit(cache=True)
+@njit_inner
 def let_leave(c, members, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Let members leave that pay less elsewhere, as long as k are left."""
     x = 0
@@ -221,7 +224,7 @@ def let_leave(c, members, board, shown, ground, mark):  # type: ignore[no-untype
             x += 1
 
 
-@njit(cache=True)
+@njit_inner
 def dissolve(i, members, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Send all members of the class at a place away."""
     c = board.live[i]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sfumato.anonymize.sets.tighten.board_kernel import price_in
-from sfumato.compiler import njit
+from sfumato.anonymize.sets.tighten.board_kernel import ITEMS, NEAR, SIGN, price_in
+from sfumato.compiler import njit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ class Joiners(NamedTuple):
     more: NDArray[np.float64]
 
 
-@njit(cache=True)
+@njit_inner
 def insert(t, more, joiners, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Insert a set among those who join; return how many there are now."""
     found = min(found + 1, len(joiners.who))
@@ -32,29 +32,44 @@ def insert(t, more, joiners, found):  # type: ignore[no-untyped-def]  # noqa: AN
     return found
 
 
-@njit(cache=True)
-def list_joiners(c, joiners, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """List sets of classes above k that could join a class as it is; return how many."""
-    sign, near, first = board.sign[c], board.near[c], board.head[c]
-    items = board.item_sign[c]
+@njit_inner
+def list_fitting(c, fitting, board, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """List the sets of classes above k that may fit a class, by their bits; return how many.
+
+    Whoever fits the class with one more label, below one of its own, is among them: a set with a
+    node has what is above it, and what is near the new label is near the one above it.
+    """
+    sign, near, items = board.bits[c, SIGN], board.bits[c, NEAR], board.bits[c, ITEMS]
     found = 0
     for i in range(board.tally[0]):
         d = board.live[i]
-        if board.size[d] <= ground.k or d == c:
+        if board.size[d] <= k or d == c or board.bits[d, SIGN] & ~near:
             continue
         t = board.head[d]
         while t >= 0:
-            has, pays = board.has[t], board.pays[t]
-            if (sign & ~has) | (has & ~near) | (items & ~board.has_items[t]) == 0:
-                last = joiners.more[found - 1] if found == len(joiners.who) else 0.5
-                cost = price_in(t, first, shown, ground, mark, pays + last)
-                if cost < pays + last:
-                    found = insert(t, cost - pays, joiners, found)
+            has = board.has[t, 0]
+            if (sign & ~has) | (has & ~near) | (items & ~board.has[t, 1]) == 0:
+                fitting[found] = t
+                found += 1
             t = board.after[t]
     return found
 
 
-@njit(cache=True)
+@njit_inner
+def list_joiners(c, fitting, joiners, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """List sets that could join a class as it is, of those that may fit; return how many."""
+    first = board.head[c]
+    found = 0
+    for t in fitting:
+        pays = board.pays[t]
+        last = joiners.more[found - 1] if found == len(joiners.who) else 0.5
+        cost = price_in(t, first, shown, ground, mark, pays + last)
+        if cost < pays + last:
+            found = insert(t, cost - pays, joiners, found)
+    return found
+
+
+@njit_inner
 def mark_labels(c, j, options, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Mark the labels of a class with one more; return how many there are, and where they lie."""
     first = board.head[c]
@@ -68,60 +83,66 @@ def mark_labels(c, j, options, board, shown, ground, mark):  # type: ignore[no-u
     return labels
 
 
-@njit(cache=True)
-def find_joiners(c, j, need, options, movers, board, shown, ground, clues):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, C901, PLR0912
-    """Find `need` sets, of classes above k, one of each, for a class with one more label.
+@njit_inner
+def price_with(t, labels, ground, mark, seen):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Return what a set would pay with the marked labels; infinity where it does not fit."""
+    parent = ground.parent
+    seen[0] += 1
+    cost = 0.0
+    met = 0
+    for p in range(ground.starts[t], ground.starts[t + 1]):
+        v = ground.items[p]
+        while mark[v] == 0:
+            v = parent[v]
+        if seen[v + 1] != seen[0]:
+            seen[v + 1] = seen[0]
+            met += 1
+        cost += ground.price[v] if parent[v] != v else np.inf
+    return cost if met == labels else np.inf
+
+
+@njit_inner
+def find_joiners(c, j, need, fitting, options, movers, board, shown, ground, clues):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Find `need` of the sets that may fit, one of each class, for a class with one more label.
 
     Returns how much more they pay in all, infinity where there are too few.
     """
-    starts, parent, items = ground.starts, ground.parent, ground.items
-    joiners, mark, seen = movers.joiners, movers.mark, movers.seen
+    starts, joiners, mark = ground.starts, movers.joiners, movers.mark
     labels = mark_labels(c, j, options, board, shown, ground, mark)
-    sign, near = clues.bit[options.node[j]], clues.span[options.node[j]] | ~clues.alone
-    item_sign = clues.item_bit[options.node[j]]
-    first = board.head[c]
+    node, first = options.node[j], board.head[c]
+    sign, items, near = clues.bit[node], clues.item_bit[node], clues.span[node] | ~clues.alone
     for p in range(starts[first], starts[first + 1]):
         if mark[shown[p]] == 1:
-            item_sign |= clues.item_bit[shown[p]]
-            sign |= clues.bit[shown[p]]
             near |= clues.span[shown[p]]
     joiners.more[:need] = np.inf
-    for i in range(board.tally[0]):
-        d = board.live[i]
-        if board.size[d] <= ground.k or d == c:
-            continue
-        least, who = np.inf, -1
-        t = board.head[d]
-        while t >= 0:
-            has = board.has[t]
-            if (sign & ~has) | (has & ~near) | (item_sign & ~board.has_items[t]) == 0:
-                seen[0] += 1
-                more = -board.pays[t]
-                met = 0
-                for p in range(starts[t], starts[t + 1]):
-                    v = items[p]
-                    while mark[v] == 0:
-                        v = parent[v]
-                    if seen[v + 1] != seen[0]:
-                        seen[v + 1] = seen[0]
-                        met += 1
-                    more += ground.price[v] if parent[v] != v else np.inf
-                if met == labels and more < least:
-                    least, who = more, t
-            t = board.after[t]
-        if least < joiners.more[need - 1]:
-            z = need - 1
-            while z > 0 and joiners.more[z - 1] > least:
-                joiners.more[z], joiners.who[z] = joiners.more[z - 1], joiners.who[z - 1]
-                z -= 1
-            joiners.more[z], joiners.who[z] = least, who
+    least, who = np.inf, -1
+    for i in range(len(fitting)):
+        t = fitting[i]
+        has = board.has[t, 0]
+        if (sign & ~has) | (has & ~near) | (items & ~board.has[t, 1]) == 0:
+            more = price_with(t, labels, ground, mark, movers.seen) - board.pays[t]
+            if more < least:
+                least, who = more, t
+        if i + 1 == len(fitting) or board.class_of[fitting[i + 1]] != board.class_of[t]:
+            if least < joiners.more[need - 1]:
+                insert(who, least, Joiners(joiners.who[:need], joiners.more[:need]), need)
+            least, who = np.inf, -1
     for p in range(starts[first], starts[first + 1]):
         mark[shown[p]] = 0
-    mark[options.node[j]] = 0
+    mark[node] = 0
     return joiners.more[:need].sum()
 
 
-@njit(cache=True)
+@njit_inner
+def is_among(t, joiners, need):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Tell whether a set is one of the first of those who join."""
+    for q in range(need):  # noqa: SIM110 - compiled
+        if joiners.who[q] == t:
+            return True
+    return False
+
+
+@njit_inner
 def fill_up(fill, need, joiners, back, listed, chosen, taken, board, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Choose who joins those that remain, beside `joiners`; return how much more they pay."""
     cost = 0.0
@@ -131,7 +152,7 @@ def fill_up(fill, need, joiners, back, listed, chosen, taken, board, k):  # type
     for i in range(listed):
         t = back.who[i]
         d = board.class_of[t]
-        if got < fill and board.size[d] - taken[d] > k and not np.any(joiners.who[:need] == t):
+        if got < fill and board.size[d] - taken[d] > k and not is_among(t, joiners, need):
             taken[d] += 1
             chosen[got] = t
             got += 1

@@ -17,7 +17,7 @@ from sfumato.anonymize.sets.tighten.tightening_kernel import tighten
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sfumato.anonymize.sets.division_kernel import Ground
+    from sfumato.anonymize.sets.divide.tally_kernel import Ground
     from sfumato.data.sets.item_tree import ItemTree
     from sfumato.data.sets.sets import Sets
 

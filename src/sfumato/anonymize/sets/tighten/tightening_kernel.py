@@ -31,9 +31,10 @@ from sfumato.anonymize.sets.tighten.joining_kernel import (
     Joiners,
     fill_up,
     find_joiners,
+    list_fitting,
     list_joiners,
 )
-from sfumato.compiler import njit
+from sfumato.compiler import njit, njit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,10 +64,11 @@ class Options(NamedTuple):
 
 
 class Movers(NamedTuple):
-    """Room for sets that are to move: who may join and who will; marks and counts per node."""
+    """Room for sets that are to move: who may fit, who may join and who will; marks per node."""
 
     joiners: Joiners
     back: Joiners
+    fitting: NDArray[np.int64]
     joined: NDArray[np.int64]
     filled: NDArray[np.int64]
     chosen: NDArray[np.int64]
@@ -75,7 +77,7 @@ class Movers(NamedTuple):
     seen: NDArray[np.int64]
 
 
-@njit(cache=True)
+@njit_inner
 def list_options(size, members, options, shown, ground):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """List the nodes below labels of a class; return how many there are."""
     starts, parent, price = ground.starts, ground.parent, ground.price
@@ -110,7 +112,7 @@ def list_options(size, members, options, shown, ground):  # type: ignore[no-unty
     return found
 
 
-@njit(cache=True)
+@njit_inner
 def count_stay(stay):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return how many stay."""
     many = 0
@@ -120,7 +122,7 @@ def count_stay(stay):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     return many
 
 
-@njit(cache=True)
+@njit_inner
 def cost_of_leaving(stay, size, members, board):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Return how much more those pay who leave."""
     cost = 0.0
@@ -130,7 +132,7 @@ def cost_of_leaving(stay, size, members, board):  # type: ignore[no-untyped-def]
     return cost
 
 
-@njit(cache=True)
+@njit_inner
 def rank_options(found, size, members, options, most, back, listed, board, k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Put the most promising options first; return how many are worth a look, at most `most`.
 
@@ -166,7 +168,7 @@ def rank_options(found, size, members, options, most, back, listed, board, k):  
     return kept
 
 
-@njit(cache=True)
+@njit_inner
 def show_below(t, j, options, board, shown, ground):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Show a set's items under the new label by it."""
     node, above = options.node[j], options.above[j]
@@ -180,7 +182,7 @@ def show_below(t, j, options, board, shown, ground):  # type: ignore[no-untyped-
                 board.pays[t] += ground.price[node] - ground.price[above]
 
 
-@njit(cache=True)
+@njit_inner
 def open_class(c, stay, size, members, chosen, board, shown, ground, mark):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Move those who stay to a class of their own, for whom others join; return its number."""
     first = board.head[c]
@@ -202,8 +204,9 @@ def choose_option(c, size, members, options, movers, board, shown, ground, clues
     """Return the option that saves most, −1 for none, and whether a class is opened for it."""
     k = ground.k
     listed = -1
+    fitting = movers.fitting[: list_fitting(c, movers.fitting, board, k)]
     if opening:
-        listed = list_joiners(c, movers.back, board, shown, ground, movers.mark)
+        listed = list_joiners(c, fitting, movers.back, board, shown, ground, movers.mark)
     found = list_options(size, members, options, shown, ground)
     found = rank_options(found, size, members, options, OPTIONS, movers.back, listed, board, k)
     best, choice, opens = GAIN, -1, False
@@ -214,7 +217,7 @@ def choose_option(c, size, members, options, movers, board, shown, ground, clues
         need, fill = max(k - stay, 0), max(k - size + stay, 0)
         gain = options.saved[j]
         if need > 0:
-            gain -= find_joiners(c, j, need, options, movers, board, shown, ground, clues)
+            gain -= find_joiners(c, j, need, fitting, options, movers, board, shown, ground, clues)
         if gain <= best:
             continue
         lost = cost_of_leaving(options.stay[j], size, members, board)
@@ -258,7 +261,7 @@ def tighten(buckets, begins, class_of, shown, ground, clues, largest, opening): 
     )  # fmt: skip
     movers = Movers(
         Joiners(np.empty(k, np.int64), np.empty(k)),
-        Joiners(np.empty(2 * k, np.int64), np.empty(2 * k)),
+        Joiners(np.empty(2 * k, np.int64), np.empty(2 * k)), np.empty(len(class_of), np.int64),
         np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k, np.int64),
         np.zeros(len(board.head), np.int64), np.zeros(width, np.int8),
         np.zeros(width + 1, np.int64),

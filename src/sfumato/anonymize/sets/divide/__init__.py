@@ -1,0 +1,1 @@
+"""Division of sets from the root down, label by label."""
