@@ -135,6 +135,26 @@ class DuckDB:
             )
         return name
 
+    def replaced(
+        self, relation: str, columns: Mapping[str, str], texts: Mapping[str, NDArray[np.object_]]
+    ) -> str:
+        """Put texts in the place of some columns of a numbered copy, with the types of these."""
+        name = self.fresh("replaced")
+        given = self.register({f"c{i}": cells for i, cells in enumerate(texts.values())})
+        place = {column: f"c{i}" for i, column in enumerate(texts)}
+        chosen = ", ".join(
+            f"CAST(nullif(g.{place[column]}, '') AS {kind}) AS {quoted(column)}"
+            if column in place
+            else f"r.{quoted(column)}"
+            for column, kind in columns.items()
+        )
+        with self.in_order():
+            joined = f"{relation} r POSITIONAL JOIN {given} g"
+            self.run(f"CREATE TEMP TABLE {name} AS SELECT {chosen} FROM {joined}")
+        for done in (relation, given):
+            self.drop(done)
+        return name
+
     def drop(self, relation: str) -> None:
         """Forget a temporary table or a frame."""
         if relation.startswith("frame_"):

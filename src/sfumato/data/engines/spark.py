@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.data.engines.base import ROW
 from sfumato.data.engines.duckdb import DuckDB, encoded, quoted, unread
 from sfumato.data.engines.errors import unheard
+from sfumato.data.engines.replacing import chosen_texts, numbered_texts
 from sfumato.data.engines.spark_cells import cell_kind, texts_of
 from sfumato.data.engines.spelling import quoted_for, spelt
 from sfumato.errors import DataError, MissingExtra
@@ -25,6 +26,9 @@ from sfumato.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from sfumato.data.engines.counted import Counted
 
@@ -97,6 +101,19 @@ class Spark:
         number = f"CAST({within} + {start} + 1 AS BIGINT) AS {ROW}"
         name = self.view(frame.selectExpr(*chosen, number), "rows")
         self._cached[name] = frame
+        return name
+
+    def replaced(
+        self, relation: str, columns: Mapping[str, str], texts: Mapping[str, NDArray[np.object_]]
+    ) -> str:
+        """Join a numbered copy with texts by the numbers of its rows."""
+        given = self.register(numbered_texts(texts))
+        joined = f"{relation} AS r JOIN {given} AS g ON r.{ROW} = g.{ROW}"
+        chosen = chosen_texts(columns, texts, "spark")
+        frame = self.session.sql(f"SELECT {chosen} FROM {joined} ORDER BY r.{ROW}")
+        name = self.view(frame, "replaced")
+        self._cached[name] = self._cached.pop(relation)  # the new relation reads it
+        self.drop(relation)
         return name
 
     def repeated(self, relation: str, columns: Sequence[str]) -> str:
