@@ -15,7 +15,7 @@ from sfumato.errors import DataError
 DATABASES = ("file", "postgres", "spark")
 KINDS = {
     "name": "VARCHAR", "age": "INTEGER", "disease": "VARCHAR", "income": "DOUBLE",
-    "price": "DECIMAL(10,2)",
+    "price": "DECIMAL(10,2)", "floor": "INTEGER",
 }  # fmt: skip
 DRAW = random.Random(8)
 CELLS = [
@@ -24,11 +24,13 @@ CELLS = [
     [DRAW.choice(["flu", "cold", "", None, "a\nb", 'c"d']) for _ in range(80)],
     [None if i % 9 == 0 else i / 8 for i in range(80)],
     [Decimal(i * 3) for i in range(80)],
+    [i % 7 for i in range(80)],
 ]
 SCHEMA = sf.Schema(
     attributes={
         "name": {"role": "identifier"}, "age": {"role": "quasi"}, "disease": {"role": "sensitive"},
         "income": {"role": "insensitive"}, "price": {"role": "insensitive"},
+        "floor": {"role": "insensitive"},
     }
 )  # fmt: skip
 OPERATIONS = (
