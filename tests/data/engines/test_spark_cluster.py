@@ -96,13 +96,15 @@ LOST = """
             ours |= more
         return [int(p) for p, _, line in rows if int(p) in ours and "ExecutorBackend" in line]
 
-    def kill():
+    def busy():
         status = spark.sparkContext.statusTracker()
-        while not any(
-            (info := status.getStageInfo(stage)) and info.numActiveTasks
-            for stage in status.getActiveStageIds()
-        ):
-            time.sleep(0.1)
+        stages = {stage: status.getStageInfo(stage) for stage in status.getActiveStageIds()}
+        return {stage for stage, info in stages.items() if info and info.numActiveTasks}
+
+    def kill():
+        seen = set()
+        while not seen & (seen := busy()):  # a stage that goes on for so long is the slow one
+            time.sleep(3)
         for process in [jvm] if whom == "driver" else executors():
             os.kill(process, signal.SIGKILL)
 

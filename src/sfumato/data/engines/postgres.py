@@ -313,15 +313,29 @@ def _whole(array: Any) -> bool:
     return isinstance(array, np.ndarray) and array.dtype.kind in "iu"
 
 
+_SENTENCES = {
+    "InsufficientPrivilege": "Postgres does not grant the right to do this; ask its owner for it.",
+    "QueryCanceled": "Postgres cancelled the work, or it took longer than the server allows.",
+    "DiskFull": "Postgres has too little memory or disk space for this.",
+    "OutOfMemory": "Postgres has too little memory or disk space for this.",
+    "InvalidSchemaName": "the database has no such schema; make it first, or name another.",
+    "UndefinedTable": "the table is no longer there; nothing was written.",
+    "UndefinedColumn": "the table has other columns than before; read it again.",
+    "DuplicateTable": "somebody else wrote a table of this name meanwhile; nothing was written.",
+    "UniqueViolation": "somebody else wrote a table of this name meanwhile; nothing was written.",
+    "ReadOnlySqlTransaction": "this database can only be read; nothing was written.",
+    "DependentObjectsStillExist": "other objects of the database, such as views, need the table "
+    "that is to be replaced; nothing was written. Drop them first, or choose another name.",
+}
+"""What classes of errors mean, by their names in the driver."""
+
+
 def _said(error: BaseException, source: str) -> str | None:
     """Say what an error of the server means, without its message."""
     psycopg = postgres_server.driver()
-    if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return f"{source}: Postgres does not grant the right to do this; ask its owner for it."
-    if isinstance(error, psycopg.errors.QueryCanceled):
-        return f"{source}: Postgres cancelled the work, or it took longer than the server allows."
-    if isinstance(error, (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)):
-        return f"{source}: Postgres has too little memory or disk space for this."
+    for name, sentence in _SENTENCES.items():
+        if isinstance(error, getattr(psycopg.errors, name)):
+            return f"{source}: {sentence}"
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         return (
             f"{source}: the connection to Postgres was lost; nothing was written. Check that the "
