@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 FLOATS = ("FLOAT", "DOUBLE")
 
 
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB's library says when somebody pressed Ctrl-C; it says so by a plain RuntimeError."""
+
 _SHARE_OF_MEMORY = 4
 """An engine takes this part of what DuckDB would take; the rest is for arrays and others."""
 _LEAST = 1024.0**3
@@ -69,8 +72,13 @@ class DuckDB:
         return f"{stem}_{self._names}"
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run a statement to its end and return its rows."""
-        rows: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
+        """Run a statement to its end and return its rows; Ctrl-C ends it, and is Ctrl-C."""
+        try:
+            rows: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
+        except RuntimeError as error:
+            if str(error) == _INTERRUPTED:
+                raise KeyboardInterrupt from None
+            raise
         return rows
 
     def ask(self, statement: str) -> list[tuple[Any, ...]]:
