@@ -419,3 +419,38 @@ def test_a_column_named_as_ours_is_refused(postgres_url, request):
     schema = sf.Schema(quasi=["age"], insensitive=["sfumato_internal_row"])
     with pytest.raises(sf.errors.SchemaError, match="needed for this work itself"):
         sf.anonymize(sf.read(source, schema=schema), sf.KAnonymity(2), order="keep")
+
+
+def test_columns_of_the_same_name_are_refused(spark):
+    frame = spark.range(8).selectExpr("CAST(30 + id % 2 AS INT) AS age", "'x' AS zip")
+    for twice in (frame.select("age", "zip", "zip"), frame.selectExpr("age", "zip", "zip AS Zip")):
+        with pytest.raises(sf.errors.SchemaError, match="every column needs a name of its own"):
+            sf.read(twice, schema=sf.Schema(quasi=["age"]))
+
+
+def test_two_threads_write_one_table_of_spark(spark, request):
+    """The session is found in any thread; whoever comes second is told, and nothing is left."""
+    source = put("spark", request, KINDS, CELLS)
+    source.write.saveAsTable("of_two_threads")
+    address, told = target("spark", request), []
+
+    def write():
+        try:
+            people = sf.read("spark:of_two_threads", schema=SCHEMA)
+            told.append(sf.anonymize(people, sf.KAnonymity(4), seed=1).save(address))
+        except DataError as error:
+            told.append(str(error))
+
+    threads = [threading.Thread(target=write) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    spark.sql("DROP TABLE of_two_threads")
+    assert address in told, told
+    told.remove(address)
+    assert "somebody else wrote" in told[0] or "exists" in told[0]
+    name = address.removeprefix("spark:")
+    shown = [row["tableName"] for row in spark.sql("SHOW TABLES").collect()]
+    assert [table for table in shown if table.startswith(name[:40])] == [name]
+    assert sf.verify(address, SCHEMA).holds
