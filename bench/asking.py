@@ -39,9 +39,8 @@ import polars as pl
 from rivals import ask, python_with
 
 HERE = Path(__file__).resolve().parent
-ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
 SECONDS = int(os.environ.get("SFUMATO_BENCH_SECONDS", "300"))
-PEOPLE, GROUPS = max(ROWS // 100, 10), 1000
+GROUPS = 1000
 GOAL_CPU, GOAL_MEMORY, GOAL_SIGMA, GOAL_OVERHEAD, GOAL_CHARGE = 2.0, 1.5, 134, 0.010, 0.001
 WAYS = (
     ("plain", "DuckDB, nothing bounded"),
@@ -71,15 +70,20 @@ RIVALS = (
 )
 
 
-def made(folder):
+def people_of(rows):
+    """Say how many people a table of so many rows has."""
+    return max(rows // 100, 10)
+
+
+def made(folder, rows):
     """Write the data, as Parquet and as CSV for those who read nothing else."""
     draw = np.random.default_rng(4)
     weights = np.cumsum(1 / (np.arange(GROUPS) + 5))
     frame = pl.DataFrame(
         {
-            "person": draw.integers(PEOPLE, size=ROWS),
-            "grp": np.searchsorted(weights / weights[-1], draw.random(ROWS)),
-            "value": draw.normal(50, 40, ROWS),
+            "person": draw.integers(people_of(rows), size=rows),
+            "grp": np.searchsorted(weights / weights[-1], draw.random(rows)),
+            "value": draw.normal(50, 40, rows),
         }
     )
     file = str(Path(folder) / "visits.parquet")
@@ -167,10 +171,10 @@ def verdicts(found, small):
     verdict("charging under 1 ms of CPU", charge <= GOAL_CHARGE, f"{charge * 1e3:.2f} ms")
 
 
-def main():
+def main(rows):
     with tempfile.TemporaryDirectory(prefix="sfumato-asking-") as folder:
-        file = made(folder)
-        print(f"{ROWS:,} rows, {PEOPLE:,} people, {GROUPS:,} groups; C = 20, L = 5\n")
+        file = made(folder, rows)
+        print(f"{rows:,} rows, {people_of(rows):,} people, {GROUPS:,} groups; C = 20, L = 5\n")
         print(f"{'':<40} {'CPU s':>8} {'GB':>7} {'keys':>6} {'σ':>7}")
         found = {}
         for name, title in WAYS:
@@ -183,4 +187,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000)

@@ -377,3 +377,80 @@ def test_rights_that_lack_are_said(postgres_url, request):
         finally:
             connection.execute(f"REVOKE ALL ON {name} FROM reader")
             connection.execute("DROP ROLE reader")
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "sentence"),
+    [
+        ("", "nowhere.released", "no such schema"),
+        ("", "r" * 64, "cuts names of tables after 63 bytes"),
+        (
+            "CREATE VIEW public.needs_it AS SELECT * FROM public.{}",
+            "{}",
+            "need the table that is to be replaced",
+        ),
+        ("SET default_transaction_read_only = on", "{}", "can only be read"),
+        ("", "{}", "somebody else wrote a table of this name meanwhile"),
+    ],
+)
+def test_what_postgres_refuses_is_said(
+    postgres_url, request, monkeypatch, statement, name, sentence
+):
+    """Each by a sentence of its own, and the release that was there stays as it was."""
+    from sfumato.data.engines.postgres import Postgres
+
+    release = sf.anonymize(people("postgres", request), sf.KAnonymity(4), seed=1)
+    there = target("postgres", request).partition("?table=")[2]
+    release.save(f"{postgres_url}?table={there}")
+    if statement:
+        release.artefact.home.execute(statement.format(there))
+    if "meanwhile" in sentence:
+        monkeypatch.setattr(Postgres, "exists", lambda *_: False)  # as it was a moment ago
+    with pytest.raises((DataError, sf.errors.ParameterError), match=sentence):
+        release.save(f"{postgres_url}?table={name.format(there)}", replace=True)
+    assert sf.verify(f"{postgres_url}?table={there}", SCHEMA).holds
+    if "VIEW" in statement:
+        release.artefact.home.execute("DROP VIEW public.needs_it")
+
+
+def test_a_column_named_as_ours_is_refused(postgres_url, request):
+    kinds = {"age": "INTEGER", "sfumato_internal_row": "INTEGER"}
+    source = put("postgres", request, kinds, [[30, 31] * 5, [*range(10)]])
+    schema = sf.Schema(quasi=["age"], insensitive=["sfumato_internal_row"])
+    with pytest.raises(sf.errors.SchemaError, match="needed for this work itself"):
+        sf.anonymize(sf.read(source, schema=schema), sf.KAnonymity(2), order="keep")
+
+
+def test_columns_of_the_same_name_are_refused(spark):
+    frame = spark.range(8).selectExpr("CAST(30 + id % 2 AS INT) AS age", "'x' AS zip")
+    for twice in (frame.select("age", "zip", "zip"), frame.selectExpr("age", "zip", "zip AS Zip")):
+        with pytest.raises(sf.errors.SchemaError, match="every column needs a name of its own"):
+            sf.read(twice, schema=sf.Schema(quasi=["age"]))
+
+
+def test_two_threads_write_one_table_of_spark(spark, request):
+    """The session is found in any thread; whoever comes second is told, and nothing is left."""
+    source = put("spark", request, KINDS, CELLS)
+    source.write.saveAsTable("of_two_threads")
+    address, told = target("spark", request), []
+
+    def write():
+        try:
+            people = sf.read("spark:of_two_threads", schema=SCHEMA)
+            told.append(sf.anonymize(people, sf.KAnonymity(4), seed=1).save(address))
+        except DataError as error:
+            told.append(str(error))
+
+    threads = [threading.Thread(target=write) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    spark.sql("DROP TABLE of_two_threads")
+    assert address in told, told
+    told.remove(address)
+    assert "somebody else wrote" in told[0] or "exists" in told[0]
+    name = address.removeprefix("spark:")
+    shown = [row["tableName"] for row in spark.sql("SHOW TABLES").collect()]
+    assert [table for table in shown if table.startswith(name[:40])] == [name]
+    assert sf.verify(address, SCHEMA).holds

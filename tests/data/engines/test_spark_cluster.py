@@ -55,7 +55,7 @@ def test_executors_in_processes_of_their_own(tmp_path):
 
 
 LOST = """
-    import os, signal, subprocess, sys, threading, time
+    import contextlib, os, signal, sys, threading, time, traceback
     from pathlib import Path
     from pyspark.sql import SparkSession
     import sfumato as sf
@@ -87,26 +87,40 @@ LOST = """
     targets.rows_in = slowly
 
     def executors():
-        found = subprocess.run(
-            ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
-        rows = [line.split(None, 2) for line in found[1:]]
+        # not by ps: this script is an argument, and its lines would be lines of that list
+        parents = {}
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                parents[int(stat.parent.name)] = int(fields[1])
         ours = {jvm}
-        while more := {int(p) for p, parent, _ in rows if int(parent) in ours} - ours:
+        while more := {p for p, parent in parents.items() if parent in ours} - ours:
             ours |= more
-        return [int(p) for p, _, line in rows if int(p) in ours and "ExecutorBackend" in line]
+        lines = {p: Path(f"/proc/{p}/cmdline").read_bytes() for p in ours}
+        return [p for p, line in lines.items() if b"ExecutorBackend" in line]
+
+    def busy():
+        status = spark.sparkContext.statusTracker()
+        stages = {stage: status.getStageInfo(stage) for stage in status.getActiveStageIds()}
+        return {stage for stage, info in stages.items() if info and info.numActiveTasks}
 
     def kill():
-        status = spark.sparkContext.statusTracker()
-        while not any(
-            (info := status.getStageInfo(stage)) and info.numActiveTasks
-            for stage in status.getActiveStageIds()
-        ):
-            time.sleep(0.1)
+        seen = set()
+        while not seen & (seen := busy()):  # a stage that goes on for so long is the slow one
+            time.sleep(3)
         for process in [jvm] if whom == "driver" else executors():
             os.kill(process, signal.SIGKILL)
+            print("KILLED", flush=True)
 
-    thread = threading.Thread(target=kill)
+    def or_end():
+        # without a killer the slow task would go on for hours
+        try:
+            kill()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+
+    thread = threading.Thread(target=or_end)
     thread.start()
     try:
         release.save("spark:released")
@@ -137,6 +151,7 @@ def test_whoever_is_killed_while_rows_are_written_leaves_nothing(tmp_path, whom)
     )  # fmt: skip
     told = found.stdout.splitlines()
     assert "ENDED" in told, found.stderr[-2000:]
+    assert told.count("KILLED") == 1
     (said,) = [line for line in told if line.startswith("SAID ")]
     sentence = {"executor": "could not finish the work", "driver": "session has ended"}[whom]
     assert sentence in said

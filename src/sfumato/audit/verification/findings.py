@@ -113,11 +113,10 @@ def _row_numbers(
 ) -> list[FileFinding]:
     """Find columns of whole numbers, all different: where the record stood, or whose it is."""
     records = evidence.records
-    suspects = [c for c in table.columns if c not in evidence.quasi and c not in pseudonyms]
+    others = [c for c in table.columns if c not in evidence.quasi and c not in pseudonyms]
+    suspects = [name for name in others if _could_be_unique(evidence, name)]
     found = []
     for name in _unique_at_first(table, suspects):
-        if not _could_be_unique(evidence, name):
-            continue
         low, high = _extremes(table, name, records)
         if low is None or high is None:
             found += _all_different(table, name, records, schema)

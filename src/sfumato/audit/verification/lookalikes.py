@@ -23,6 +23,7 @@ import numpy as np
 from sfumato.audit.verification.checks import check_part
 from sfumato.audit.verification.findings import FileFinding
 from sfumato.data.engines.duckdb import FLOATS
+from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.data.wording import listed, some
 
 if TYPE_CHECKING:
@@ -98,11 +99,14 @@ def look_at_cells(evidence: Evidence, table: Table) -> list[FileFinding]:
 
 
 def _missing_cells(evidence: Evidence, table: Table) -> list[FileFinding]:
-    """Find columns in which missing cells are written in two ways."""
+    """Find columns in which missing cells are written in two ways.
+
+    Only columns in which a missing cell was counted are looked at again: each look is a scan.
+    """
     found = []
-    for name in (*evidence.quasi, *evidence.sensitive):
+    for name, texts in evidence.texts.items():
         kind = table.types[name]
-        if kind != "VARCHAR" and kind not in FLOATS:
+        if (kind != "VARCHAR" and kind not in FLOATS) or MISSING not in texts:
             continue
         words = "NULL and NaN" if kind in FLOATS else "NULL and the empty text"
         if all(table.ways_missing(name)):

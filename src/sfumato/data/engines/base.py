@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sfumato.data.engines.counted import Counted
     from sfumato.data.engines.duckdb import DuckDB
 
@@ -57,6 +60,14 @@ class TableEngine(Protocol):
 
     def numbered(self, scan: str, columns: Mapping[str, str]) -> str:
         """Copy columns within the engine, and number the rows in their order as `ROW`, from 1."""
+
+    def replaced(
+        self, relation: str, columns: Mapping[str, str], texts: Mapping[str, NDArray[np.object_]]
+    ) -> str:
+        """Put texts, row by row, in the place of some columns of a numbered copy.
+
+        The copy is forgotten; the relation returned has its columns, rows in the same order.
+        """
 
     def drop(self, relation: str) -> None:
         """Forget a relation that `numbered` or `register` made."""

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 FLOATS = ("FLOAT", "DOUBLE")
 
 
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB's library says when somebody pressed Ctrl-C; it says so by a plain RuntimeError."""
+
 _SHARE_OF_MEMORY = 4
 """An engine takes this part of what DuckDB would take; the rest is for arrays and others."""
 _LEAST = 1024.0**3
@@ -69,8 +72,13 @@ class DuckDB:
         return f"{stem}_{self._names}"
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run a statement to its end and return its rows."""
-        rows: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
+        """Run a statement to its end and return its rows; Ctrl-C ends it, and is Ctrl-C."""
+        try:
+            rows: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
+        except RuntimeError as error:
+            if str(error) == _INTERRUPTED:
+                raise KeyboardInterrupt from None
+            raise
         return rows
 
     def ask(self, statement: str) -> list[tuple[Any, ...]]:
@@ -133,6 +141,26 @@ class DuckDB:
                 f"CREATE TEMP TABLE {name} AS "
                 f"SELECT {chosen}, row_number() OVER () AS {ROW} FROM {scan}"
             )
+        return name
+
+    def replaced(
+        self, relation: str, columns: Mapping[str, str], texts: Mapping[str, NDArray[np.object_]]
+    ) -> str:
+        """Put texts in the place of some columns of a numbered copy, with the types of these."""
+        name = self.fresh("replaced")
+        given = self.register({f"c{i}": cells for i, cells in enumerate(texts.values())})
+        place = {column: f"c{i}" for i, column in enumerate(texts)}
+        chosen = ", ".join(
+            f"CAST(nullif(g.{place[column]}, '') AS {kind}) AS {quoted(column)}"
+            if column in place
+            else f"r.{quoted(column)}"
+            for column, kind in columns.items()
+        )
+        with self.in_order():
+            joined = f"{relation} r POSITIONAL JOIN {given} g"
+            self.run(f"CREATE TEMP TABLE {name} AS SELECT {chosen} FROM {joined}")
+        for done in (relation, given):
+            self.drop(done)
         return name
 
     def drop(self, relation: str) -> None:

@@ -25,12 +25,15 @@ from sfumato.data.engines.base import ROW
 from sfumato.data.engines.duckdb import DuckDB, encoded, quoted, quoted_text, unread
 from sfumato.data.engines.errors import nothing_quoted
 from sfumato.data.engines.postgres_cells import COLUMNS, CellColumn, finished
+from sfumato.data.engines.replacing import chosen_texts, numbered_texts
 from sfumato.data.engines.spelling import quoted_for, spelt
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
 
     from sfumato.data.engines.counted import Counted
 
@@ -39,6 +42,9 @@ _SETTINGS = {
     "work_mem": "256MB",
     "client_min_messages": "error",
 }
+_PIECE = 1 << 20
+"""Bytes that are sent at a time."""
+
 _SCANNED = re.compile(r"\bFROM (sfumato_stored_\d+)\b")
 
 
@@ -134,12 +140,21 @@ class Postgres:
             for c, array in columns.items()
         )
         self.connection.execute(f"CREATE TEMPORARY TABLE {name} ({kinds})")
+        path, frame = self.local.folder / f"{name}.csv", self.local.register(dict(columns))
+        with self.local.in_order():
+            self.local.run(
+                f"COPY (SELECT * FROM {frame}) TO {quoted_text(str(path))} "
+                "(FORMAT csv, HEADER false, FORCE_QUOTE *)"
+            )
+        self.local.drop(frame)
         with (
+            path.open("rb") as file,
             self.connection.cursor() as cursor,
-            cursor.copy(f"COPY {name} FROM STDIN") as copy,
+            cursor.copy(f"COPY {name} FROM STDIN (FORMAT csv)") as copy,
         ):
-            for row in zip(*(array.tolist() for array in columns.values()), strict=True):
-                copy.write_row(row)
+            while piece := file.read(_PIECE):
+                copy.write(piece)
+        path.unlink()
         self.connection.execute(f"ANALYZE {name}")
         return name
 
@@ -152,6 +167,22 @@ class Postgres:
                 f"CREATE TEMPORARY TABLE {name} AS "
                 f"SELECT {chosen}, ROW_NUMBER() OVER () AS {ROW} FROM {self._scan(scan)}"
             )
+        self.connection.execute(f"ANALYZE {name}")
+        return name
+
+    def replaced(
+        self, relation: str, columns: Mapping[str, str], texts: Mapping[str, NDArray[np.object_]]
+    ) -> str:
+        """Join a numbered copy with texts by the numbers of its rows, into a temporary table."""
+        name, given = self.fresh("replaced"), self.register(numbered_texts(texts))
+        chosen = chosen_texts(columns, texts, "postgres")
+        with self._one_worker():
+            self.connection.execute(
+                f"CREATE TEMPORARY TABLE {name} AS SELECT {chosen} FROM {relation} AS r "
+                f"JOIN {given} AS g ON r.{ROW} = g.{ROW} ORDER BY r.{ROW}"
+            )
+        for done in (relation, given):
+            self.drop(done)
         self.connection.execute(f"ANALYZE {name}")
         return name
 
@@ -282,15 +313,29 @@ def _whole(array: Any) -> bool:
     return isinstance(array, np.ndarray) and array.dtype.kind in "iu"
 
 
+_SENTENCES = {
+    "InsufficientPrivilege": "Postgres does not grant the right to do this; ask its owner for it.",
+    "QueryCanceled": "Postgres cancelled the work, or it took longer than the server allows.",
+    "DiskFull": "Postgres has too little memory or disk space for this.",
+    "OutOfMemory": "Postgres has too little memory or disk space for this.",
+    "InvalidSchemaName": "the database has no such schema; make it first, or name another.",
+    "UndefinedTable": "the table is no longer there; nothing was written.",
+    "UndefinedColumn": "the table has other columns than before; read it again.",
+    "DuplicateTable": "somebody else wrote a table of this name meanwhile; nothing was written.",
+    "UniqueViolation": "somebody else wrote a table of this name meanwhile; nothing was written.",
+    "ReadOnlySqlTransaction": "this database can only be read; nothing was written.",
+    "DependentObjectsStillExist": "other objects of the database, such as views, need the table "
+    "that is to be replaced; nothing was written. Drop them first, or choose another name.",
+}
+"""What classes of errors mean, by their names in the driver."""
+
+
 def _said(error: BaseException, source: str) -> str | None:
     """Say what an error of the server means, without its message."""
     psycopg = postgres_server.driver()
-    if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return f"{source}: Postgres does not grant the right to do this; ask its owner for it."
-    if isinstance(error, psycopg.errors.QueryCanceled):
-        return f"{source}: Postgres cancelled the work, or it took longer than the server allows."
-    if isinstance(error, (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory)):
-        return f"{source}: Postgres has too little memory or disk space for this."
+    for name, sentence in _SENTENCES.items():
+        if isinstance(error, getattr(psycopg.errors, name)):
+            return f"{source}: {sentence}"
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         return (
             f"{source}: the connection to Postgres was lost; nothing was written. Check that the "

@@ -18,13 +18,17 @@ from typing import TYPE_CHECKING, Any
 from sfumato.data.engines.base import ROW
 from sfumato.data.engines.duckdb import DuckDB, encoded, quoted, unread
 from sfumato.data.engines.errors import unheard
+from sfumato.data.engines.replacing import chosen_texts, numbered_texts
 from sfumato.data.engines.spark_cells import cell_kind, texts_of
 from sfumato.data.engines.spelling import quoted_for, spelt
-from sfumato.errors import DataError, MissingExtra
+from sfumato.errors import DataError, MissingExtra, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from sfumato.data.engines.counted import Counted
 
@@ -59,6 +63,11 @@ class Spark:
         """Make a frame known as texts; return its scan and the types of its columns."""
         frame = self.session.table(source) if isinstance(source, str) else source
         fields = {str(field.name): field.dataType for field in frame.schema.fields}
+        if len({name.casefold() for name in fields}) < len(frame.schema.fields):
+            raise SchemaError(
+                "Two columns of the Spark frame have the same name (capitals do not count); every "
+                "column needs a name of its own."
+            )
         scan = self.view(texts_of(frame), "stored")
         self._frames[scan] = frame
         return scan, {name: cell_kind(type_) for name, type_ in fields.items()}
@@ -97,6 +106,19 @@ class Spark:
         number = f"CAST({within} + {start} + 1 AS BIGINT) AS {ROW}"
         name = self.view(frame.selectExpr(*chosen, number), "rows")
         self._cached[name] = frame
+        return name
+
+    def replaced(
+        self, relation: str, columns: Mapping[str, str], texts: Mapping[str, NDArray[np.object_]]
+    ) -> str:
+        """Join a numbered copy with texts by the numbers of its rows."""
+        given = self.register(numbered_texts(texts))
+        joined = f"{relation} AS r JOIN {given} AS g ON r.{ROW} = g.{ROW}"
+        chosen = chosen_texts(columns, texts, "spark")
+        frame = self.session.sql(f"SELECT {chosen} FROM {joined} ORDER BY r.{ROW}")
+        name = self.view(frame, "replaced")
+        self._cached[name] = self._cached.pop(relation)  # the new relation reads it
+        self.drop(relation)
         return name
 
     def repeated(self, relation: str, columns: Sequence[str]) -> str:
@@ -198,7 +220,8 @@ def session_of(source: Any) -> Any:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional library
     except ImportError:
         raise MissingExtra("pyspark", "spark", "Work on Spark") from None
-    session = SparkSession.getActiveSession()
+    # the active session is one of this thread; the first is that of the process
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # noqa: SLF001
     if session is None:
         raise DataError(
             f"No Spark session is running in which '{source}' could be a table; start one with "
@@ -207,14 +230,26 @@ def session_of(source: Any) -> Any:
     return session
 
 
+_STOPPED = "stopped SparkContext"
+"""What errors of Spark mention when a session was stopped."""
+
+
 def _said(error: BaseException, source: str) -> str | None:
     """Say what an error of Spark means, without its message."""
     from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415 - an optional library
     from pyspark.errors import AnalysisException, PySparkException  # noqa: PLC0415 - the same
 
     if isinstance(error, AnalysisException):
-        return f"{source}: Spark has no such table, or its columns are no longer what they were."
-    if isinstance(error, (Py4JNetworkError, ConnectionError)):
+        # called so from version 4 on
+        condition = getattr(error, "getCondition", error.getErrorClass)()
+        if "ALREADY_EXISTS" in str(condition):
+            return f"{source}: somebody else wrote a table of this name; nothing was written."
+        return (
+            f"{source}: Spark has no such table or database, cannot give a table this name, or its "
+            "columns are no longer what they were."
+        )
+    gone = isinstance(error, (Py4JNetworkError, ConnectionError))
+    if gone or (isinstance(error, (PySparkException, Py4JError)) and _STOPPED in str(error)):
         return f"{source}: the Spark session has ended; nothing was written. Start it again."
     if isinstance(error, (PySparkException, Py4JError)):
         return (

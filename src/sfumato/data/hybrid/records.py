@@ -8,7 +8,7 @@ classes and sets are counted by records.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -87,13 +87,13 @@ def read_hybrid(
         raise SchemaError(
             f"{rules.source} names no attribute of type 'set'; hybrid records have at least one."
         )
-    table = brought(read_table(source, schema=rules, **options))
-    kept = table.materialize()
-    if not kept.rows:
-        raise DataError(f"{table.source} has a header but no records; at least one is needed.")
-    _check_people(kept, table.source)
+    table = read_table(source, schema=rules, **options)
     quasi = [name for name in rules.quasi_names if name not in names]
     others = [n for n in (*rules.sensitive_names, *rules.insensitive_names) if n not in names]
+    _check_people(table)
+    kept = _with_columns(table, {*quasi, *others, *names}).materialize()
+    if not kept.rows:
+        raise DataError(f"{table.source} has a header but no records; at least one is needed.")
     columns = {name: _cells(kept, name) for name in (*quasi, *others)}
     records = HybridRecords(
         name=table.name,
@@ -107,14 +107,20 @@ def read_hybrid(
     return records
 
 
-def _check_people(table: Table, source: str) -> None:
+def _with_columns(table: Table, wanted: set[str]) -> Table:
+    """Bring some columns here; who the records are of stays where it is."""
+    types = {name: kind for name, kind in table.types.items() if name in wanted}
+    return brought(replace(table, types=types))
+
+
+def _check_people(table: Table) -> None:
     """Refuse records of which several are of one person: they would hide only behind themselves."""
     person = person_column(table)
     if person is not None and repeats(table, person):
         raise DataError(
-            f"{source} has several rows of one '{person}', which the schema names as the privacy "
-            "unit; records with sets are one row per person. Put the items of a person together in "
-            "one row first."
+            f"{table.source} has several rows of one '{person}', which the schema names as the "
+            "privacy unit; records with sets are one row per person. Put the items of a person "
+            "together in one row first."
         )
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from sfumato.data.schema import Schema
 
 _HEAD = 1 << 20
+INTERNAL = "sfumato_internal"
+"""How the names of columns begin that are made on the way."""
+
 _PACKED = frozenset({".gz", ".zst", ".xlsx", ".xlsm"})
 """Endings of files whose bytes are no lines."""
 
@@ -129,9 +132,8 @@ class Table(Shown):
         with self.explained():
             counted = self.engine.count(self.scan, {c: self.types[c] for c in columns})
         if not len(counted.counts):
-            raise DataError(
-                f"{self.source} has a header but no records; at least one record is needed."
-            )
+            lacks = "a header but no records" if self.kind == "csv" else "no records"
+            raise DataError(f"{self.source} has {lacks}; at least one record is needed.")
         return counted
 
     def distinct(self, columns: Sequence[str], rows: int) -> int:
@@ -148,6 +150,12 @@ class Table(Shown):
 
         The copy numbers its rows in the column `ROW`, in the order of the data.
         """
+        ours = [name for name in self.columns if name.casefold().startswith(INTERNAL)]
+        if ours:
+            raise SchemaError(
+                f"{self.source} has a column '{ours[0]}'; names that begin with {INTERNAL} are "
+                "needed for this work itself. Give the column another name."
+            )
         with self.explained():
             return replace(self, scan=self.engine.numbered(self.scan, self.types))
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 PROPERTY = "sfumato.release"
 """The property of a Spark table that holds what the release says of itself."""
 
+_LONGEST = 63
+"""Bytes of a name that Postgres keeps."""
+
 MARK = "sfumato"
 """The fact that every release states: the version that made it."""
 
@@ -115,6 +118,10 @@ def _in_postgres(
     url, where = table_at(address)
     called = shown_address(address)
     schema, _, name = where.rpartition(".")
+    if len(name.encode()) > _LONGEST:
+        raise ParameterError(
+            f"{called}: Postgres cuts names of tables after {_LONGEST} bytes; choose a shorter one."
+        )
     place = quoted(schema or "public")
     engine = home if isinstance(home, Postgres) and home.url == url else Postgres(url)
     staged = _staged_name(name)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from sfumato.anonymize.tables.perturb.microaggregation import Microaggregate
 from sfumato.anonymize.tables.perturb.noise_addition import AddNoise
 from sfumato.anonymize.tables.perturb.post_randomization import PostRandomize
-from sfumato.anonymize.tables.perturb.records import Column, Records, records_of, table_of
+from sfumato.anonymize.tables.perturb.records import Column, Records, records_of
 from sfumato.anonymize.tables.perturb.shuffling import Shuffle
 from sfumato.anonymize.tables.perturb.swapping import Swap
 from sfumato.anonymize.tables.perturb.synthetic_records import AddSynthetic
@@ -65,8 +65,9 @@ def perturb(
     """Return a table on which the operations were done one after the other, marked by them.
 
     `data` is anything `sf.read` takes; the result goes to `sf.anonymize`, which gives it back in
-    kind. Its columns are held in memory. `seed` repeats the random choices, which lets
-    whoever knows it undo them: leave it out for anything you publish.
+    kind. The columns that operations ask for are held in memory; where rows live in a database, all
+    others stay there. `seed` repeats the random choices, which lets whoever knows it undo them:
+    leave it out for anything you publish.
     """
     table = read(data, schema=schema)
     for operation in operations:
@@ -81,6 +82,10 @@ def perturb(
         )
     words = RandomWords(seed)
     records = records_of(table)
-    for operation in operations:
-        records = operation.apply(records, words)
-    return table_of(records, table, [str(operation) for operation in operations])
+    try:
+        for operation in operations:
+            records = operation.apply(records, words)
+    except BaseException:
+        records.columns.copy.drop()
+        raise
+    return records.columns.written([str(operation) for operation in operations])

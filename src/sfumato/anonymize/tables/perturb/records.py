@@ -1,4 +1,4 @@
-"""The records a truth-breaking operation works on: whole columns in memory.
+"""The records a truth-breaking operation works on: whole columns in memory, those it asks for.
 
 A column is dictionary-encoded: `values[codes[i]]` is the text of cell `i`, the empty text a
 missing cell. Operations move codes about, or ask for a column as numbers and put numbers
@@ -6,28 +6,23 @@ back. Numbers come back with the decimals the column had, so integers stay integ
 domain the schema declares and the range of the column's type; missing cells stay missing.
 """
 
-# SQL here is built from names that `engine.quoted` quotes.
-# ruff: noqa: S608
-
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymize.tables.perturb.stored_columns import Column, StoredColumns, stored_columns
 from sfumato.data.domains import Range
-from sfumato.data.engines.duckdb import quoted
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.data.numbers import number
-from sfumato.data.tables.memory_rows import brought
-from sfumato.data.tables.rows import typed
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from decimal import Decimal
 
     from numpy.typing import NDArray
@@ -45,19 +40,7 @@ _INTEGERS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 53, "HUGEINT
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
-    """The cells of a column: codes into its distinct texts, and its SQL type."""
-
-    codes: NDArray[np.int32]
-    values: tuple[str, ...]
-    kind: str = "VARCHAR"
-
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Which cells are missing."""
-        absent = np.array([value == MISSING for value in self.values], dtype=np.bool_)
-        return absent[self.codes]
+__all__ = ["Column", "Numbers", "Records", "records_of", "type_range"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +60,11 @@ class Numbers:
 class Records:
     """All records of a table, column by column."""
 
-    columns: Mapping[str, Column]
+    columns: StoredColumns
     schema: Schema | None = None
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values())).codes)
+        return self.columns.rows
 
     def column(self, name: str, operation: object) -> Column:
         """Return a column, or say that an operation names one that does not exist."""
@@ -94,7 +77,7 @@ class Records:
 
     def with_columns(self, changed: Mapping[str, Column]) -> Records:
         """Return the records with some columns replaced."""
-        return replace(self, columns={**self.columns, **changed})
+        return replace(self, columns=self.columns.with_columns(changed))
 
     # -- numbers ------------------------------------------------------------------------
 
@@ -180,41 +163,11 @@ def _text(value: float, decimals: int) -> str:
 
 
 def records_of(table: Table) -> Records:
-    """Load the columns of a table, in the order of its rows."""
-    copy = brought(table).materialize()
-    if copy.rows == 0:
+    """Return the records of a table, in the order of its rows; columns come when asked for."""
+    columns = stored_columns(table)
+    if not columns.rows:
+        columns.copy.drop()
         raise DataError(
             f"{table.source} has a header but no records; at least one record is needed."
         )
-    with copy.explained(), copy.engine.in_order():
-        columns = {name: _load(copy, name) for name in table.columns}
-        copy.drop()
     return Records(columns, table.known_schema)
-
-
-def _load(table: Table, name: str) -> Column:
-    """Encode one column by its distinct texts, numbered as they first occur."""
-    query = f"SELECT {table.text(name)} AS cell FROM {table.scan}"
-    cells = table.engine.local.connection.execute(query).fetchnumpy()["cell"]
-    place: dict[str, int] = {}
-    codes = np.fromiter(
-        (place.setdefault(cell, len(place)) for cell in cells), dtype=np.int32, count=len(cells)
-    )
-    return Column(codes, tuple(place), table.types[name])
-
-
-def table_of(records: Records, table: Table, untruthful: Sequence[str]) -> Table:
-    """Return the table with these records in place of its own, in kind and marked."""
-    engine = table.engine.local
-    cells: dict[str, Any] = {
-        f"c{i}": np.array(column.values, dtype=object)[column.codes]
-        for i, column in enumerate(records.columns.values())
-    }
-    names = {f"c{i}": name for i, name in enumerate(records.columns)}
-    kinds = tuple(column.kind for column in records.columns.values())
-    target = engine.fresh("perturbed")
-    with engine.explained(table.source), engine.in_order():
-        frame = engine.register(cells)
-        engine.run(f"CREATE TEMP TABLE {quoted(target)} AS {typed(frame, names, kinds)}")
-        engine.drop(frame)
-    return replace(table, engine=engine, scan=target, untruthful=(*table.untruthful, *untruthful))
