@@ -287,19 +287,20 @@ def test_a_question_after_a_late_one_is_charged_at_a_tick(site, monkeypatch):
 
 
 def test_slow_questions_do_not_stop_others(site):
-    """All hands are taken, for as long as it takes: the next question is answered anyway."""
-    site.register("hands", seed=45, tick=0.02)
-    house, taken = site.house, 0
-    try:
-        while house._hands.acquire(blocking=False):
-            taken += 1
-        told = site.client("analyst", token=True).post(
-            "/api/v1/datasets/hands/questions", headers={"Prefer": "wait=20"},
-            json={"question": "SELECT COUNT(*) FROM hands", "price": {"epsilon": "0.1"}},
-        )  # fmt: skip
-        assert told.json()["state"] == "ready"
-    finally:
-        house._hands.release(taken)
+    """Others have their turns, for as long as it takes: the next question is answered anyway."""
+    site.register("turns", seed=45, tick=0.02)
+
+    async def take():
+        return [site.house.turns.begin(lambda: None) for _ in range(5)]
+
+    slow = site.running.portal.call(take)
+    told = site.client("analyst", token=True).post(
+        "/api/v1/datasets/turns/questions", headers={"Prefer": "wait=20"},
+        json={"question": "SELECT COUNT(*) FROM turns", "price": {"epsilon": "0.1"}},
+    )  # fmt: skip
+    assert told.json()["state"] == "ready"
+    for turn in slow:
+        site.running.portal.call(turn.end)
 
 
 def test_nobody_waits_for_a_late_one_without_end(site, monkeypatch):

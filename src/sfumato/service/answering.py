@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.requests.service import QuestionRequest
     from sfumato.service.access import Caller
     from sfumato.service.house import House, Open
+    from sfumato.service.turns import Turn
 
 PATIENCE = 30.0
 """Seconds that a question waits for an earlier one of its analyst that is late."""
@@ -61,6 +62,7 @@ class RunningQuestion:
         self.row: questions.QuestionRow | None = None
         self.result: str | None = None
         self.ended: dict[str, Any] | None = None
+        self.turn: Turn | None = None
         self.id = ""
 
     @property
@@ -118,7 +120,9 @@ class RunningQuestion:
         self.loop.call_soon_threadsafe(self.end)
 
     def end(self) -> None:
-        """Let whoever waits go on (in the loop)."""
+        """Let whoever waits go on, and the next one begin (in the loop)."""
+        if self.turn is not None:
+            self.turn.end()
         self.done.set()
         self._tell(self, None)
 
@@ -152,17 +156,14 @@ async def ask(
     """
     running = RunningQuestion(found, caller.pseudonym, patient=patience > 0)
     timer = running.loop.call_later(patience, running.hurry) if patience > 0 else None
-    house.threads.submit(_work_beside_few, house, caller, running, asked, granted)
+    running.turn = house.turns.begin(
+        lambda: house.threads.submit(_work, house, caller, running, asked, granted)
+    )
     try:
         return await running.taken
     finally:
         if timer is not None:
             timer.cancel()
-
-
-def _work_beside_few(house: House, *given: Any) -> None:
-    with house.hand():
-        _work(house, *given)
 
 
 def _work(
