@@ -15,7 +15,7 @@ from sfumato.ask.session.open import open_dataset
 from sfumato.data.schema import ROW_UNIT, Schema
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.suggestions import inspect
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, HierarchyError, ParameterError, SchemaError
 from sfumato.govern.office import events
 from sfumato.govern.office.catalogue import (
     CatalogueEntry,
@@ -26,7 +26,15 @@ from sfumato.govern.office.catalogue import (
     find_dataset,
 )
 from sfumato.service.held import check_schema_text, is_table, open_shaped, read_held, schema_at
-from sfumato.service.sources import folder_of, place_source, rows_only, source_at
+from sfumato.service.sources import (
+    folder_of,
+    give_back,
+    is_handed_over,
+    place_source,
+    rows_only,
+    source_at,
+)
+from sfumato.service.whose import check_whose
 from sfumato.shape import TABLE, read
 
 if TYPE_CHECKING:
@@ -51,21 +59,35 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
     known = find_dataset(house.office, wanted.name) or house.reader.registration(wanted.name)
     if known is not None:
         raise ParameterError(f"There is a dataset {wanted.name!r} already; choose another name.")
+    check_whose(house, caller, wanted.name, [wanted.source, *map(str, wanted.reading.values())])
     folder = folder_of(house.settings, wanted.name)
     is_new = not folder.exists()
+    if not is_new and is_handed_over(wanted.source):
+        raise ParameterError(
+            f"There are files under 'data/{wanted.name}' of the server already; choose another "
+            "name."
+        )
     try:
         source, held = place_source(house.settings, wanted.name, wanted.source)
         facts = Facts(**wanted.told.model_dump(), held=held, shape=wanted.shape,
                       reading=dict(wanted.reading))  # fmt: skip
         text = _register_rules(house, wanted, source, facts)
-    except BaseException:
+    except BaseException as error:  # noqa: BLE001 - it is raised again
         if is_new and house.reader.registration(wanted.name) is None:
+            give_back(house.settings, wanted.name, wanted.source)
             shutil.rmtree(folder, ignore_errors=True)
-        raise
+        raise _without_places(house, error) from None
     add_dataset(
         house.office, wanted.name, owner=owner, source=source, schema_text=text, facts=facts
     )
     record_event(house, "registered", caller, wanted.name)
+
+
+def _without_places(house: House, error: BaseException) -> BaseException:
+    """Leave where the server's folder lies out of a sentence; it is the operator's to know."""
+    if type(error) not in {DataError, HierarchyError, ParameterError, SchemaError}:
+        return error
+    return type(error)(str(error).replace(f"{house.settings.path}/", ""))
 
 
 def _register_rules(house: House, wanted: DatasetRequest, source: str, facts: Facts) -> str:
