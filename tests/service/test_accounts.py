@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -232,7 +233,8 @@ def test_live_progress_ends_with_the_session_or_token(site):
         assert "queued" in await anext(parts)
         await site.house.thread(tell_progress, office, job, "further")
         end()
-        assert [part async for part in parts] == []
+        async with asyncio.timeout(5):
+            assert [part async for part in parts] == []
 
     for enter, secret, end in ways:
         caller = Caller(enter(office, secret), secret)

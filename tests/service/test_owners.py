@@ -195,6 +195,7 @@ def test_an_upload_outlives_a_registration_that_fails(site, paula):
     source = sent.json()["upload"]
     wrong = rows_of(site, "again", source=source, schema_text="attributes: {aje: quasi}\n")
     assert wrong.status_code == 422
+    assert "schema.yaml" in wrong.text
     assert site.house.settings.folder not in wrong.text
     assert rows_of(site, "again", source=source).status_code == 201
     anew = paula.post("/api/v1/uploads?name=r.csv", content=b"age,town\n" + b"1,a\n2,b\n" * 30)

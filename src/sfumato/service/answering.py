@@ -20,7 +20,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from sfumato.govern.office import questions
-from sfumato.service.asking import answer_json, purpose_of, submit
+from sfumato.service.asking import answer_json, check_still_granted, purpose_of, submit
 from sfumato.service.house import hearing
 from sfumato.service.problems import problem_of
 
@@ -196,7 +196,7 @@ def _work(
         running.finish()
         return
     try:
-        _answer(house, running, desk, submission, price)
+        _answer(house, caller, running, desk, submission, price)
     finally:
         _leave(house, running)
         running.finish()
@@ -233,11 +233,12 @@ def _leave(house: House, running: RunningQuestion) -> None:
             del house.taken[running.row.person]
 
 
-def _wait_for_late_ones(house: House, running: RunningQuestion, tick: float) -> None:
+def _wait_for_late_ones(house: House, running: RunningQuestion, tick: float) -> bool:
     """Begin at a tick if work of the same analyst goes on after its deadline.
 
     They share a desk, so this one would be charged when that one ends, which nobody may learn.
-    Whoever has waited for :data:`PATIENCE` is refused, at a tick, and not charged.
+    Whoever has waited for :data:`PATIENCE` is refused, at a tick, and not charged. Tell whether
+    there was anything to wait for.
     """
     late = [
         other
@@ -252,6 +253,7 @@ def _wait_for_late_ones(house: House, running: RunningQuestion, tick: float) -> 
         _sleep_until(questions.next_tick(tick))
     if not over:
         raise questions.goes_on()
+    return bool(late)
 
 
 def _sleep_until(moment: float) -> None:
@@ -260,6 +262,7 @@ def _sleep_until(moment: float) -> None:
 
 def _answer(
     house: House,
+    caller: Caller,
     running: RunningQuestion,
     desk: Desk,
     submission: Submission,
@@ -267,7 +270,8 @@ def _answer(
 ) -> None:
     facts = running.found.listed.facts
     try:
-        _wait_for_late_ones(house, running, facts.tick)
+        if _wait_for_late_ones(house, running, facts.tick):
+            check_still_granted(house, caller, running.found.listed.name, desk.purpose)
         with hearing(running):
             answer = desk.ask(submission, note=running.note, **price)
         if running.charge is None:

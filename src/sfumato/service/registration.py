@@ -15,7 +15,7 @@ from sfumato.ask.session.open import open_dataset
 from sfumato.data.schema import ROW_UNIT, Schema
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.suggestions import inspect
-from sfumato.errors import DataError, HierarchyError, ParameterError, SchemaError
+from sfumato.errors import ParameterError
 from sfumato.govern.office import events
 from sfumato.govern.office.catalogue import (
     CatalogueEntry,
@@ -72,22 +72,15 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
         facts = Facts(**wanted.told.model_dump(), held=held, shape=wanted.shape,
                       reading=dict(wanted.reading))  # fmt: skip
         text = _register_rules(house, wanted, source, facts)
-    except BaseException as error:  # noqa: BLE001 - it is raised again
+    except BaseException:
         if is_new and house.reader.registration(wanted.name) is None:
             give_back(house.settings, wanted.name, wanted.source)
             shutil.rmtree(folder, ignore_errors=True)
-        raise _without_places(house, error) from None
+        raise
     add_dataset(
         house.office, wanted.name, owner=owner, source=source, schema_text=text, facts=facts
     )
     record_event(house, "registered", caller, wanted.name)
-
-
-def _without_places(house: House, error: BaseException) -> BaseException:
-    """Leave where the server's folder lies out of a sentence; it is the operator's to know."""
-    if type(error) not in {DataError, HierarchyError, ParameterError, SchemaError}:
-        return error
-    return type(error)(str(error).replace(f"{house.settings.path}/", ""))
 
 
 def _register_rules(house: House, wanted: DatasetRequest, source: str, facts: Facts) -> str:
