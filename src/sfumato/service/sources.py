@@ -100,9 +100,10 @@ def is_handed_over(source: str) -> bool:
 
 def give_back(settings: Settings, dataset: str, source: str) -> None:
     """Put an upload back of which no dataset was made, so that it need not be sent again."""
-    if source.startswith(UPLOADED):
+    id_ = source.removeprefix(UPLOADED)
+    if source.startswith(UPLOADED) and _is_id(id_):
         for file in folder_of(settings, dataset).glob("rows.*"):
-            folder = settings.path / "uploads" / source.removeprefix(UPLOADED)
+            folder = settings.path / "uploads" / id_
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             shutil.move(file, folder / file.name)
 
@@ -126,10 +127,14 @@ def _erase_left(uploads: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def _is_id(text: str) -> bool:
+    return text.replace("-", "").replace("_", "").isalnum()
+
+
 def upload_at(settings: Settings, id_: str) -> Path:
     """Find an upload by its id."""
     folder = settings.path / "uploads" / id_
-    if id_.replace("-", "").replace("_", "").isalnum() and folder.is_dir():
+    if _is_id(id_) and folder.is_dir():
         for file in folder.iterdir():
             return file
     raise ParameterError("There is no such upload; send the file again.")
