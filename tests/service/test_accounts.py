@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
 from sfumato.errors import ParameterError
 from sfumato.govern.office import events
 from sfumato.govern.office.entry import (
+    end_session,
+    end_token,
+    enter_by_session,
+    enter_by_token,
     list_sessions,
     list_tokens,
     make_link,
     make_token,
+    open_session,
     see_link,
 )
+from sfumato.govern.office.jobs import add_job, cancel_job, tell_progress
 from sfumato.govern.office.people import find_person, set_password
 from sfumato.govern.office.releases import add_release
 from sfumato.local.collect.survey_files import read_survey
 from sfumato.local.wire.messages import encode
+from sfumato.service.access import Caller
+from sfumato.service.api import releases
 from sfumato.service.door import Door
 from sfumato.service.pages import entry
 from sfumato.service.settings import Settings, secret_at
@@ -206,3 +216,28 @@ def test_requests_of_one_address_are_limited(site, monkeypatch):
     ]
     assert found[-1] == 429
     assert site.client(html=True).post("/me", data=made).status_code == 429
+
+
+def test_live_progress_ends_with_the_session_or_token(site):
+    """An event stream that was opened in time tells nothing after the revocation."""
+    office, olga = site.house.office, site.people["owner"]
+    job = add_job(office, "anonymize", person=olga.id, dataset="people", body={}, at=1e12)
+    id_, token = make_token(office, olga, "stream", ["own"], 9)
+    session = open_session(office, olga.id)
+    ways = ((enter_by_token, token, lambda: end_token(office, olga.id, id_)),
+            (enter_by_session, session, lambda: end_session(office, session)))  # fmt: skip
+
+    async def told(caller, end):
+        call = SimpleNamespace(house=site.house, caller=caller, path={"job": job})
+        parts = (await releases.events(call)).body_iterator
+        assert "queued" in await anext(parts)
+        await site.house.thread(tell_progress, office, job, "further")
+        end()
+        async with asyncio.timeout(5):
+            assert [part async for part in parts] == []
+
+    for enter, secret, end in ways:
+        caller = Caller(enter(office, secret), secret)
+        site.running.portal.call(told, caller, end)
+    assert not site.house.streams[olga.id]
+    cancel_job(office, job)

@@ -148,3 +148,73 @@ def test_a_ledger_that_was_cut_and_has_grown_again_is_told(site):
     for broken in ({**proof, "size": 99}, {**proof, "proof": []}, {"proof": 3}):
         with pytest.raises(PromiseBroken):
             check_certificate(budget, keys=keys, noted=early, growth=broken)
+
+
+# -- rows of others ----------------------------------------------------------------------------
+
+
+def rows_of(site, name, **more):
+    body = {"name": name, "owner": {"budget": {"budget": "1"}}, **more}
+    return site.client("other", token=True).post("/api/v1/datasets", json=body)
+
+
+@pytest.mark.parametrize("source", [
+    "data/people/patients.csv", "data/copy/../people/patients.csv", "data/./people/patients.csv",
+    "data/people/schema.yaml",
+])  # fmt: skip
+@pytest.mark.parametrize("shape", ["table", "sets", "graph", "trajectories"])
+def test_no_owner_registers_the_rows_of_another_s_dataset(site, paula, source, shape):
+    refused = rows_of(site, "taken", source=source, shape=shape)
+    assert refused.status_code == 422
+    assert "another dataset" in refused.json()["detail"]
+    assert paula.get("/api/v1/datasets/taken").status_code == 404
+
+
+def test_a_table_that_another_owner_has_registered_is_hers(site, paula):
+    from sfumato.govern.office.catalogue import Facts, add_dataset
+    from sfumato.govern.office.entry import enter_by_token
+    from sfumato.service.access import Caller
+    from sfumato.service.whose import check_whose
+
+    olga, office = site.people["owner"].id, site.house.office
+    for name, source in (("visits", "database:clinic::visits"), ("duck", "data/c.duckdb::Visits"),
+                         ("sparks", "spark:clinic.visits")):  # fmt: skip
+        add_dataset(office, name, owner=olga, source=source, schema_text="", facts=Facts())
+    hers, mine = (Caller(enter_by_token(office, site.tokens[who])) for who in ("other", "owner"))
+    for source in ("database:clinic::visits", 'database:clinic::public."visits"',
+                   "data/../data/c.duckdb::main.visits", "spark:Clinic.visits"):  # fmt: skip
+        with pytest.raises(ParameterError, match="another dataset"):
+            check_whose(site.house, hers, "anew", [source])
+        check_whose(site.house, mine, "anew", [source])
+    check_whose(site.house, hers, "anew", ["database:clinic::labs", "upload:x", "a\n1\n"])
+
+
+def test_an_upload_outlives_a_registration_that_fails(site, paula):
+    """What was typed is mended and sent again; the file is not."""
+    sent = paula.post("/api/v1/uploads?name=r.csv", content=b"age,town\n" + b"1,a\n2,b\n" * 30)
+    source = sent.json()["upload"]
+    wrong = rows_of(site, "again", source=source, schema_text="attributes: {aje: quasi}\n")
+    assert wrong.status_code == 422
+    assert "schema.yaml" in wrong.text
+    assert site.house.settings.folder not in wrong.text
+    assert rows_of(site, "again", source=source).status_code == 201
+    anew = paula.post("/api/v1/uploads?name=r.csv", content=b"age,town\n" + b"1,a\n2,b\n" * 30)
+    refused = rows_of(site, "again", source=anew.json()["upload"])
+    assert refused.status_code == 422
+
+
+def test_files_of_the_operator_are_not_written_over(site, paula):
+    folder = site.house.settings.path / "data" / "kept"
+    folder.mkdir()
+    (folder / "rows.csv").write_text("the operator's")
+    refused = rows_of(site, "kept", source="age,town\n" + "1,a\n2,b\n" * 30)
+    assert refused.status_code == 422
+    assert (folder / "rows.csv").read_text() == "the operator's"
+
+
+@pytest.mark.parametrize("source", ["data/a\0b.csv", "data/" + "x" * 5000, "data/\udcff.csv"])
+def test_a_name_that_no_file_can_have_is_refused(site, paula, source):
+    body = json.dumps({"name": "odd", "source": source, "owner": {"budget": {"budget": "1"}}})
+    refused = paula.post("/api/v1/datasets", content=body,
+                         headers={"Content-Type": "application/json"})  # fmt: skip
+    assert refused.status_code == 422

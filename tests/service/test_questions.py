@@ -12,6 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from sfumato.govern.office import questions
+from sfumato.govern.office.entry import end_token, make_token
+from sfumato.govern.office.grants import list_grants, revoke
 from sfumato.service import answering
 
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > {}"
@@ -287,19 +289,20 @@ def test_a_question_after_a_late_one_is_charged_at_a_tick(site, monkeypatch):
 
 
 def test_slow_questions_do_not_stop_others(site):
-    """All hands are taken, for as long as it takes: the next question is answered anyway."""
-    site.register("hands", seed=45, tick=0.02)
-    house, taken = site.house, 0
-    try:
-        while house._hands.acquire(blocking=False):
-            taken += 1
-        told = site.client("analyst", token=True).post(
-            "/api/v1/datasets/hands/questions", headers={"Prefer": "wait=20"},
-            json={"question": "SELECT COUNT(*) FROM hands", "price": {"epsilon": "0.1"}},
-        )  # fmt: skip
-        assert told.json()["state"] == "ready"
-    finally:
-        house._hands.release(taken)
+    """Others have their turns, for as long as it takes: the next question is answered anyway."""
+    site.register("turns", seed=45, tick=0.02)
+
+    async def take():
+        return [site.house.turns.begin(lambda: None) for _ in range(5)]
+
+    slow = site.running.portal.call(take)
+    told = site.client("analyst", token=True).post(
+        "/api/v1/datasets/turns/questions", headers={"Prefer": "wait=20"},
+        json={"question": "SELECT COUNT(*) FROM turns", "price": {"epsilon": "0.1"}},
+    )  # fmt: skip
+    assert told.json()["state"] == "ready"
+    for turn in slow:
+        site.running.portal.call(turn.end)
 
 
 def test_nobody_waits_for_a_late_one_without_end(site, monkeypatch):
@@ -318,6 +321,37 @@ def test_nobody_waits_for_a_late_one_without_end(site, monkeypatch):
     assert not slow.go.is_set()
     assert len(charges(site)) == before
     slow.go.set()
+
+
+def test_a_question_that_waited_is_not_charged_after_its_grant_or_token_has_ended(
+    site, monkeypatch
+):
+    """Revocation takes effect at once, also for what is in line behind a late question."""
+    office, ann = site.house.office, site.people["analyst"]
+    site.register("revoked", seed=46, tick=0.2, deadline=0.2)
+    place, wait = "/api/v1/datasets/revoked/questions", {"Prefer": "wait=20"}
+    body = {"question": "SELECT COUNT(*) FROM revoked", "price": {"epsilon": "0.1"}}
+    id_, token = make_token(office, ann, "revoked", ["ask"], 9)
+    granted = next(one["id"] for one in list_grants(office, "revoked") if one["name"] == "ann")
+    ends = ((token, lambda: end_token(office, ann.id, id_)),
+            (site.tokens["analyst"], lambda: revoke(office, granted, "revoked")))  # fmt: skip
+    for number, (used, end) in enumerate(ends):
+        slow, client = Slow(monkeypatch), site.client()
+        client.headers["Authorization"] = f"Bearer {used}"
+        first = body | {"question": f"{body['question']} WHERE age > {number}"}
+        assert client.post(place, json=first, headers=wait).json()["code"] == "deadline"
+        before = len(charges(site, "revoked"))
+
+        def go(end=end, slow=slow):
+            end()
+            slow.go.set()
+
+        threading.Timer(0.4, go).start()
+        other = body | {"question": f"{body['question']} WHERE age > {50 + number}"}
+        told = client.post(place, json=other, headers=wait)
+        assert (told.status_code, told.json()["charged"]) == (404, False)
+        assert len(charges(site, "revoked")) == before
+        monkeypatch.undo()
 
 
 def test_what_is_not_charged_yet_is_not_closed_as_late(site, monkeypatch):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from sfumato.govern.office.entry import enter_by_session, enter_by_token
 from sfumato.govern.office.grants import purposes_granted
 from sfumato.govern.office.owners import owns
 from sfumato.service.problems import not_allowed, not_found, not_known
@@ -86,6 +87,14 @@ def check_owns(office: Office, caller: Caller, dataset: str | None) -> None:
     """Let an owner act on what belongs to a dataset of hers; others read that there is nothing."""
     if not (caller.is_owner and owns(office, caller.id, dataset)):
         raise not_found()
+
+
+def is_still_in(office: Office, caller: Caller) -> bool:
+    """Tell whether the session or token by which somebody came in has not ended meanwhile."""
+    if caller.entrant is None:
+        return caller.operator
+    enter = enter_by_token if caller.entrant.via == "token" else enter_by_session
+    return enter(office, caller.secret) is not None
 
 
 def admit(

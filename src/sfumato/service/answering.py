@@ -20,7 +20,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from sfumato.govern.office import questions
-from sfumato.service.asking import answer_json, purpose_of, submit
+from sfumato.service.asking import answer_json, check_still_granted, purpose_of, submit
 from sfumato.service.house import hearing
 from sfumato.service.problems import problem_of
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.requests.service import QuestionRequest
     from sfumato.service.access import Caller
     from sfumato.service.house import House, Open
+    from sfumato.service.turns import Turn
 
 PATIENCE = 30.0
 """Seconds that a question waits for an earlier one of its analyst that is late."""
@@ -61,6 +62,7 @@ class RunningQuestion:
         self.row: questions.QuestionRow | None = None
         self.result: str | None = None
         self.ended: dict[str, Any] | None = None
+        self.turn: Turn | None = None
         self.id = ""
 
     @property
@@ -118,7 +120,9 @@ class RunningQuestion:
         self.loop.call_soon_threadsafe(self.end)
 
     def end(self) -> None:
-        """Let whoever waits go on (in the loop)."""
+        """Let whoever waits go on, and the next one begin (in the loop)."""
+        if self.turn is not None:
+            self.turn.end()
         self.done.set()
         self._tell(self, None)
 
@@ -152,17 +156,14 @@ async def ask(
     """
     running = RunningQuestion(found, caller.pseudonym, patient=patience > 0)
     timer = running.loop.call_later(patience, running.hurry) if patience > 0 else None
-    house.threads.submit(_work_beside_few, house, caller, running, asked, granted)
+    running.turn = house.turns.begin(
+        lambda: house.threads.submit(_work, house, caller, running, asked, granted)
+    )
     try:
         return await running.taken
     finally:
         if timer is not None:
             timer.cancel()
-
-
-def _work_beside_few(house: House, *given: Any) -> None:
-    with house.hand():
-        _work(house, *given)
 
 
 def _work(
@@ -195,7 +196,7 @@ def _work(
         running.finish()
         return
     try:
-        _answer(house, running, desk, submission, price)
+        _answer(house, caller, running, desk, submission, price)
     finally:
         _leave(house, running)
         running.finish()
@@ -232,11 +233,12 @@ def _leave(house: House, running: RunningQuestion) -> None:
             del house.taken[running.row.person]
 
 
-def _wait_for_late_ones(house: House, running: RunningQuestion, tick: float) -> None:
+def _wait_for_late_ones(house: House, running: RunningQuestion, tick: float) -> bool:
     """Begin at a tick if work of the same analyst goes on after its deadline.
 
     They share a desk, so this one would be charged when that one ends, which nobody may learn.
-    Whoever has waited for :data:`PATIENCE` is refused, at a tick, and not charged.
+    Whoever has waited for :data:`PATIENCE` is refused, at a tick, and not charged. Tell whether
+    there was anything to wait for.
     """
     late = [
         other
@@ -251,6 +253,7 @@ def _wait_for_late_ones(house: House, running: RunningQuestion, tick: float) -> 
         _sleep_until(questions.next_tick(tick))
     if not over:
         raise questions.goes_on()
+    return bool(late)
 
 
 def _sleep_until(moment: float) -> None:
@@ -259,6 +262,7 @@ def _sleep_until(moment: float) -> None:
 
 def _answer(
     house: House,
+    caller: Caller,
     running: RunningQuestion,
     desk: Desk,
     submission: Submission,
@@ -266,7 +270,8 @@ def _answer(
 ) -> None:
     facts = running.found.listed.facts
     try:
-        _wait_for_late_ones(house, running, facts.tick)
+        if _wait_for_late_ones(house, running, facts.tick):
+            check_still_granted(house, caller, running.found.listed.name, desk.purpose)
         with hearing(running):
             answer = desk.ask(submission, note=running.note, **price)
         if running.charge is None:

@@ -18,7 +18,8 @@ from sfumato.ask.session.submission import read_submission
 from sfumato.errors import PurposeRefused
 from sfumato.govern.office import questions
 from sfumato.govern.office.grants import purposes_granted
-from sfumato.service.problems import numbers
+from sfumato.service.access import is_still_in
+from sfumato.service.problems import not_found, numbers
 
 if TYPE_CHECKING:
     from sfumato.ask.answers.answer import Answer, AnswerForecast
@@ -56,6 +57,13 @@ def purpose_of(
             "state one of them."
         )
     return chosen or None
+
+
+def check_still_granted(house: House, caller: Caller, dataset: str, purpose: str | None) -> None:
+    """Refuse a question that has waited, if a grant, account, session or token ended meanwhile."""
+    granted = purposes_granted(house.office, caller.id, dataset)
+    if (purpose or "") not in granted or not is_still_in(house.office, caller):
+        raise not_found()
 
 
 def submit(house: House, desk: Desk, asked: QuestionRequest) -> Submission:

@@ -179,6 +179,7 @@ class Door:
         caller: Caller,
     ) -> Response:
         problem = problem_of(error)
+        problem.detail = self.house.settings.told(problem.detail)
         if problem.code == "unforeseen":
             log.error("unforeseen: %s at %s", type(error).__name__, route and route.path)
         shown = b"text/html" in headers.get(b"accept", b"")

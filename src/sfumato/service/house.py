@@ -30,9 +30,10 @@ from sfumato.service.problems import not_found
 from sfumato.service.published import PublicTreeKeeper
 from sfumato.service.settings import secret_at
 from sfumato.service.sources import locate
+from sfumato.service.turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from sqlalchemy import Connection
 
@@ -44,9 +45,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _HEARD = threading.local()
 _THREADS = 16
-_HANDS, _POLITE = 4, 0.25
-"""Threads that work on questions at once, unless one has waited that many seconds: more of them
-only take the interpreter from each other, and so few slow questions must not stop all others."""
 _PULSE = 2
 """Threads for signs of life: work that takes all others must not look like a dead worker."""
 
@@ -134,7 +132,7 @@ class House:
         self._desks: dict[tuple[Any, ...], Desk] = {}
         self._locks: dict[str, threading.Lock] = {}
         self.guard = threading.Lock()
-        self._hands = threading.Semaphore(_HANDS)
+        self.turns = Turns()
 
     async def thread(self, work: Callable[..., T], *given: Any, **named: Any) -> T:
         """Do work in a thread."""
@@ -145,16 +143,6 @@ class House:
         """Do what shows that this worker lives, in a thread that no question takes."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pulse, partial(work, *given, **named))
-
-    @contextlib.contextmanager
-    def hand(self) -> Iterator[None]:
-        """Work on a question beside few others; a courtesy, for which nobody waits for long."""
-        taken = self._hands.acquire(timeout=_POLITE)
-        try:
-            yield
-        finally:
-            if taken:
-                self._hands.release()
 
     def listed(self, name: str) -> CatalogueEntry:
         """Find a dataset in the catalogue."""

@@ -65,7 +65,8 @@ def main(id_: str) -> None:
     try:
         result = _handler(work.job["kind"])(work)
     except SfumatoError as error:
-        end_job(work.office, id_, "failed", result={"detail": str(error)}, code="refused")
+        told = {"detail": settings.told(str(error))}
+        end_job(work.office, id_, "failed", result=told, code="refused")
     except MemoryError:
         end_job(work.office, id_, "failed", code="out-of-memory")
     except Exception:  # its text may hold a cell

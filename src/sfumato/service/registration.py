@@ -26,7 +26,15 @@ from sfumato.govern.office.catalogue import (
     find_dataset,
 )
 from sfumato.service.held import check_schema_text, is_table, open_shaped, read_held, schema_at
-from sfumato.service.sources import folder_of, place_source, rows_only, source_at
+from sfumato.service.sources import (
+    folder_of,
+    give_back,
+    is_handed_over,
+    place_source,
+    rows_only,
+    source_at,
+)
+from sfumato.service.whose import check_whose
 from sfumato.shape import TABLE, read
 
 if TYPE_CHECKING:
@@ -51,8 +59,14 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
     known = find_dataset(house.office, wanted.name) or house.reader.registration(wanted.name)
     if known is not None:
         raise ParameterError(f"There is a dataset {wanted.name!r} already; choose another name.")
+    check_whose(house, caller, wanted.name, [wanted.source, *map(str, wanted.reading.values())])
     folder = folder_of(house.settings, wanted.name)
     is_new = not folder.exists()
+    if not is_new and is_handed_over(wanted.source):
+        raise ParameterError(
+            f"There are files under 'data/{wanted.name}' of the server already; choose another "
+            "name."
+        )
     try:
         source, held = place_source(house.settings, wanted.name, wanted.source)
         facts = Facts(**wanted.told.model_dump(), held=held, shape=wanted.shape,
@@ -60,6 +74,7 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
         text = _register_rules(house, wanted, source, facts)
     except BaseException:
         if is_new and house.reader.registration(wanted.name) is None:
+            give_back(house.settings, wanted.name, wanted.source)
             shutil.rmtree(folder, ignore_errors=True)
         raise
     add_dataset(

@@ -62,6 +62,10 @@ class Settings:
         """Where the ledger is kept: in the folder, or in Postgres."""
         return self.ledger or str(self.path / "ledger.sqlite")
 
+    def told(self, sentence: str) -> str:
+        """Leave out of a sentence where the folder lies: that is the operator's to know."""
+        return sentence.replace(f"{self.folder}/", "")
+
     def to_environment(self) -> None:
         """Hand the settings to the workers that are started from here."""
         os.environ[VARIABLE] = json.dumps(asdict(self))

@@ -93,6 +93,21 @@ def place_source(settings: Settings, dataset: str, source: str) -> tuple[str, bo
     return source, Path(named).suffix.lower() in _ROWS
 
 
+def is_handed_over(source: str) -> bool:
+    """Tell whether a source is an upload or the rows themselves, and not the name of a place."""
+    return source.startswith(UPLOADED) or "\n" in source
+
+
+def give_back(settings: Settings, dataset: str, source: str) -> None:
+    """Put an upload back of which no dataset was made, so that it need not be sent again."""
+    id_ = source.removeprefix(UPLOADED)
+    if source.startswith(UPLOADED) and _is_id(id_):
+        for file in folder_of(settings, dataset).glob("rows.*"):
+            folder = settings.path / "uploads" / id_
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.move(file, folder / file.name)
+
+
 def new_upload(settings: Settings, id_: str, filename: str) -> Path:
     """Give the place of a file that is being uploaded; erase those that were left lying."""
     suffix = Path(filename).suffix.lower()
@@ -112,10 +127,14 @@ def _erase_left(uploads: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def _is_id(text: str) -> bool:
+    return text.replace("-", "").replace("_", "").isalnum()
+
+
 def upload_at(settings: Settings, id_: str) -> Path:
     """Find an upload by its id."""
     folder = settings.path / "uploads" / id_
-    if id_.replace("-", "").replace("_", "").isalnum() and folder.is_dir():
+    if _is_id(id_) and folder.is_dir():
         for file in folder.iterdir():
             return file
     raise ParameterError("There is no such upload; send the file again.")
@@ -124,8 +143,12 @@ def upload_at(settings: Settings, id_: str) -> Path:
 def inside(settings: Settings, file: str) -> Path:
     """Find a file under the server's folder 'data'; no other file of the machine is named."""
     data = (settings.path / "data").resolve()
-    found = (settings.path / file).resolve()
-    if not found.is_relative_to(data) or not found.is_file():
+    try:
+        found = (settings.path / file).resolve()
+        is_there = found.is_relative_to(data) and found.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        is_there = False
+    if not is_there:
         raise ParameterError(
             "A file is one that was uploaded, or one that the operator has put under the folder "
             "'data' of the server; name it as in data/clinic.duckdb::visits."

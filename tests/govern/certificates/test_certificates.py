@@ -154,6 +154,22 @@ def test_a_leaf_is_no_node():
     assert merkle.root(leaves) != merkle.leaf_of((leaves[0] + leaves[1]).hex())
 
 
+def test_the_tree_of_the_first_leaves_is_that_of_those_leaves_alone(monkeypatch):
+    leaves = [merkle.leaf_of(f"{i:064x}") for i in range(41)]
+    hashed, node = [], merkle._node
+    levels = merkle.Levels(leaves)
+    monkeypatch.setattr(merkle, "_node", lambda *pair: hashed.append(pair) or node(*pair))
+    for count in range(1, 42):
+        first = levels.first(count)
+        assert len(hashed) <= 6  # the edge, not the tree
+        alone = merkle.Levels(leaves[:count])
+        assert (first.size, first.root) == (count, merkle.root(leaves[:count]))
+        for place in range(count):
+            assert first.inclusion(place) == alone.inclusion(place)
+            assert first.consistency(place) == alone.consistency(place)
+        hashed.clear()
+
+
 def test_kept_levels_give_the_same_proofs():
     for size in range(40):
         leaves = [merkle.leaf_of(f"{number:064x}") for number in range(size)]

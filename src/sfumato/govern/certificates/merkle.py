@@ -98,6 +98,21 @@ class Levels:
             above = [_node(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
             self._levels.append(above + level[len(level) - len(level) % 2 :])
 
+    def first(self, count: int) -> Levels:
+        """Give the tree of the first so many leaves: only its edge is hashed."""
+        found = Levels(())
+        found.size = count
+        found._levels = [level := self._levels[0][:count]]
+        for above in self._levels[1:]:
+            if len(level) <= 1:
+                break
+            rest = level[len(level) // 2 * 2 :]
+            whole = count >> len(found._levels)
+            if len(level) // 2 > whole:
+                rest = [_node(level[-2], level[-1])]
+            found._levels.append(level := above[:whole] + rest)
+        return found
+
     @property
     def root(self) -> bytes:
         """The root."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.govern.certificates.merkle import Levels
 from sfumato.govern.office.owners import owned
 from sfumato.service.access import check_owns
 from sfumato.service.call import reply
@@ -72,6 +71,6 @@ async def growth(call: Call) -> Response:
         raise not_found()
     levels = shown.levels
     if until != levels.size:
-        levels = await call.house.thread(Levels, shown.leaves[:until])
+        levels = await call.house.thread(levels.first, until)
     steps = [step.hex() for step in levels.consistency(earlier)]
     return reply({"size": earlier, "to": until, "proof": steps, "checkpoint": shown.signed})

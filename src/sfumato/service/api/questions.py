@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sfumato.service.call import Call
 
 LONGEST_WAIT = 30.0
+QUICK = 400
+"""Characters of questions that are read where everything else goes on: a few milliseconds."""
 
 
 async def estimate(call: Call) -> Response:
@@ -28,8 +30,9 @@ async def estimate(call: Call) -> Response:
     def price() -> list[dict[str, Any]]:
         return [_priced(call, found, question, wanted.confidence) for question in wanted.questions]
 
-    few = len(wanted.questions) <= 2  # so quick that a thread would take longer
-    return reply({"estimates": price() if few else await call.house.thread(price)})
+    length = sum(len(question.question) for question in wanted.questions)
+    quick = length <= QUICK  # so quick that a thread would take longer
+    return reply({"estimates": price() if quick else await call.house.thread(price)})
 
 
 def _priced(call: Call, found: Any, asked: Any, confidence: float) -> dict[str, Any]:

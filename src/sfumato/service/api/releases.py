@@ -15,7 +15,7 @@ from sfumato.govern.limits import in_short
 from sfumato.govern.office.jobs import UNDER_WAY, add_job, cancel_job, find_job
 from sfumato.govern.office.owners import owns
 from sfumato.govern.office.releases import find_release, list_releases, publish_release
-from sfumato.service.access import check_owns
+from sfumato.service.access import check_owns, is_still_in
 from sfumato.service.call import reply
 from sfumato.service.problems import Problem, not_found
 from sfumato.service.registration import record_event
@@ -93,7 +93,7 @@ async def events(call: Call) -> Response:
         streams[who] = streams.get(who, 0) + 1
         last = ""
         try:
-            while True:
+            while is_still_in(call.house.office, call.caller):
                 now = job_json(call, call.path["job"])
                 text = json.dumps(now)
                 if text != last:
@@ -102,6 +102,8 @@ async def events(call: Call) -> Response:
                 if now["state"] not in UNDER_WAY:
                     return
                 await asyncio.sleep(0.5)
+        except Problem:
+            return  # the dataset is hers no more
         finally:
             streams[who] -= 1
 

@@ -52,6 +52,7 @@ _UNITS = {
 
 def _page(call: Call, status: int = 200, **facts: Any) -> Response:
     shown: dict[str, Any] = {"given": _EMPTY, "columns": (), "wrong": ""} | facts
+    shown["wrong"] = call.house.settings.told(shown["wrong"])
     options = find_shape(shown["given"]["shape"]).options.get("read")
     known = {} if options is None else options.model_fields
     return page(

@@ -80,10 +80,16 @@ async def withdraw(call: Call) -> Response:
 # -- the owner ------------------------------------------------------------------------------
 
 
+def _column(call: Call, dataset: str) -> str:
+    """Name the column by which a person is found in a dataset."""
+    found = find_dataset(call.house.office, dataset)
+    return "" if found is None else found.facts.subject
+
+
 def _requests(call: Call, status: int = 200, wrong: str = "") -> Response:
     return page(
         call, "subjects.html", status, title="Requests of people", wrong=wrong,
-        rows=own_requests(call),
+        rows=[row | {"column": _column(call, row["dataset"])} for row in own_requests(call)],
     )  # fmt: skip
 
 
