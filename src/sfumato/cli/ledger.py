@@ -94,6 +94,7 @@ def amend(request: AmendCommand) -> None:
             policy=owner.chosen_policy(),
             public=request.public or None,
             reason=request.reason,
+            known=known,
         )
     rows = [
         ("limits", str(known.limits), str(now.limits)),

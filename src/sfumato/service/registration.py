@@ -38,6 +38,8 @@ from sfumato.service.whose import check_whose
 from sfumato.shape import TABLE, read
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sfumato.requests.service import AmendRequest, DatasetRequest
     from sfumato.service.access import Caller
     from sfumato.service.house import House
@@ -170,6 +172,14 @@ def _check_subject(schema: Schema | None, subject: str) -> None:
         raise ParameterError(f"There is no column {subject!r} by which a person could be found.")
 
 
+def _check_told(told: Mapping[str, Any]) -> None:
+    unknown = set(told) - {"title", "why", "contact", "retention", "tick", "deadline"}
+    if unknown:
+        raise ParameterError(f"Nothing is told under {min(unknown)!r}.")
+    if any(isinstance(v, str) == (k in {"tick", "deadline"}) for k, v in told.items()):
+        raise ParameterError("The tick and the deadline are numbers, all else is text.")
+
+
 def amend(house: House, caller: Caller, name: str, wanted: AmendRequest) -> None:
     """Amend limits, policy, purposes and what everybody may know."""
     known = house.reader.registration(name)
@@ -191,13 +201,9 @@ def amend(house: House, caller: Caller, name: str, wanted: AmendRequest) -> None
     stated = {field: value for field, value in changes.items() if value is not None}
     if not stated and not wanted.told:
         raise ParameterError("An amendment changes limits, policy, purposes or what is told.")
-    if wanted.told:
-        unknown = set(wanted.told) - {"title", "why", "contact", "retention", "tick", "deadline"}
-        if unknown:
-            raise ParameterError(f"Nothing is told under {min(unknown)!r}.")
-        if any(isinstance(v, str) == (k in {"tick", "deadline"}) for k, v in wanted.told.items()):
-            raise ParameterError("The tick and the deadline are numbers, all else is text.")
-        change_facts(house.office, name, **wanted.told)
+    _check_told(wanted.told or {})
     if stated:
-        house.ledger.amend(name, **stated, reason=wanted.reason)
+        house.ledger.amend(name, **stated, reason=wanted.reason, known=known)
+    if wanted.told:
+        change_facts(house.office, name, **wanted.told)
     record_event(house, "amended", caller, name)

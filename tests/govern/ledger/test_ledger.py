@@ -306,6 +306,21 @@ def test_an_owner_amends_limits_and_it_is_recorded(ledger, registration, charge)
         ledger.amend("others", limits=lower)
 
 
+def test_an_amendment_undoes_no_other_that_came_meanwhile(ledger):
+    """Two owners look at the same rules; who comes second has to look again."""
+    ledger.register(Registration("patients", Limits(PureDP(3)), purposes=("care",)))
+    seen = ledger.registration("patients")
+    ledger.amend("patients", limits=Limits(PureDP(1)), known=seen)
+    with pytest.raises(GovernanceError, match=r"limits of 'patients' were changed .* meanwhile"):
+        ledger.amend("patients", limits=Limits(PureDP(3), analyst=PureDP(2)), known=seen)
+    assert ledger.registration("patients").limits == Limits(PureDP(1))
+    ledger.amend("patients", purposes=("care", "research"), known=seen)  # nobody changed those
+    seen = ledger.registration("patients")
+    assert seen.limits == Limits(PureDP(1))
+    now = ledger.amend("patients", limits=Limits(PureDP(2)), known=seen)
+    assert now.limits.dataset == PureDP(2)
+
+
 def test_other_events_are_recorded_too(ledger):
     release = {"dataset": "patients", "guarantee": "5-anonymity", "purpose": "care", "rows": 200}
     entry = ledger.record("released", release)

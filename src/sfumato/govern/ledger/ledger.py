@@ -106,11 +106,13 @@ class Ledger(Shown):
         policy: SpendingPolicy | None = None,
         public: Sequence[str] | None = None,
         reason: str | None = None,
+        known: Registration | None = None,
     ) -> Registration:
         """Change what an owner may change, and record it; give the registration now in force.
 
         ``public`` names public tables that are new or have changed: the next session that names
-        one registers its rows.
+        one registers its rows. ``known`` is the registration that the change was thought out from:
+        if somebody has changed the same meanwhile, this is refused, instead of undoing that.
         """
         given = {"limits": limits, "purposes": purposes, "policy": policy}
         changes: dict[str, Any] = {
@@ -127,7 +129,7 @@ class Ledger(Shown):
         if not changes:
             raise ParameterError("An amendment changes limits=, purposes=, policy= or public=.")
         with self._store.writing() as connection:
-            return registrations.amend(connection, dataset, changes, reason)
+            return registrations.amend(connection, dataset, changes, reason, known)
 
     def add_public(self, dataset: str, tables: Mapping[str, Any]) -> Registration:
         """Describe public tables that an amendment has named; others are refused."""

@@ -181,11 +181,22 @@ def register(
 
 
 def amend(
-    connection: Connection, dataset: str, changes: Mapping[str, Any], reason: str | None
+    connection: Connection,
+    dataset: str,
+    changes: Mapping[str, Any],
+    reason: str | None,
+    known: Registration | None = None,
 ) -> Registration:
     """Change limits, purposes, policy or public tables, and record it."""
     head = lock_head(connection)
     old = needed(connection, dataset)
+    stated = [name for name in changes if name != "public"]  # tables are added, and undo nothing
+    moved = [n for n in stated if known is not None and getattr(known, n) != getattr(old, n)]
+    if moved:
+        raise GovernanceError(
+            f"The {' and the '.join(moved)} of {dataset!r} were changed by somebody else "
+            "meanwhile; look at what they are now, and amend again."
+        )
     if "limits" in changes and old.unit_hidden is not None:
         changes["limits"].check_unit(Neighbours("unbounded", old.unit_hidden))
     public = {**old.public, **changes.get("public", {})}

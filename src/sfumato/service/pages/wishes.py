@@ -69,7 +69,8 @@ def _grant(call: Call, row: dict[str, Any], answer: str) -> None:
     }
     raised = {**limits.analysts, person.pseudonym: replace(limits.dataset, **amount)}
     reason = f"request of {person.pseudonym}: {answer or 'granted'}"
-    house.ledger.amend(row["dataset"], limits=replace(limits, analysts=raised), reason=reason)
+    amended = replace(limits, analysts=raised)
+    house.ledger.amend(row["dataset"], limits=amended, reason=reason, known=known)
 
 
 async def answer(call: Call) -> Response:
