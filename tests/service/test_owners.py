@@ -182,7 +182,10 @@ def test_a_table_that_another_owner_has_registered_is_hers(site, paula):
         add_dataset(office, name, owner=olga, source=source, schema_text="", facts=Facts())
     hers, mine = (Caller(enter_by_token(office, site.tokens[who])) for who in ("other", "owner"))
     for source in ("database:clinic::visits", 'database:clinic::public."visits"',
-                   "data/../data/c.duckdb::main.visits", "spark:Clinic.visits"):  # fmt: skip
+                   "data/../data/c.duckdb::main.visits", "spark:Clinic.visits",
+                   "data/c.duckdb", "data/c.duckdb::c.main.visits", "database:clinic:: visits",
+                   "database:clinic::clinic.public.visits",
+                   "spark:spark_catalog.clinic.visits"):  # fmt: skip
         with pytest.raises(ParameterError, match="another dataset"):
             check_whose(site.house, hers, "anew", [source])
         check_whose(site.house, mine, "anew", [source])

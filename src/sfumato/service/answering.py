@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from sfumato.service.house import House, Open
     from sfumato.service.turns import Turn
 
+WAITED = 1.0
+"""Seconds after which a question is asked only if it still may be."""
+
 PATIENCE = 30.0
 """Seconds that a question waits for an earlier one of its analyst that is late."""
 
@@ -82,6 +85,7 @@ class RunningQuestion:
         """Note that it is paid for; when a pilot's next charge came would tell of rows."""
         if self.charge is None:
             self.charge = number
+            self.loop.call_soon_threadsafe(self.pass_on)
         if not self.patient:
             self.tell(self)
 
@@ -119,12 +123,16 @@ class RunningQuestion:
         self.over.set()
         self.loop.call_soon_threadsafe(self.end)
 
-    def end(self) -> None:
-        """Let whoever waits go on, and the next one begin (in the loop)."""
+    def pass_on(self) -> None:
+        """Let the next one begin (in the loop): at the charge, for what follows depends on rows."""
         if self.turn is not None:
             self.turn.end()
+
+    def end(self) -> None:
+        """Let whoever waits go on (in the loop)."""
         self.done.set()
         self._tell(self, None)
+        self.pass_on()
 
     def hurry(self) -> None:
         """Tell whoever waits of the charge, now or when it is there (in the loop)."""
@@ -157,13 +165,22 @@ async def ask(
     running = RunningQuestion(found, caller.pseudonym, patient=patience > 0)
     timer = running.loop.call_later(patience, running.hurry) if patience > 0 else None
     running.turn = house.turns.begin(
-        lambda: house.threads.submit(_work, house, caller, running, asked, granted)
+        lambda: _start(house, running, caller, running, asked, granted)
     )
     try:
         return await running.taken
     finally:
         if timer is not None:
             timer.cancel()
+
+
+def _start(house: House, running: RunningQuestion, *given: Any) -> None:
+    """Work in a thread; where there can be none, say so, instead of to whoever began the turn."""
+    try:
+        house.threads.submit(_work, house, *given)
+    except RuntimeError as error:
+        running.refuse(error)
+        running.finish()
 
 
 def _work(
@@ -270,7 +287,8 @@ def _answer(
 ) -> None:
     facts = running.found.listed.facts
     try:
-        if _wait_for_late_ones(house, running, facts.tick):
+        waited = _wait_for_late_ones(house, running, facts.tick)
+        if waited or time.monotonic() - running.started > WAITED:
             check_still_granted(house, caller, running.found.listed.name, desk.purpose)
         with hearing(running):
             answer = desk.ask(submission, note=running.note, **price)

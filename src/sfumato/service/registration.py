@@ -39,6 +39,7 @@ from sfumato.shape import TABLE, read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from sfumato.requests.service import AmendRequest, DatasetRequest
     from sfumato.service.access import Caller
@@ -63,7 +64,7 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
         raise ParameterError(f"There is a dataset {wanted.name!r} already; choose another name.")
     check_whose(house, caller, wanted.name, [wanted.source, *map(str, wanted.reading.values())])
     folder = folder_of(house.settings, wanted.name)
-    is_new = not folder.exists()
+    is_new = _claim(folder)
     if not is_new and is_handed_over(wanted.source):
         raise ParameterError(
             f"There are files under 'data/{wanted.name}' of the server already; choose another "
@@ -83,6 +84,15 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
         house.office, wanted.name, owner=owner, source=source, schema_text=text, facts=facts
     )
     record_event(house, "registered", caller, wanted.name)
+
+
+def _claim(folder: Path) -> bool:
+    """Make the folder of a dataset; of several who try at once, one is told that it is new."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _register_rules(house: House, wanted: DatasetRequest, source: str, facts: Facts) -> str:

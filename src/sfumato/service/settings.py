@@ -64,7 +64,9 @@ class Settings:
 
     def told(self, sentence: str) -> str:
         """Leave out of a sentence where the folder lies: that is the operator's to know."""
-        return sentence.replace(f"{self.folder}/", "")
+        for folder in (self.folder, str(self.path.resolve())):  # behind a link, too
+            sentence = sentence.replace(f"{folder}/", "")
+        return sentence
 
     def to_environment(self) -> None:
         """Hand the settings to the workers that are started from here."""

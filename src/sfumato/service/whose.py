@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sfumato.service.house import House
     from sfumato.service.settings import Settings
 
-_USUAL = ("public.", "main.")
+_USUAL = {"public", "main", "default"}
 """Schemas that are meant where none is named."""
 
 
@@ -36,7 +36,7 @@ def check_whose(house: House, caller: Caller, dataset: str, named: Iterable[str]
             continue
         folder = str(folder_of(house.settings, listed.name).resolve())
         taken = _place(house.settings, listed.source)
-        if any(place == taken or place[0].startswith(f"{folder}/") for place in wanted):
+        if any(_same(place, taken) or place[0].startswith(f"{folder}/") for place in wanted):
             raise ParameterError(
                 "These rows belong to another dataset, which is not yours; ask its owners to add "
                 "you to them."
@@ -56,8 +56,13 @@ def _place(settings: Settings, source: str) -> tuple[str, str]:
         return where, _plain(table)
 
 
+def _same(place: tuple[str, str], taken: tuple[str, str]) -> bool:
+    """Tell whether two places may be one; a file without a table may mean any table of it."""
+    return place[0] == taken[0] and (place[1] == taken[1] or "" in {place[1], taken[1]})
+
+
 def _plain(table: str) -> str:
-    name = table.replace('"', "").replace("`", "").casefold()
-    for schema in _USUAL:
-        name = name.removeprefix(schema)
-    return name
+    """Name a table by its schema, unless that is the usual one, and its name; of any catalogue."""
+    parts = table.replace('"', "").replace("`", "").casefold().split(".")
+    *_, schema, name = ["", *(part.strip() for part in parts)]
+    return name if schema in {"", *_USUAL} else f"{schema}.{name}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -58,6 +59,7 @@ DIFFERENT = [
     (lambda out, _: out.square().mean(1), lambda out, _: out.abs().mean(1)),
     (lambda a: {"f": lambda: a + 1}, lambda a: {"f": lambda: a + 2}),
     (nn.CrossEntropyLoss(), nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0]))),
+    (torch.tensor([1.0]).mul, torch.tensor([2.0]).mul),
     (nn.CrossEntropyLoss(), nn.CrossEntropyLoss(label_smoothing=0.1)),
     (functools.partial(scaled, target=1), functools.partial(scaled, target=2)),
     (module(torch.tanh), module(torch.relu)),
@@ -183,3 +185,13 @@ def test_networks_that_do_not_fit_cost_nothing(network, loss):
         with pytest.raises((ParameterError, RuntimeError)):
             opened.train(network, loss, **PRICE)
         assert opened.remaining.epsilon == 5
+
+
+def test_a_module_without_a_version_is_never_taken_for_the_same():
+    """Its text may be mended meanwhile."""
+    own = ModuleType("losses")
+
+    def loss(out, target):
+        return own.error(out, target)
+
+    assert fingerprint(loss) != fingerprint(loss)

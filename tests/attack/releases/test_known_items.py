@@ -84,3 +84,8 @@ def test_two_huge_baskets_do_not_stop_an_attack():
     sets = [huge, [*huge, "x"], *[["1", "2"]] * 9]
     outcome = sf.attack.known_items(sets, m=2)
     assert outcome.exposed == 1  # whoever has the x
+
+
+def test_of_no_sets_nobody_is_found():
+    assert sf.attack.known_items([]).exposed == 0
+    assert sf.attack.item_inference([], items=["a"]).exposed == 0

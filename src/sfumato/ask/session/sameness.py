@@ -63,7 +63,11 @@ def _of_code(value: Any, met: dict[int, Any]) -> Any:
     """Describe what runs, and objects by their class and what they hold."""
     named = isinstance(value, types.FunctionType | type) and _of_library(value)
     if named or isinstance(value, _BY_NAME):
-        return ["name", *_name(value)]
+        if isinstance(value, types.ModuleType) and not _is_installed(value):
+            return ["unknown", secrets.token_hex(16)]
+        bound = getattr(value, "__self__", None)  # of a function of C: what it computes with
+        about = None if isinstance(bound, types.ModuleType | type) else _describe(bound, met)
+        return ["name", *_name(value), about]
     for kind, parts in _PARTS.items():
         if isinstance(value, kind):
             return [kind.__name__, _all(parts(value), met)]
@@ -84,7 +88,7 @@ def _function(function: types.FunctionType) -> Iterable[Any]:
         for name in sorted(_names(code))
         if name in function.__globals__
     }
-    return code, function.__defaults__, function.__kwdefaults__, enclosed, looked_up
+    return code, function.__defaults__, function.__kwdefaults__, enclosed, looked_up, vars(function)
 
 
 def _class(value: type) -> Iterable[Any]:
@@ -131,6 +135,12 @@ def _of_library(value: Any) -> bool:
     for part in value.__qualname__.split("."):
         found = getattr(found, part, None)
     return found is value
+
+
+def _is_installed(module: types.ModuleType) -> bool:
+    """Whether the name and version of a module tell what it computes."""
+    first = module.__name__.partition(".")[0]
+    return first in _LIBRARIES or hasattr(sys.modules.get(first), "__version__")
 
 
 def _name(value: Any) -> list[str]:

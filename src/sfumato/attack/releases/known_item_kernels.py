@@ -22,8 +22,9 @@ def fewest_candidates(starts, items, weights, width, m, budget):  # type: ignore
     `best[t]` counts sets by weight, `chosen[t]` holds the items, −1 behind them. The last value
     tells whether every itemset was tried.
     """
-    m = min(m, max(1, np.max(np.diff(starts))))  # no set holds more
     n = len(weights)
+    if n > 0:
+        m = min(m, max(1, np.max(np.diff(starts))))  # no set holds more
     best = np.full(n, weights.sum(), np.int64)
     chosen = np.full((n, m), -1, np.int64)
     rows = np.empty((m, max(len(items), n)), np.int64)  # projections, one after the other by depth
@@ -95,8 +96,9 @@ def surest_items(starts, items, weights, width, secret, m, budget):  # type: ign
     Gives the share, the item, and whether every itemset was tried. The known items are any of the
     set but the secret itself; `sets[d]` is the projection at depth d.
     """
-    m = min(m, max(1, np.max(np.diff(starts))))
     n = len(weights)
+    if n > 0:
+        m = min(m, max(1, np.max(np.diff(starts))))
     share, which = np.zeros(n, np.float64), np.full(n, -1, np.int64)
     begin = np.zeros(width + 1, np.int64)
     for p in range(len(items)):

@@ -141,20 +141,22 @@ class Postgres:
         )
         self.connection.execute(f"CREATE TEMPORARY TABLE {name} ({kinds})")
         path, frame = self.local.folder / f"{name}.csv", self.local.register(dict(columns))
-        with self.local.in_order():
-            self.local.run(
-                f"COPY (SELECT * FROM {frame}) TO {quoted_text(str(path))} "
-                "(FORMAT csv, HEADER false, FORCE_QUOTE *)"
-            )
-        self.local.drop(frame)
-        with (
-            path.open("rb") as file,
-            self.connection.cursor() as cursor,
-            cursor.copy(f"COPY {name} FROM STDIN (FORMAT csv)") as copy,
-        ):
-            while piece := file.read(_PIECE):
-                copy.write(piece)
-        path.unlink()
+        try:
+            with self.local.in_order():
+                self.local.run(
+                    f"COPY (SELECT * FROM {frame}) TO {quoted_text(str(path))} "
+                    "(FORMAT csv, HEADER false, FORCE_QUOTE *)"
+                )
+            with (
+                path.open("rb") as file,
+                self.connection.cursor() as cursor,
+                cursor.copy(f"COPY {name} FROM STDIN (FORMAT csv)") as copy,
+            ):
+                while piece := file.read(_PIECE):
+                    copy.write(piece)
+        finally:
+            self.local.drop(frame)
+            path.unlink(missing_ok=True)
         self.connection.execute(f"ANALYZE {name}")
         return name
 

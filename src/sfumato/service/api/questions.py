@@ -31,7 +31,8 @@ async def estimate(call: Call) -> Response:
         return [_priced(call, found, question, wanted.confidence) for question in wanted.questions]
 
     length = sum(len(question.question) for question in wanted.questions)
-    quick = length <= QUICK  # so quick that a thread would take longer
+    few = len(wanted.questions) <= 2
+    quick = few and length <= QUICK  # so quick that a thread would take longer
     return reply({"estimates": price() if quick else await call.house.thread(price)})
 
 

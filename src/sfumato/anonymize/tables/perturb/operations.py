@@ -85,7 +85,7 @@ def perturb(
     try:
         for operation in operations:
             records = operation.apply(records, words)
+        return records.columns.written([str(operation) for operation in operations])
     except BaseException:
         records.columns.copy.drop()
         raise
-    return records.columns.written([str(operation) for operation in operations])

@@ -536,3 +536,20 @@ def test_judging_in_batches_changes_nothing(name, monkeypatch):
     small = problem.judge(groups, 4)
     monkeypatch.undo()
     assert (problem.judge(groups, 4) == small).all()
+
+
+def test_what_a_promise_allows_is_not_added_to_what_suppression_costs():
+    """The fewest classes of an average risk count a class of what is suppressed already."""
+    sizes = [111] * 8 + [110, 2] + [1] * 400
+    ages = [(f"{i:03}", "many" if i in (0, 9) else f"={i}", "*") for i in range(len(sizes))]
+    trees = (Hierarchy.from_rows(ages), Hierarchy.from_rows([("f", "*"), ("m", "*")]))
+    lines = [(a, b, (s + 1 - b) // 2) for a, s in enumerate(sizes) for b in (0, 1) if s + 1 - b > 1]
+    quasi = np.array([line[:2] for line in lines], dtype=np.int32)
+    counts = np.array([line[2] for line in lines], dtype=np.int64)
+    table = FrequencyTable(("a", "b"), (), quasi, np.empty((len(quasi), 0), np.int32), counts, ())
+    costs, out = separable("LM", trees, table)
+    promise = KAnonymity(2) & AverageRisk(0.01)
+    found = search(Problem(table, trees, promise, costs, out, 420, objective="DM"))
+    assert tuple(found.levels) == (0, 1)
+    expected = (8 * 111**2 + 110**2 + 2**2 + 400 * 1400) / 1400**2
+    assert found.record.facts["loss"] == pytest.approx(expected)

@@ -58,6 +58,7 @@ from sfumato.anonymize.tables.algorithms.full_domain.prices import (
     SEPARABLE,
     TIE,
     along_all,
+    least_losses,
     node_loss,
     node_prices,
     suppression_prices,
@@ -138,7 +139,7 @@ class Lattice:
         self.separable = problem.objective in SEPARABLE
         self.base = node_prices(problem)
         self.added = np.zeros(self.shape)
-        self.lower = self.base.copy()
+        self.lower = least_losses(problem, self.base)
         self.open = np.ones(self.shape, dtype=np.bool_)
         self.best = _Incumbent()
         self.checked = 0

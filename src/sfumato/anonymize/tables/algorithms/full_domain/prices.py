@@ -35,8 +35,7 @@ def node_prices(problem: Problem) -> NDArray[np.float64]:
     """Return a lower bound on the price of every node before suppression, told at once.
 
     For sums over cells it is the price itself. AECS and DM are at least one over the number of
-    classes that a node can have at most: one for each combination of labels, or for each record, or
-    as many as a promise about the whole release allows, and one of what is suppressed.
+    classes that a node can have at most: one for each combination of labels, or for each record.
     """
     shape = [int(height) for height in problem.heights]
     if problem.objective in SEPARABLE:
@@ -45,8 +44,20 @@ def node_prices(problem: Problem) -> NDArray[np.float64]:
     for a, hierarchy in enumerate(problem.hierarchies):
         labels = np.array([float(len(labels)) for labels in hierarchy.labels])
         most *= _along(labels, a, len(shape))
+    return 1 / np.minimum(most, float(max(problem.rows, 1)))
+
+
+def least_losses(problem: Problem, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a lower bound on the loss of every node, told at once from `node_prices`.
+
+    AECS and DM are also at least one over as many classes as a promise about the whole release
+    allows, and one of what is suppressed. That bounds the loss with suppression: before it a node
+    has as many classes as it likes, so what suppression adds does not come on top.
+    """
+    if problem.objective in SEPARABLE:
+        return prices.copy()
     allowed = min(part.most_classes(problem.rows) + 1 for part in problem.definition.parts)
-    return 1 / np.minimum(most, float(max(min(problem.rows, allowed), 1)))
+    return np.maximum(prices, 1 / max(allowed, 1))
 
 
 def along_all(per_attribute: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
