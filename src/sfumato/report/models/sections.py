@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sfumato.report.section import Page
 
 _MOST_VALUES = 12
+_FEW_CLASSES = 3  # more do not fit into a box
 _HIDDEN = {
     "model", "predicts", "classes", "columns", "noise", "architecture", "plan", "training",
 }  # fmt: skip
@@ -28,7 +29,9 @@ def _facts(page: Page) -> list[Fact]:
     if told.get("predicts"):
         facts.append(Fact("Predicts", str(told["predicts"])))
     if told.get("classes"):
-        facts.append(Fact("Classes", _listed(told["classes"])))
+        classes = told["classes"]
+        few = len(classes) <= _FEW_CLASSES
+        facts.append(Fact("Classes", _listed(classes) if few else str(len(classes))))
     return facts
 
 
@@ -37,6 +40,7 @@ def _card(page: Page) -> dict[str, Any]:
     return {
         "told": told,
         "kind": kind_in_words(told["model"]),
+        "classes": _listed(told["classes"]) if told.get("classes") else "",
         "columns": [(str(column["name"]), _declared(column)) for column in told.get("columns", ())],
         "plan": told.get("plan"),
         "architecture": told.get("architecture"),

@@ -17,6 +17,7 @@ from sfumato.service.pages.frame import page, values_of
 from sfumato.service.pages.release_form import read_form, show_form
 from sfumato.service.problems import Problem, not_found, problem_of
 from sfumato.service.registration import record_event
+from sfumato.shape import find_shape
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -78,7 +79,10 @@ async def show(call: Call) -> Response:
     title = f"Release of {found['dataset']}"
     from sfumato.report.tables.sections import MEASURES  # noqa: PLC0415 - where it is shown
 
-    return page(call, "release.html", title=title, release=found, mine=mine, measures=MEASURES)
+    unit = find_shape(found["facts"].get("shape", "table")).unit
+    return page(
+        call, "release.html", title=title, release=found, mine=mine, measures=MEASURES, unit=unit
+    )
 
 
 async def publish(call: Call) -> Response:
