@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -26,7 +27,7 @@ from sfumato.ask.engines.duckdb_sources import (
     typed_cells,
 )
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
-from sfumato.ask.engines.table_facts import declared_kinds, described
+from sfumato.ask.engines.table_facts import GUESSED, KindFacts, declared_kinds, described
 from sfumato.ask.language.request import RowBound
 from sfumato.ask.plan.dialects import SCHEMA, printed
 from sfumato.ask.plan.plan import plan
@@ -78,6 +79,7 @@ class DuckDBEngine:
         domains: Mapping[str, Iterable[Any]] | None = None,
         public: Mapping[str, Any] | None = None,
         private: Mapping[str, Any] | None = None,
+        kinds: KindFacts = GUESSED,
         table: str | None = None,
     ) -> DuckDBEngine:
         """Open a table of people, and others beside it.
@@ -85,6 +87,8 @@ class DuckDBEngine:
         ``source`` is anything `sf.read` takes, or a DuckDB database file with ``table``. ``person``
         names the column of the privacy unit, None for rows. Tables in ``private`` have the same
         person column, or are given as (source, person column); those in ``public`` have none.
+        ``kinds`` says what is public about the kinds of columns beside ``types``; left out, the
+        caller says that the types of frames, and what files look like, may be known.
         """
         main = stored(source, table)
         others = {}
@@ -93,16 +97,17 @@ class DuckDBEngine:
             others[other] = stored(where), whose
         title = name or (main.table.name if main.table is not None else table) or "data"
         engine = cls(main.engine)
-        engine._by_text = named_by_text(main, person) or any(
-            named_by_text(rows, whose) for rows, whose in others.values()
+        engine._by_text = named_by_text(main, person, kinds) or any(
+            named_by_text(rows, whose, kinds) for rows, whose in others.values()
         )
-        facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}, "known": kinds}
         try:
             engine._add(main, title, types or {}, person=person, main=True, private=True, **facts)
             for other, (where, whose) in others.items():
                 engine._add(where, other, {}, person=whose, private=True, **facts)
             for other, place in (public or {}).items():
-                engine._add(stored(place), other, {}, person=None, private=False, **facts)
+                shown = {**facts, "known": replace(kinds, guess=True)}
+                engine._add(stored(place), other, {}, person=None, private=False, **shown)
         except BaseException:
             engine.close()
             raise
@@ -116,16 +121,30 @@ class DuckDBEngine:
         *,
         person: str | None,
         private: bool,
+        known: KindFacts,
         main: bool = False,
         **declared: Any,
     ) -> None:
         if name.casefold() in {known.casefold() for known in self._facts}:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
         wanted = {**_schema_types(source), **types}
-        known = declared_kinds(wanted, source.types, source.source)
-        kinds, self.left_out[name] = kinds_of(source, known, person, by_text=self._by_text)
+        found = kinds_of(
+            source,
+            declared_kinds(known.known(name, wanted), source.types, source.source),
+            person,
+            found=lambda column, cells: known.found(name, column, cells, main=main),
+            by_text=self._by_text,
+        )
+        kinds = {column: kind for column, kind in found.items() if kind is not None}
+        untyped = tuple(
+            column for column in found
+            if column not in kinds and not source.catalogued
+            and not known.may_guess(name, column, main=main)
+        )  # fmt: skip
+        self.left_out[name] = tuple(c for c in found if c not in kinds and c not in untyped)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
-        self._hold(source, name, kinds, person)
+        facts = replace(facts, untyped=untyped)
+        self._hold(source, name, {**kinds, **dict.fromkeys(untyped, "text")}, person)
         if not private:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts

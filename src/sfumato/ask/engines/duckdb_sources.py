@@ -1,15 +1,16 @@
 """What DuckDB can read for a session, and as which kinds.
 
 Contract: a :class:`Stored` is a relation in a DuckDB connection. :func:`kinds_of` says of which
-kind each of its columns is, by what the owner declares, else by the types of a frame or Parquet
-file, else (cells of a CSV file are texts) by what all of its cells look like: a whole number, a
-number or a date written in the usual way; 007 is a text. An empty cell of a CSV file is NULL.
-:func:`typed_cells` gives SQL that brings every cell to its kind and cannot fail: what does not fit
-is NULL. Texts lose the collation of their column, so that they compare by their bytes. Whole
-numbers are exact within 64 bits. People are told apart exactly, whatever their column is declared
-to be: by 64-bit integers where it holds such numbers only, by dates, else by texts.
-
-Kinds are public. Where they must not depend on the data, declare them in the schema.
+kind each of its columns is: as the owner declares, as the catalogue of a database says, as follows
+from bounds and lists of values; and only where the owner says that it may be known, as the cells
+are, by the type of a frame's or a Parquet file's column, or by what all cells of a CSV file look
+like: a whole number, a number or a date written in the usual way; 007 is a text. An empty cell of a
+CSV file is NULL. :func:`typed_cells` gives SQL that reads every cell alone: what it becomes depends
+on its value and the kind, not on the type it is stored in, so not on other cells; it cannot fail,
+and what does not fit is NULL. Texts lose the collation of their column, so that they compare by
+their bytes. Whole numbers are exact within 64 bits. People are told apart exactly, whatever their
+column is declared to be: by texts, or in a database by 64-bit integers or dates where its catalogue
+says that there are such only.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from sfumato.data.wording import listed
 from sfumato.errors import DataError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from sfumato.ask.engines.table_facts import KindFacts
     from sfumato.ask.language.language import Kind
     from sfumato.data.tables.table import Table
 
@@ -67,6 +69,11 @@ class ScannedRelation:
     texts: bool = False  # cells are the texts of a CSV file
     path: Path | None = None
     table: Table | None = None  # kept, since it owns what the scan reads
+
+    @property
+    def catalogued(self) -> bool:
+        """Whether the types of columns are declared in a database, and no matter of its cells."""
+        return self.table is None or self.table.kind in {"duckdb", "postgres", "spark"}
 
     def size(self) -> int:
         """Estimate the bytes of the rows in memory."""
@@ -117,28 +124,32 @@ def _database(path: Path, table: str | None) -> ScannedRelation:
         return ScannedRelation(engine, scan, engine.types(scan), str(path), path=path)
 
 
+_UNSEEN: Any = "what the cells are"
+
+
 def kinds_of(
     stored: ScannedRelation,
     declared: Mapping[str, Kind],
     person: str | None,
     *,
+    found: Callable[[str, Kind | None], Kind | None] = lambda _, cells: cells,
     by_text: bool = False,
-) -> tuple[dict[str, Kind], tuple[str, ...]]:
-    """Give the kinds of columns, and the columns that have none.
+) -> dict[str, Kind | None]:
+    """Give the kinds of columns; None of those that have none, or none that may be known.
 
-    ``by_text`` says that people are told apart by texts, as they are where one of the tables is a
-    CSV file.
+    ``found`` says what a column is that nothing declares, given what its cells are. ``by_text``
+    says that people are told apart by texts, as they are where one of the tables is a file.
     """
-    looks = _looks(stored, [c for c in stored.types if c not in declared]) if stored.texts else {}
-    kinds: dict[str, Kind] = {}
+    unsaid = [c for c in stored.types if c not in declared and found(c, _UNSEEN) == _UNSEEN]
+    looks = _looks(stored, unsaid) if stored.texts else {}
+    kinds: dict[str, Kind | None] = {}
     for column, type_ in stored.types.items():
-        kind = declared.get(column) or looks.get(column) or _kind(type_)
-        if column == person and kind is not None:
-            told = _person_kind(stored, column, type_, kind)
-            kind = "text" if by_text else told
-        if kind is not None:
-            kinds[column] = kind
-    return kinds, tuple(column for column in stored.types if column not in kinds)
+        natural = looks.get(column) or _kind(type_)
+        kind = declared.get(column) or (natural if stored.catalogued else found(column, natural))
+        if column == person and natural is not None:
+            kind = "text" if by_text else _person_kind(stored, column, type_, kind or natural)
+        kinds[column] = kind
+    return kinds
 
 
 def _kind(type_: str) -> Kind | None:
@@ -181,9 +192,14 @@ def _person_kind(stored: ScannedRelation, column: str, type_: str, kind: Kind) -
     return "text" if exact == "real" else kind
 
 
-def named_by_text(stored: ScannedRelation, person: str | None) -> bool:
-    """Tell whether people are told apart by texts, as then those of all tables are."""
-    return stored.texts or (person is not None and stored.types.get(person) in _REAL)
+def named_by_text(stored: ScannedRelation, person: str | None, kinds: KindFacts) -> bool:
+    """Tell whether people are told apart by texts, as then those of all tables are.
+
+    They are in files and frames, unless the owner says that the type of their column may be known.
+    """
+    if stored.texts or (person is not None and stored.types.get(person) in _REAL):
+        return True
+    return not (person is None or stored.catalogued or kinds.guess is True)
 
 
 def _looks(stored: ScannedRelation, columns: list[str]) -> dict[str, Kind]:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from sfumato.ask.engines.aggregate_rows import collected
 from sfumato.ask.engines.postgres_types import COLUMNS, StoredColumn, cell
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
-from sfumato.ask.engines.table_facts import declared_kinds, described
+from sfumato.ask.engines.table_facts import GUESSED, KindFacts, declared_kinds, described
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.errors import nothing_quoted
@@ -82,6 +82,7 @@ class PostgresEngine:
         domains: Mapping[str, Iterable[Any]] | None = None,
         public: Mapping[str, str] | None = None,
         private: Mapping[str, Any] | None = None,
+        kinds: KindFacts = GUESSED,
         seconds: float = SECONDS,
     ) -> PostgresEngine:
         """Open a table of a database, and others beside it.
@@ -98,6 +99,7 @@ class PostgresEngine:
             raise ParameterError("Say which table is asked about, as in …/database?table=visits.")
         engine = cls(url, seconds=seconds, stream=stream)
         declared: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        declared["known"] = kinds
         title = name or where.rpartition(".")[2]
         try:
             engine._add(title, where, types or {}, person, private=True, main=True, **declared)
@@ -120,12 +122,14 @@ class PostgresEngine:
         *,
         private: bool,
         main: bool,
+        known: KindFacts,
         **declared: Any,
     ) -> None:
         if name in self._facts:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
         schema, relation, columns = self._columns(where)
-        wanted = declared_kinds(types, [column.name for column in columns], f"The table '{where}'")
+        names = [column.name for column in columns]
+        wanted = declared_kinds(known.known(name, types), names, f"The table '{where}'")
         kinds: dict[str, Kind] = {}
         for column in columns:
             kind = wanted.get(column.name) or column.kind(person=column.name == person)

@@ -15,11 +15,12 @@ by the plan's window functions elsewhere, with equal results
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.engines.aggregate_rows import collected
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
-from sfumato.ask.engines.table_facts import declared_kinds, described
+from sfumato.ask.engines.table_facts import GUESSED, KindFacts, declared_kinds, described
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.errors import unheard
@@ -73,22 +74,27 @@ class SparkEngine:
         domains: Mapping[str, Iterable[Any]] | None = None,
         public: Mapping[str, Any] | None = None,
         private: Mapping[str, Any] | None = None,
+        kinds: KindFacts = GUESSED,
     ) -> SparkEngine:
         """Open a frame or a table of people, and others beside it.
 
         ``source`` is a Spark data frame, or the name of a table of the active session. A table in
-        ``private`` may be given as (source, person column).
+        ``private`` may be given as (source, person column). ``kinds`` says what is public about the
+        kinds of columns beside ``types``: a table's types are in the catalogue, those of a frame
+        may have been found from its rows.
         """
         engine = cls(_session_of(source))
         title = name or (source.rpartition(".")[2] if isinstance(source, str) else "data")
         declared: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        declared["known"] = kinds
         try:
             engine._add(title, source, types or {}, person, private=True, main=True, **declared)
             for other, given in (private or {}).items():
                 where, whose = given if isinstance(given, tuple) else (given, person)
                 engine._add(other, where, {}, whose, private=True, main=False, **declared)
             for other, where in (public or {}).items():
-                engine._add(other, where, {}, None, private=False, main=False, **declared)
+                shown = {**declared, "known": replace(kinds, guess=True)}
+                engine._add(other, where, {}, None, private=False, main=False, **shown)
         except BaseException:
             engine.close()
             raise
@@ -103,6 +109,7 @@ class SparkEngine:
         *,
         private: bool,
         main: bool,
+        known: KindFacts,
         **declared: Any,
     ) -> None:
         if name.casefold() in {known.casefold() for known in self._facts}:
@@ -111,18 +118,26 @@ class SparkEngine:
             frame = self._session.table(source) if isinstance(source, str) else source
             stored = {str(field.name): field.dataType for field in frame.schema.fields}
         _check_names(list(stored))
-        wanted = declared_kinds(types, stored, f"The table '{name}'")
+        wanted = declared_kinds(known.known(name, types), stored, f"The table '{name}'")
+        is_table = isinstance(source, str)
         kinds: dict[str, Kind] = {}
+        untyped: list[str] = []
         for column, type_ in stored.items():
             natural = _kind(type_.simpleString(), person=column == person)
-            kind = wanted.get(column) or natural
-            if column == person and natural == "text":
-                kind = "text"  # whatever is declared: read as numbers, 7 and 07 are one person
+            found = natural if is_table else known.found(name, column, natural, main=main)
+            kind = wanted.get(column) or found
+            if column == person and natural is not None:
+                # whatever is declared: read as numbers, 7 and 07 are one person
+                kind = natural if is_table or known.guess is True else "text"
             if kind is not None:
                 kinds[column] = kind
-        self.left_out[name] = tuple(column for column in stored if column not in kinds)
+            elif not is_table and not known.may_guess(name, column, main=main):
+                untyped.append(column)
+        self.left_out[name] = tuple(c for c in stored if c not in kinds and c not in untyped)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
-        cells = [_cell(column, stored[column], kinds[column], person) for column in kinds]
+        facts = replace(facts, untyped=tuple(untyped))
+        read: dict[str, Kind] = {**kinds, **dict.fromkeys(untyped, "text")}
+        cells = [_cell(column, stored[column], read[column], person) for column in read]
         self._tables[name] = self._readable(name, frame, cells)
         if not private:
             facts = with_repetitions(facts, self._count)

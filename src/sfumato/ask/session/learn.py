@@ -18,6 +18,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.language.refusals import refuse
 from sfumato.ask.session.publications import find_column, read_rows
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ZCDP
@@ -131,7 +132,9 @@ def _declared(
     listed = dict(facts.domains)
     names = [find_column(desk, name).name for name in columns] if columns is not None else None
     chosen: list[Column] = []
-    left_out = []
+    for name in {*mine} & {*facts.untyped}:
+        raise refuse("untyped_column", name=name)
+    left_out = [] if names is not None else [name for name in facts.untyped if name != target]
     for column in facts.columns:
         wanted = column.name in names if names is not None else column.name != target
         if column.name == facts.person or not wanted:

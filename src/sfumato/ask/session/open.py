@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.engines.table_facts import KindFacts
 from sfumato.ask.session.blocks import Blocks, add_blocks, private_part
 from sfumato.ask.session.dataset import OpenDataset
 from sfumato.ask.session.keys import key_fingerprint, new_salt
@@ -23,7 +24,9 @@ from sfumato.ask.session.owner_rules import (
     limits_for,
     pair_of,
     private_tables,
+    registered_kinds,
     rules_for,
+    stated_kinds,
     unit_for,
 )
 from sfumato.ask.session.public_tables import check_places, check_public, check_rows, public_tables
@@ -91,7 +94,8 @@ def _open(
         "public": given["public"],
         "private": given["private"],
     }
-    kinds = {} if known is None else known.rules["tables"].get(first.name, {}).get("kinds", {})
+    guess = first.public_types or given.get("public_types", False)
+    kinds = KindFacts(registered_kinds(known), stated_kinds(first, given, rules), guess)
     engines = {label: source.engine(kinds=kinds, **facts) for label, source in sources.items()}
     engine = next(iter(engines.values())) if len(engines) == 1 else Blocks(engines)
     left_out = getattr(next(iter(engines.values())), "left_out", {})
@@ -172,6 +176,7 @@ def _check_columns(tables: Mapping[str, TableFacts], main: str, rules: dict[str,
     known |= {
         f"{table.name}.{column.name}" for table in tables.values() for column in table.columns
     }
+    known |= {*tables[main].untyped}
     for name in (*rules["bounds"], *rules["keys"]):
         if name not in known:
             raise ParameterError(

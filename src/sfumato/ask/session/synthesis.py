@@ -11,6 +11,7 @@ import json
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.language.refusals import refuse
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
 from sfumato.dp.publish.synthesis.columns import Column
@@ -103,6 +104,7 @@ def _declared(desk: Desk, columns: Mapping[str, Column], *, every: bool) -> dict
         elif column.name in columns or every:
             kind: Any = _KINDS.get(column.kind, "text")
             chosen[column.name] = columns.get(column.name, Column(kind=kind))
+    chosen |= _read_as_declared(facts.untyped, columns)
     unknown = [name for name in columns if name not in chosen]
     if unknown:
         raise ParameterError(f"columns= names {', '.join(unknown)}, which this dataset has not.")
@@ -111,4 +113,16 @@ def _declared(desk: Desk, columns: Mapping[str, Column], *, every: bool) -> dict
             "No column has bounds or keys; declare them when the session is opened, with "
             "columns=, or let them be found with search=0.1."
         )
+    return chosen
+
+
+def _read_as_declared(untyped: tuple[str, ...], columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Give what this synthesis says of columns of which nothing else says of which kind they are.
+
+    Their cells are read by bounds or a list of values, never by what they look like.
+    """
+    chosen = {name: columns[name] for name in untyped if name in columns}
+    for name, column in chosen.items():
+        if column.values is None and column.bounds is None:
+            raise refuse("untyped_column", name=name)
     return chosen
