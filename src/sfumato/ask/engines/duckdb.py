@@ -26,7 +26,13 @@ from sfumato.ask.engines.duckdb_sources import (
     stored,
     typed_cells,
 )
-from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
+from sfumato.ask.engines.table_checks import (
+    file_state,
+    fingerprint_of,
+    fingerprint_plan,
+    unknown_state,
+    with_repetitions,
+)
 from sfumato.ask.engines.table_facts import GUESSED, KindFacts, declared_kinds, described
 from sfumato.ask.language.request import RowBound
 from sfumato.ask.plan.dialects import SCHEMA, printed
@@ -60,7 +66,7 @@ class DuckDBEngine:
         self._in_place: dict[str, Path] = {}
         self._kept: list[ScannedRelation] = []
         self._by_text = False
-        self._fingerprint: tuple[object, str] | None = None
+        self._hashes: dict[str, tuple[object, tuple[Any, ...]]] = {}
         self._kept_cursor = threading.local()
         self.left_out: dict[str, tuple[str, ...]] = {}
         with translated("the database in memory"):
@@ -218,24 +224,40 @@ class DuckDBEngine:
         cells = [exp.column(name, quoted=True) for name in names]
         return self._rows(exp.select(*cells).from_(exp.table_(table, db=SCHEMA, quoted=True)))
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, *, private: bool = True) -> str:
         """Give a text that changes when a row of a table changes, of a public one too.
 
         It says nothing of the machine: a file has the same wherever it was loaded or scanned in
-        place. There it is kept until the size or the time of a file changes.
+        place.
         """
-        files = self._in_place.values()
-        state = tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in files)
-        if self._fingerprint is None or self._fingerprint[0] != state:
-            self._fingerprint = state, self._content()
-        return self._fingerprint[1]
+        return fingerprint_of([
+            (facts, self._hashed(facts)) for facts in self._facts.values()
+            if private or not facts.private
+        ])  # fmt: skip
 
-    def _content(self) -> str:
-        """Hash the rows, in memory or in a scan of the file, so that both give one text."""
-        found = [
-            (facts, list(self._rows(fingerprint_plan(facts))[0])) for facts in self._facts.values()
-        ]
-        return fingerprint_of(found)
+    def state(self) -> str:
+        """Give a text that changes when rows may have changed, without reading them.
+
+        Rows in memory never change, and were hashed when they were read; a file that is scanned in
+        place has changed if its place on the disk, its size or a time of it has.
+        """
+        loaded = [facts for facts in self._facts.values() if facts.name not in self._in_place]
+        found = [fingerprint_of([(facts, self._hashed(facts)) for facts in loaded])]
+        for path in self._in_place.values():
+            told = file_state(path)
+            if told is None:
+                return unknown_state()
+            found.append("-".join(map(str, told)))
+        return " ".join(found)
+
+    def _hashed(self, facts: TableFacts) -> tuple[Any, ...]:
+        """Hash the rows of a table, in memory or in a scan of the file, so that both agree."""
+        state = file_state(self._in_place[facts.name]) if facts.name in self._in_place else ()
+        known = self._hashes.get(facts.name)
+        if known is None or state is None or known[0] != state:
+            known = state, tuple(self._rows(fingerprint_plan(facts))[0])
+            self._hashes[facts.name] = known
+        return known[1]
 
     def close(self) -> None:
         """Give back the memory of the tables; the source itself is left as it was."""

@@ -14,12 +14,19 @@ by the plan's window functions elsewhere, with equal results
 
 from __future__ import annotations
 
+import hashlib
+import re
 import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.engines.aggregate_rows import collected
-from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
+from sfumato.ask.engines.table_checks import (
+    fingerprint_of,
+    fingerprint_plan,
+    unknown_state,
+    with_repetitions,
+)
 from sfumato.ask.engines.table_facts import GUESSED, KindFacts, declared_kinds, described
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
 
 _WHOLE = {"tinyint", "smallint", "int", "bigint"}
 _REAL = {"float", "double"}
+_ROUNDED = 1000  # milliseconds within which two changes of a file may have the same time
 _PLAIN, _MOST_DOUBLE = 2**53, 2**63 - 1024
 """Up to where a double is one whole number and no other, and the largest one of 64 bits."""
 
@@ -60,6 +68,7 @@ class SparkEngine:
         self._tables: dict[str, str] = {}
         self._views: list[str] = []
         self._kernel = True
+        self._here = uuid.uuid4().hex  # rows that came with a frame are those of this engine
         self.left_out: dict[str, tuple[str, ...]] = {}
 
     @classmethod
@@ -166,10 +175,41 @@ class SparkEngine:
         """Compute totals by SQL alone, which needs nothing of ours on the workers."""
         return collected(self._rows(plan(request, self._facts)), request)
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, *, private: bool = True) -> str:
         """Give a text that changes when a row of a table changes, of a public one too."""
-        tables = self._facts.values()
+        tables = [facts for facts in self._facts.values() if private or not facts.private]
         return fingerprint_of([(f, self._rows(fingerprint_plan(f))[0]) for f in tables])
+
+    def state(self) -> str:
+        """Give a text that changes when rows may have changed, from the plans of the frames.
+
+        Rows that came with a frame stay as they are, and files have a time and a size; of what
+        comes from elsewhere nothing tells, so its text never comes again.
+        """
+        with unheard(_said):
+            found = [self._state_of(view) for view in self._views]
+        if None in found:
+            return unknown_state()
+        return hashlib.sha256(repr(found).encode()).hexdigest()
+
+    def _state_of(self, view: str) -> list[str] | None:
+        """Tell the sources of a frame by their state, or None where that is not known."""
+        frame = self._session.table(view)
+        told: list[str] = []
+        leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()  # noqa: SLF001
+        for place in range(leaves.size()):
+            kind = str(leaves.apply(place).getClass().getSimpleName())
+            if kind == "LogicalRDD":
+                made_of = set(_RDD.findall(str(leaves.apply(place).rdd().toDebugString())))
+                kind = "LocalRelation" if made_of <= _GIVEN else kind
+            if kind in {"LocalRelation", "Range", "OneRowRelation"}:
+                told.append(self._here)
+            elif kind != "LogicalRelation":
+                return None
+        files = _file_states(self._session, frame.inputFiles())
+        if files is None or (not files and self._here not in told):
+            return None
+        return [*told, *files]
 
     def held(self, table: str) -> HeldRows:
         """Give the rows of a table, to be coded and counted where they are."""
@@ -217,6 +257,24 @@ class SparkEngine:
 
     def _count(self, tree: exp.Select) -> int:
         return int(self._rows(tree)[0][0])
+
+
+_RDD = re.compile(r"\b(\w+RDD)\[")
+_GIVEN = {"ParallelCollectionRDD", "MapPartitionsRDD", "PythonRDD"}
+
+
+def _file_states(session: Any, files: Sequence[str]) -> list[str] | None:
+    """Tell files from changed ones; None if one was written a moment ago."""
+    jvm, found = session._jvm, []  # noqa: SLF001
+    now = int(jvm.java.lang.System.currentTimeMillis())
+    for name in sorted(files):
+        path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(name))
+        told = path.getFileSystem(session._jsc.hadoopConfiguration()).getFileStatus(path)  # noqa: SLF001
+        changed = int(told.getModificationTime())
+        if now - changed < _ROUNDED:
+            return None
+        found.append(f"{name} {told.getLen()} {changed}")
+    return found
 
 
 def _kind(type_: str, *, person: bool) -> Kind | None:

@@ -12,6 +12,8 @@ both tables and seeks two with the same sum.
 from __future__ import annotations
 
 import hashlib
+import secrets
+import time
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -40,10 +42,12 @@ from sfumato.ask.plan.relations import Relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from sfumato.ask.language.language import TableFacts
 
 _PLAIN = 2**53  # up to here a double is one whole number and no other
+_ROUNDED = 50_000_000  # nanoseconds within which two changes may have the same time
 _MOST_PAIRED = 8  # columns of a public table of which pairs are tried
 
 
@@ -90,6 +94,22 @@ def _text(stored: Column) -> SQL:
     if stored.kind == "boolean":
         return case([(cell, text("true")), (negated(cell.copy()), text("false"))])
     return cast(cell, exp.DType.TEXT)
+
+
+def unknown_state() -> str:
+    """Give a text for rows that nobody can tell from changed ones: it never comes again."""
+    return f"unknown {secrets.token_hex(16)}"
+
+
+def file_state(path: Path) -> tuple[int, ...] | None:
+    """Tell a file from a changed one; None if it was written a moment ago.
+
+    File systems round the time of a change, so that another one might have the same.
+    """
+    told = path.stat()
+    if time.time_ns() - max(told.st_mtime_ns, told.st_ctime_ns) < _ROUNDED:
+        return None
+    return told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns
 
 
 def fingerprint_of(tables: Sequence[tuple[TableFacts, Sequence[Any]]]) -> str:

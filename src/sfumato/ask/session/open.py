@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.engines.base import state_of
 from sfumato.ask.engines.table_facts import KindFacts
 from sfumato.ask.session.blocks import Blocks, add_blocks, private_part
 from sfumato.ask.session.dataset import OpenDataset
@@ -115,7 +116,8 @@ def _open(
         _check_rows_elsewhere(ledger, first.name, engines.values())
     public = public_tables(engines.values(), salt)
     waiting = public if known is None else check_public(public, known)
-    check_rows(engines.values(), waiting)
+    if waiting:
+        check_rows(engines.values(), waiting)
     registration = Registration(
         dataset=first.name,
         unit="row" if isinstance(unit, Row) else str(unit),
@@ -125,14 +127,17 @@ def _open(
         policy=given["policy"] or (Free() if known is None else known.policy),
         public=public if known is None else known.public,
     )
-    labels = {private_part(key_fingerprint(salt, e.fingerprint())): b for b, e in engines.items()}
-    if len(labels) < len(engines):
-        raise ParameterError(
-            "Two blocks hold the same rows, which would count twice; give each block once."
-        )
-    main = next(fingerprint for fingerprint, label in labels.items() if label == MAIN)
-    ledger.register(registration, salt=salt, fingerprint=main)
-    add_blocks(ledger, first.name, labels)
+    # Rows are told from others when they are registered, and where there are several blocks. Later
+    # sessions on one table read none of them before a question is paid for.
+    if known is None or len(engines) > 1 or ledger.blocks(first.name) != {MAIN}:
+        labels = _labels(engines, salt)
+        main = next(fingerprint for fingerprint, label in labels.items() if label == MAIN)
+        ledger.register(registration, salt=salt, fingerprint=main)
+        add_blocks(ledger, first.name, labels)
+    else:
+        ledger.register(registration, salt=salt)
+    for opened in engines.values():
+        state_of(opened)  # hashes rows that were read into memory now, not with a first question
     if known is not None and waiting:
         registration = ledger.add_public(first.name, waiting)
     tables.setdefault("data", tables[first.name])
@@ -140,6 +145,16 @@ def _open(
         first.name, first.name, first.kind, unit, engine, ledger, registration,
         salt, tables, owned,
     )  # fmt: skip
+
+
+def _labels(engines: Mapping[str, Engine], salt: bytes) -> dict[str, str]:
+    """Tell the rows of blocks from each other: give their labels by keyed fingerprints."""
+    labels = {private_part(key_fingerprint(salt, e.fingerprint())): b for b, e in engines.items()}
+    if len(labels) < len(engines):
+        raise ParameterError(
+            "Two blocks hold the same rows, which would count twice; give each block once."
+        )
+    return labels
 
 
 def _known(ledger: Ledger, dataset: str) -> Registration | None:
