@@ -134,6 +134,8 @@ class DuckDBEngine:
         if name.casefold() in {known.casefold() for known in self._facts}:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
         wanted = {**_schema_types(source), **types}
+        seen = [c for c in source.types if not known.may_guess(name, c, main=main)]
+        source = source.plain(seen)
         found = kinds_of(
             source,
             declared_kinds(known.known(name, wanted), source.types, source.source),
@@ -150,24 +152,23 @@ class DuckDBEngine:
         self.left_out[name] = tuple(c for c in found if c not in kinds and c not in untyped)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
         facts = replace(facts, untyped=untyped)
-        self._hold(source, name, {**kinds, **dict.fromkeys(untyped, "text")}, person)
+        read: dict[str, Kind] = {**kinds, **dict.fromkeys(untyped, "text")}
+        self._hold(source, name, typed_cells(source, read, person, known.zone))
         if not private:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
-    def _hold(
-        self, source: ScannedRelation, name: str, kinds: Mapping[str, Kind], person: str | None
-    ) -> None:
+    def _hold(self, source: ScannedRelation, name: str, cells: str) -> None:
         """Load a table, or make a view of it where it is large."""
         target = f"{quoted(self._catalog)}.{quoted(SCHEMA)}.{quoted(name)}"
         in_place = source.path is not None and source.size() > LOADED * memory()
         self._kept.append(source)
         with translated(source.source):
             scan, tidy = self._reachable(source)
-            cells = typed_cells(source, kinds, person) or "1 AS one"
             form = "VIEW" if in_place else "TABLE"
             try:
-                self._engine.run(f"CREATE {form} {target} AS SELECT {cells} FROM {scan}")
+                rows = f"SELECT {cells or '1 AS one'} FROM {scan}"
+                self._engine.run(f"CREATE {form} {target} AS {rows}")
             finally:
                 tidy()
         if in_place and source.path is not None:

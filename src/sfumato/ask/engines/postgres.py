@@ -183,7 +183,7 @@ class PostgresEngine:
         self.left_out[name] = tuple(c.name for c in columns if c.name not in kinds)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
         cells = ", ".join(
-            f"{cell(column, kinds[column.name], person=column.name == person)} "
+            f"{cell(column, kinds[column.name], person=column.name == person, zone=known.zone)} "
             f"AS {quoted(column.name, 'postgres')}"
             for column in columns
             if column.name in kinds

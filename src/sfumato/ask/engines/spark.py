@@ -3,9 +3,9 @@
 Contract: a frame is made readable under a name that nobody else has, cells are brought to their
 kinds in the plan, and nothing is cached or written. Results do not depend on whether ANSI mode is
 on: no cast and no sum of the plan can overflow. Timestamps become days in the time zone of the
-session. People are told apart exactly: by 64-bit integers and dates where the column holds such,
-else by its text, whatever it is declared to be. No message of Spark leaves this module, as it may
-quote a cell.
+dataset, whatever that of the Spark session is. People are told apart exactly: by 64-bit integers
+and dates where the column of a table holds such, else by its text, whatever it is declared to be.
+No message of Spark leaves this module, as it may quote a cell.
 
 Large tables are bounded by the compiled kernel on the workers, where these have this package, and
 by the plan's window functions elsewhere, with equal results
@@ -27,7 +27,18 @@ from sfumato.ask.engines.table_checks import (
     unknown_state,
     with_repetitions,
 )
-from sfumato.ask.engines.table_facts import GUESSED, KindFacts, declared_kinds, described
+from sfumato.ask.engines.table_facts import (
+    DATE_FORM,
+    FIRST_DATE,
+    GUESSED,
+    LAST_DATE,
+    MOST_BYTES,
+    NUMBER_BYTES,
+    NUMBER_FORM,
+    KindFacts,
+    declared_kinds,
+    described,
+)
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.errors import unheard
@@ -45,6 +56,7 @@ if TYPE_CHECKING:
 _WHOLE = {"tinyint", "smallint", "int", "bigint"}
 _REAL = {"float", "double"}
 _ROUNDED = 1000  # milliseconds within which two changes of a file may have the same time
+_MOST = 2**63 - 1
 _PLAIN, _MOST_DOUBLE = 2**53, 2**63 - 1024
 """Up to where a double is one whole number and no other, and the largest one of 64 bits."""
 
@@ -146,7 +158,7 @@ class SparkEngine:
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
         facts = replace(facts, untyped=tuple(untyped))
         read: dict[str, Kind] = {**kinds, **dict.fromkeys(untyped, "text")}
-        cells = [_cell(column, stored[column], read[column], person) for column in read]
+        cells = [_cell(column, stored[column], read[column], person, known.zone) for column in read]
         self._tables[name] = self._readable(name, frame, cells)
         if not private:
             facts = with_repetitions(facts, self._count)
@@ -295,11 +307,11 @@ def _kind(type_: str, *, person: bool) -> Kind | None:
     return {"boolean": "boolean", "date": "date"}.get(type_)  # type: ignore[return-value]
 
 
-def _cell(column: str, type_: Any, kind: Kind, person: str | None) -> str:
+def _cell(column: str, type_: Any, kind: Kind, person: str | None, zone: str) -> str:
     """Give the SQL of a cell in its kind, under its name."""
     name, stored = quoted(column, "spark"), type_.simpleString()
     by_name = _named(name, stored, column) if column == person else None
-    return f"{by_name or _typed(name, type_, kind, column)} AS {name}"
+    return f"{by_name or _typed(name, type_, kind, column, zone)} AS {name}"
 
 
 def _named(name: str, stored: str, column: str) -> str | None:
@@ -319,21 +331,88 @@ def _named(name: str, stored: str, column: str) -> str | None:
     return f"CASE WHEN NOT ISNAN({number}) THEN COALESCE({digits}, CAST({number} AS STRING)) END"
 
 
-def _typed(name: str, type_: Any, kind: Kind, column: str) -> str:
-    """Bring a cell to its kind; casts between kinds give NULL where they do not fit."""
-    natural = _kind(type_.simpleString(), person=False)
+def _typed(name: str, type_: Any, kind: Kind, column: str, zone: str) -> str:
+    """Bring a cell to its kind; what does not fit is NULL."""
+    stored = type_.simpleString()
+    natural = _kind(stored, person=False)
+    if kind == "text":
+        return _text(name, type_, natural, column)
     if natural == "text":
-        collation = getattr(type_, "collation", None) or "UTF8_BINARY"
-        text = name if collation == "UTF8_BINARY" else f"{name} COLLATE UTF8_BINARY"
-        return text if kind == "text" else f"TRY_CAST({text} AS {_SQL[kind]})"
-    if kind in {natural, "text"} or (natural, kind) == ("integer", "real"):
+        return _read(_text(name, type_, natural, column), kind)
+    if kind == natural == "date":
+        return _date(name, stored, zone)
+    if kind == natural == "boolean":
+        return f"CAST({name} AS BOOLEAN)"
+    if natural == "boolean" and kind in {"integer", "real"}:
         return f"CAST({name} AS {_SQL[kind]})"
+    if natural in {"integer", "real"} and kind == "boolean":
+        return f"CASE {name} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END"
+    if kind == "real" and natural in {"integer", "real"}:
+        return f"CAST({name} AS DOUBLE)"
+    if kind == natural == "integer":
+        return f"CAST({name} AS BIGINT)"
     if (natural, kind) == ("real", "integer"):
-        number = f"CAST({name} AS DOUBLE)"
-        near = f"GREATEST(LEAST({number}, {_MOST_DOUBLE}D), -{_MOST_DOUBLE}D)"
-        whole = f"CAST({near} AS BIGINT)"
-        return f"CASE WHEN {number} IS NOT NULL AND NOT ISNAN({number}) THEN {whole} END"
+        return _whole(f"CAST({name} AS DOUBLE)")
     raise SchemaError(f"The column '{column}' cannot be read as {kind}.")
+
+
+def _text(name: str, type_: Any, natural: Kind | None, column: str) -> str:
+    stored = type_.simpleString()
+    if stored in _REAL:
+        return _named(name, stored, column) or name
+    if stored.startswith("decimal(") and not stored.endswith(",0)"):
+        return f"REGEXP_REPLACE(CAST({name} AS STRING), '[.]?0+$', '')"
+    if natural != "text":
+        return f"CAST({name} AS STRING)"
+    collation = getattr(type_, "collation", None) or "UTF8_BINARY"
+    text = name if collation == "UTF8_BINARY" else f"{name} COLLATE UTF8_BINARY"
+    return f"CASE WHEN OCTET_LENGTH({text}) <= {MOST_BYTES} THEN {text} END"
+
+
+def _date(name: str, stored: str, zone: str) -> str:
+    """Give the day of a date, a time or an instant; one beyond what all engines know is none.
+
+    The time zone of the Spark session has no part in it.
+    """
+    if stored == "timestamp":
+        micros = f"UNIX_MICROS(FROM_UTC_TIMESTAMP({name}, '{zone}'))"
+        day = f"CAST(({micros} - PMOD({micros}, 86400000000)) DIV 86400000000 AS INT)"
+        ends = "TIMESTAMP '0001-01-02 00:00:00+00:00' AND TIMESTAMP '9999-12-31 00:00:00+00:00'"
+        return f"CASE WHEN {name} BETWEEN {ends} THEN DATE_FROM_UNIX_DATE({day}) END"
+    date = f"CAST({name} AS DATE)"
+    ends = f"DATE '{FIRST_DATE}' AND DATE '{LAST_DATE}'"
+    return f"CASE WHEN {date} BETWEEN {ends} THEN {date} END"
+
+
+def _whole(number: str) -> str:
+    """Bring a double that is whole to 64 bits; a fraction is no whole number, and NaN is none."""
+    near = f"GREATEST(LEAST({number}, {_MOST_DOUBLE}D), -{_MOST_DOUBLE}D)"
+    is_whole = f"NOT ISNAN({number}) AND CAST(CAST({near} AS BIGINT) AS DOUBLE) = {near}"
+    return f"CASE WHEN {number} IS NOT NULL AND {is_whole} THEN CAST({near} AS BIGINT) END"
+
+
+def _read(text: str, kind: Kind) -> str:
+    """Read a text by how it is written, the same on every engine."""
+    if kind == "date":
+        form = f"{text} RLIKE '{DATE_FORM}' AND {text} >= '{FIRST_DATE}'"
+        return f"CASE WHEN {form} THEN TRY_CAST(SUBSTR({text}, 1, 10) AS DATE) END"
+    is_number = f"OCTET_LENGTH({text}) <= {NUMBER_BYTES} AND {text} RLIKE '{NUMBER_FORM}'"
+    truth = f"CASE LOWER({text}) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
+    double = f"TRY_CAST(TRIM({text}) AS DOUBLE)"
+    if kind == "real":
+        ends = " ".join(
+            f"WHEN {text} RLIKE '^{sign}[iI]nf(inity)?$' THEN {end}"
+            for sign, end in (("[+]?", "1e300D"), ("-", "-1e300D"))
+        )
+        return f"CASE {ends} WHEN {is_number} THEN {double} ELSE {truth} END"
+    digits = f"TRY_CAST(TRIM({text}) AS DECIMAL(38, 0))"
+    near = f"CAST(GREATEST(LEAST({digits}, {_MOST}), -{_MOST}) AS BIGINT)"
+    plain = f"{text} RLIKE '^[ ]*[-+]?[0-9]{{1,38}}[ ]*$'"
+    whole = f"CASE WHEN {plain} THEN {near} ELSE {_whole(double)} END"
+    number = f"CASE WHEN {is_number} THEN {whole} ELSE {truth} END"
+    if kind == "integer":
+        return f"CAST({number} AS BIGINT)"
+    return f"CASE {number} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END"
 
 
 def _check_names(columns: list[str]) -> None:

@@ -36,6 +36,17 @@ KINDS: Mapping[str, Kind] = {
 """Names of kinds as schemas and parameters have them."""
 
 
+MOST_BYTES = 2**18
+"""A longer text is read as missing: rows of them could be joined and hashed on no engine."""
+
+NUMBER_BYTES = 400
+NUMBER_FORM = "^[ ]*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]{1,3})?[ ]*$"
+"""How numbers are written, on every engine; a text of more bytes is none."""
+
+DATE_FORM = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T][0-9:.]+)?$"
+FIRST_DATE, LAST_DATE = "0001-01-01", "9999-12-31"
+"""Dates beyond are read as missing: not every engine can compute with them."""
+
 _WRITTEN: Mapping[Kind, re.Pattern[str]] = {
     "integer": re.compile(r"-?(0|[1-9][0-9]{0,17})"),
     "real": re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?"),
@@ -72,12 +83,14 @@ class KindFacts:
     follow from bounds and lists of values, by column of the main table or ``table.column``; what
     the catalogue of a database says stands over them. ``guess`` names the columns, or says of all,
     that may be of the kind of a frame's column, or of what the cells of a file look like: one cell
-    changes that, so only the owner can say that it may be known.
+    changes that, so only the owner can say that it may be known. ``zone`` is the time zone in
+    which an instant has its day.
     """
 
     registered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     stated: Mapping[str, Kind] = field(default_factory=dict)
     guess: bool | Collection[str] = True
+    zone: str = "UTC"
 
     def known(self, table: str, types: Mapping[str, str]) -> dict[str, str]:
         """Give the types of a table's columns that are declared or registered."""

@@ -29,6 +29,7 @@ from sfumato.ask.session.owner_rules import (
     rules_for,
     stated_kinds,
     unit_for,
+    zone_of,
 )
 from sfumato.ask.session.public_tables import check_places, check_public, check_rows, public_tables
 from sfumato.ask.session.sources import Source, source_of
@@ -96,7 +97,9 @@ def _open(
         "private": given["private"],
     }
     guess = first.public_types or given.get("public_types", False)
-    kinds = KindFacts(registered_kinds(known), stated_kinds(first, given, rules), guess)
+    kinds = KindFacts(
+        registered_kinds(known), stated_kinds(first, given, rules), guess, zone_of(rules)
+    )
     engines = {label: source.engine(kinds=kinds, **facts) for label, source in sources.items()}
     engine = next(iter(engines.values())) if len(engines) == 1 else Blocks(engines)
     left_out = getattr(next(iter(engines.values())), "left_out", {})

@@ -10,6 +10,7 @@ import datetime as dt
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sfumato.ask.engines.table_facts import kind_of_values
 from sfumato.ask.language.days import Day, date_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sfumato.ask.session.sources import Source
     from sfumato.govern.ledger.registrations import Registration
 
+UTC = "UTC"
 _ROW = Argument("unit", "row")
 _PERSON = Argument("unit", Call("Unit", "user_id", {"rows": 5}))
 
@@ -112,12 +114,32 @@ def rules_for(
     else:
         bounds = {**_texts(first.bounds), **_texts(given["bounds"])}
         keys = {**_listed(first.domains), **_listed(given["keys"])}
+    zone = given.get("time_zone") or (UTC if known is None else zone_of(known.rules))
     return {
         "unit": _unit_to(unit),
         "bounds": bounds,
         "keys": keys,
         SALT_HASH: salt_hash(salt),
-    }
+    } | ({} if _checked_zone(zone) == UTC else {"time_zone": zone})
+
+
+def zone_of(rules: Mapping[str, Any]) -> str:
+    """Give the time zone that is registered, in which an instant has its day."""
+    return str(rules.get("time_zone", UTC))
+
+
+def _checked_zone(zone: str) -> str:
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
+        raise ParameterError(
+            Message(
+                "{!r} is no time zone that is known here; name one as in {}.",
+                zone,
+                Argument("time_zone", "Europe/Vienna"),
+            )
+        ) from None
+    return zone
 
 
 def registered_kinds(known: Registration | None) -> dict[str, dict[str, str]]:

@@ -56,6 +56,7 @@ class DuckDB:
         self.run(f"SET temp_directory = {quoted_text(str(self.folder / 'spill'))}")
         self.run(f"SET memory_limit = '{memory_limit()}'")
         self._names = 0
+        self.frames: dict[str, object] = {}
 
     @property
     def folder(self) -> Path:
@@ -89,6 +90,7 @@ class DuckDB:
         """Make a frame readable by SQL under a fresh name, which is returned."""
         name = self.fresh("frame")
         self.connection.register(name, frame)
+        self.frames[name] = frame
         return name
 
     def types(self, scan: str) -> dict[str, str]:
@@ -167,6 +169,7 @@ class DuckDB:
         """Forget a temporary table or a frame."""
         if relation.startswith("frame_"):
             self.connection.unregister(relation)
+            self.frames.pop(relation, None)
         else:
             self.run(f"DROP TABLE {relation}")
 

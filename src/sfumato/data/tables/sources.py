@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import codecs
 import csv
+import datetime as dt
 import io
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +44,8 @@ from sfumato.data.tables.table import Table
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sfumato.data.tables.table import Kind
 
 csv.field_size_limit(1 << 27)
@@ -322,11 +326,59 @@ def _read_frame(engine: DuckDB, source: Any, title: str) -> Table:
 def _registered(engine: DuckDB, frame: Any) -> str:
     """Register a frame; of one that is stored backwards, which the engine cannot read, a copy."""
     try:
-        return engine.register(frame)
+        return _described(engine, frame)
     except duckdb.Error:
-        if not hasattr(frame, "iloc"):
+        if not hasattr(frame, "iloc") and not isinstance(frame, dict):
             raise
-    return engine.register(frame.copy())
+    try:
+        return _described(engine, frame.copy())
+    except duckdb.Error:  # a cell that it cannot read, such as a signalling NaN
+        columns = frame.keys() if isinstance(frame, dict) else frame.columns
+        return _described(engine, plain_frame(frame, columns))
+
+
+def _described(engine: DuckDB, frame: Any) -> str:
+    name = engine.register(frame)
+    engine.types(name)
+    return name
+
+
+def plain_frame(frame: Any, columns: Iterable[str]) -> Any:
+    """Give a frame whose columns of Python values are columns of texts, each of its value alone.
+
+    An engine that finds a type for a whole column lets one cell change what the others become.
+    """
+    made = frame.copy()
+    for name in columns:
+        cells = frame[name]
+        if str(getattr(cells, "dtype", "")) == "object":
+            plain = np.empty(len(cells), dtype=object)
+            plain[:] = [c if type(c) is str and c.isascii() else plain_text(c) for c in cells]
+            made[name] = plain
+    return made
+
+
+def plain_text(cell: Any) -> str | None:
+    """Give the text of a value, None where it has none; 1, 1.0 and '1' have the same."""
+    try:
+        if isinstance(cell, bool | np.bool_):
+            return "true" if cell else "false"
+        if isinstance(cell, float | np.floating):
+            if cell != cell:  # noqa: PLR0124 - NaN alone
+                return None
+            return str(int(cell)) if cell.is_integer() and abs(cell) <= 2**53 else repr(float(cell))
+        if isinstance(cell, Decimal):
+            small = not cell.is_nan() and abs(cell.adjusted()) < 400
+            return format(cell.normalize(), "f") if small else None
+        if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
+            return None
+        if isinstance(cell, dt.datetime) and cell.time() == dt.time():
+            cell = cell.date() if cell.tzinfo is None else cell
+        text = str(cell)
+        text.encode()
+    except Exception:  # noqa: BLE001 - whatever a value of somebody's own does
+        return None
+    return text
 
 
 def _copied(engine: DuckDB, scan: str) -> str:
