@@ -225,3 +225,178 @@ def test_numbers_of_numpy_and_texts_of_values():
     assert plain_text(-0.0) == "0"
     assert plain_text(dt.datetime(2020, 1, 1)) == plain_text(dt.date(2020, 1, 1))
     assert plain_text(Decimal("1e999999")) is plain_text(10**5000) is None
+
+
+# -- what goes wrong --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["MEDIAN(x)", "MIN(x)", "QUANTILE(x, 0.9)"])
+def test_bounds_that_no_number_has_are_refused_before_the_charge(text):
+    with opened({"x": [1.0, 2.0]}, bounds={"x": (-1e299, 1e299)}) as one:
+        with pytest.raises(sf.errors.ParameterError, match="within"):
+            one.sql(f"SELECT {text} FROM t", epsilon=1)
+        assert one.spent.epsilon == 0
+
+
+def test_a_copy_of_a_table_in_postgres_with_bounds_of_dates(place):
+    frame = pd.DataFrame({"g": ["a", "b"] * 200, "d": ["2020-01-01", "2020-06-01"] * 200})
+    source = place("postgres", frame, d="date")
+    given = {"keys": {"g": ["a", "b"]}, "bounds": {"d": ("2020-01-01", "2020-12-31")}}
+    with opened(source, **given) as one:
+        made = one.synthesize(epsilon=10, delta=1e-6, size=20)
+    assert set(made.table["g"]) <= {"a", "b"}
+
+
+def test_five_ways_in_which_postgres_cannot_be_opened_are_told_apart(postgres_url):
+    from urllib.parse import quote, urlsplit, urlunsplit
+
+    import psycopg
+
+    from sfumato.data.engines.postgres_server import refusal
+    from sfumato.errors import DataError
+
+    parts = urlsplit(postgres_url)
+
+    def told(address):
+        with pytest.raises(DataError) as caught:
+            opened(address)
+        assert "s3cret" not in str(caught.value)
+        return str(caught.value).replace(parts.path, "")
+
+    nowhere = urlunsplit(parts._replace(path="/nowhere_at_all"))
+    mark = "&" if parts.query else "?"
+    heard = [
+        told(f"{nowhere}{mark}table=t"),
+        told("postgresql://ann:s3cret@127.0.0.1:9/clinic?table=t"),
+        told(f"postgresql://ann:{quote('s3cret')}@no-such-host.invalid/clinic?table=t"),
+    ]
+    said = (
+        'FATAL:  password authentication failed for user "ann"',
+        "server does not support SSL, but SSL was required",
+        'server certificate for "a" does not match host name "b"',
+    )
+    url = "postgresql://ann:s3cret@h/clinic"
+    heard += [str(refusal(psycopg.OperationalError(words), url)) for words in said]
+    assert len({sentence.partition(" ")[2] for sentence in heard}) == len(heard)
+    assert not any("s3cret" in sentence or "ann" in sentence for sentence in heard)
+
+
+def test_a_table_that_may_not_be_read_is_said_to_be_one(postgres_url):
+    import psycopg
+
+    name, role = f"t_{uuid.uuid4().hex}", f"r_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE {name} AS SELECT 1 AS v")
+        connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'")
+    from urllib.parse import urlsplit, urlunsplit
+
+    parts = urlsplit(postgres_url)
+    where = parts.netloc.rpartition("@")[2]
+    address = urlunsplit(parts._replace(netloc=f"{role}:secret@{where}"))
+    with pytest.raises(sf.errors.DataError, match="may not read the table"):
+        opened(f"{address}{'&' if parts.query else '?'}table={name}")
+
+
+def test_totals_of_workers_are_numbers_and_nothing_else():
+    import pickle
+
+    from sfumato.ask.engines.spark_kernel import _packed, _unpacked
+    from sfumato.ask.language.request import Aggregates
+
+    keys = (("a", 1, True, None, dt.date(2020, 1, 1)), ("b", 2**62, False, "x", None))
+    people = np.array([3, 4], np.int64)
+    total = np.array([2**70, -1], dtype=object)
+    found = Aggregates(keys, people, (total,), (np.array([1, 2], np.int64),))
+    assert _unpacked(_packed(found).encode(), 1, 1) == (
+        list(keys), [[3, 4], [2**70, -1]], [[1, 2]]
+    )  # fmt: skip
+    wrong = (
+        pickle.dumps([1]),
+        b"[[[1]], [1.5], [2]]",
+        b"[[[1]], [1]]",
+        b'[[[1]], ["x"], [2]]',
+        b"{}",
+    )
+    for odd in wrong:
+        with pytest.raises(sf.errors.DataError, match="something else"):
+            _unpacked(odd, 1, 0)
+
+
+KILLED = """
+import os, signal
+from sfumato.data.engines.duckdb import DuckDB
+engine = DuckDB()
+(engine.folder / "brought.csv").write_text("a private row")
+print(engine.folder, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_rows_that_a_killed_process_left_are_erased_by_the_next(tmp_path):
+    import os
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    def run(code):
+        return subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    left = Path(run(KILLED).stdout.strip())
+    assert (left / "brought.csv").exists()
+    alive = "from sfumato.data.engines.duckdb import DuckDB; e = DuckDB(); assert e.folder.is_dir(); f = DuckDB(); assert e.folder.is_dir()"
+    done = run(alive)
+    assert done.returncode == 0, done.stderr
+    assert not left.exists()
+
+
+# -- before the charge ------------------------------------------------------------------------
+
+
+class Reading:
+    """Notes every statement that an engine runs on tables of people."""
+
+    def __init__(self, engine, monkeypatch, name):
+        self.seen, run = [], getattr(engine, name)
+
+        def noted(statement, *more, **others):
+            self.seen.append(str(statement))
+            return run(statement, *more, **others)
+
+        monkeypatch.setattr(engine, name, noted)
+
+
+@pytest.mark.parametrize("engine", ["postgres", "spark"])
+def test_no_row_is_read_before_a_question_is_paid_for(engine, place, monkeypatch):
+    frame = pd.DataFrame({"v": [str(i % 7) for i in range(50)]})
+    source, ledger = place(engine, frame), sf.Ledger(None)
+    keys = {"v": [str(i) for i in range(7)]}
+    opened(source, keys=keys, ledger=ledger).close()
+    with sf.Session(source, name="t", ledger=ledger) as one:
+        inner = one.desk.opened.engine
+        reading = Reading(inner, monkeypatch, "_run" if engine == "postgres" else "_ask")
+        with pytest.raises(sf.BudgetExceeded):
+            one.sql("SELECT COUNT(*) FROM t", epsilon=10**7)
+        assert not [text for text in reading.seen if '"v"' in text or "`v`" in text]
+        first = one.sql("SELECT COUNT(*) FROM t", epsilon=1)
+        assert [text for text in reading.seen if "COUNT" in text]
+        spent = one.spent.epsilon
+        again = one.sql("SELECT COUNT(*) FROM t", epsilon=1)
+        assert (again.value, one.spent.epsilon) == (first.value, spent)
+
+
+def test_changed_rows_of_postgres_are_asked_anew(place):
+    import psycopg
+
+    source = place("postgres", pd.DataFrame({"v": ["a"] * 50}))
+    url, _, name = source.rpartition("?table=")
+    with opened(source) as one:
+        one.sql("SELECT COUNT(*) FROM t", epsilon=1)
+        for change in ("INSERT INTO {} VALUES ('a')", "UPDATE {} SET v = 'b'", "TRUNCATE {}"):
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(change.format(name))
+            spent = one.spent.epsilon
+            assert not one.sql("SELECT COUNT(*) FROM t", epsilon=1).stored
+            assert one.spent.epsilon == spent + 1

@@ -31,7 +31,7 @@ from sfumato.data.engines.postgres_server import (
     SETTINGS,
     driver,
     end_with_us,
-    shown,
+    refusal,
     split_url,
 )
 from sfumato.errors import DataError, ParameterError, SchemaError
@@ -308,11 +308,7 @@ class PostgresEngine:
     def _connected(self) -> Any:
         psycopg = driver()
         options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
-        refused = (
-            f"The Postgres database at {shown(self._url)} cannot be opened; check the address, "
-            "the name and the password, and that the server runs."
-        )
-        with nothing_quoted(lambda error: refused if isinstance(error, psycopg.Error) else None):
+        with nothing_quoted(lambda error: refusal(error, self._url)):
             connection = psycopg.connect(
                 self._url, autocommit=True, options=options, client_encoding="utf8"
             )
@@ -327,6 +323,15 @@ def _said(error: BaseException) -> str | None:
     psycopg = driver()
     if isinstance(error, psycopg.errors.QueryCanceled):
         return "Postgres took longer than the time that one request may take."
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return (
+            "The user of the address may not read the table in Postgres; its owner grants it, as "
+            "by GRANT SELECT ON visits TO analyst, and USAGE of its schema."
+        )
+    if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
+        return "A table or column of the question is no longer in the Postgres database."
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        return "The connection to Postgres was lost; ask again."
     if isinstance(error, psycopg.Error):
         return "Postgres could not compute the aggregates of the question."
     return None

@@ -11,6 +11,7 @@ import json
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.language.days import date_of
 from sfumato.ask.language.refusals import refuse
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
@@ -22,6 +23,7 @@ from sfumato.govern.spending import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from sfumato.ask.session.desk import Desk
     from sfumato.dp.publish.synthesis.tables import Preparation
@@ -99,8 +101,8 @@ def _declared(desk: Desk, columns: Mapping[str, Column], *, every: bool) -> dict
         if column.name in listed:
             chosen[column.name] = Column(values=listed[column.name])
         elif column.bounds is not None:
-            ends = tuple(int(e) if column.kind == "integer" else float(e) for e in column.bounds)
-            chosen[column.name] = Column(bounds=(ends[0], ends[1]))
+            low, high = (_end(bound, column.kind) for bound in column.bounds)
+            chosen[column.name] = Column(bounds=(low, high))
         elif column.name in columns or every:
             kind: Any = _KINDS.get(column.kind, "text")
             chosen[column.name] = columns.get(column.name, Column(kind=kind))
@@ -126,3 +128,10 @@ def _read_as_declared(untyped: tuple[str, ...], columns: Mapping[str, Column]) -
         if column.values is None and column.bounds is None:
             raise refuse("untyped_column", name=name)
     return chosen
+
+
+def _end(bound: Fraction, kind: str) -> Any:
+    """Give an end of a range as a synthesis takes it; those of dates are kept as days."""
+    if kind == "date":
+        return date_of(float(bound))
+    return int(bound) if kind == "integer" else float(bound)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import re
-import tempfile
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
+from sfumato.data.atomic import PrivateFolder
 from sfumato.data.engines.base import ROW
 from sfumato.data.engines.counted import Counted
 from sfumato.data.engines.errors import nothing_quoted
@@ -50,7 +50,7 @@ class DuckDB:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: PrivateFolder | None = None
         self.run("SET enable_progress_bar = false")  # it would write among our results
         self.run("SET preserve_insertion_order = false")
         self.run(f"SET temp_directory = {quoted_text(str(self.folder / 'spill'))}")
@@ -62,9 +62,7 @@ class DuckDB:
     def folder(self) -> Path:
         """A private folder that goes when the engine goes; cells may be written only here."""
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(
-                prefix="sfumato-", ignore_cleanup_errors=True
-            )
+            self._folder = PrivateFolder()
         return Path(self._folder.name)
 
     def fresh(self, stem: str) -> str:

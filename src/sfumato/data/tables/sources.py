@@ -11,6 +11,7 @@ import codecs
 import csv
 import datetime as dt
 import io
+import math
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -358,17 +359,22 @@ def plain_frame(frame: Any, columns: Iterable[str]) -> Any:
     return made
 
 
+_MOST_DIGITS = 400
+
+
 def plain_text(cell: Any) -> str | None:
     """Give the text of a value, None where it has none; 1, 1.0 and '1' have the same."""
     try:
         if isinstance(cell, bool | np.bool_):
             return "true" if cell else "false"
         if isinstance(cell, float | np.floating):
-            if cell != cell:  # noqa: PLR0124 - NaN alone
+            number = float(cell)
+            if math.isnan(number):
                 return None
-            return str(int(cell)) if cell.is_integer() and abs(cell) <= 2**53 else repr(float(cell))
+            plain = number.is_integer() and abs(number) <= 2**53
+            return str(int(number)) if plain else repr(number)
         if isinstance(cell, Decimal):
-            small = not cell.is_nan() and abs(cell.adjusted()) < 400
+            small = cell.is_finite() and abs(cell.adjusted()) < _MOST_DIGITS
             return format(cell.normalize(), "f") if small else None
         if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
             return None
