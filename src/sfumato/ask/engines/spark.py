@@ -140,7 +140,7 @@ class SparkEngine:
             stored = {str(field.name): field.dataType for field in frame.schema.fields}
         _check_names(list(stored))
         wanted = declared_kinds(known.known(name, types), stored, f"The table '{name}'")
-        is_table = isinstance(source, str)
+        is_table = isinstance(source, str) or self._is_catalogued(frame)
         kinds: dict[str, Kind] = {}
         untyped: list[str] = []
         for column, type_ in stored.items():
@@ -163,6 +163,14 @@ class SparkEngine:
         if not private:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
+
+    def _is_catalogued(self, frame: Any) -> bool:
+        """Tell a table of the catalogue, whose types are declared there, from any other frame."""
+        with unheard(_said):
+            plan = frame._jdf.queryExecution().logical()  # noqa: SLF001
+            if plan.getClass().getSimpleName() != "UnresolvedRelation":
+                return False
+            return not self._session.catalog.getTable(str(plan.name())).isTemporary
 
     def _readable(self, name: str, frame: Any, cells: list[str]) -> str:
         """Give a frame a name of its own, and the SQL of its cells."""
