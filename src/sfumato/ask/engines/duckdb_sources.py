@@ -156,8 +156,9 @@ def kinds_of(
     for column, type_ in stored.types.items():
         natural = looks.get(column) or _kind(type_)
         kind = declared.get(column) or (natural if stored.catalogued else found(column, natural))
-        if column == person and natural is not None:
-            kind = "text" if by_text else _person_kind(stored, column, type_, kind or natural)
+        if column == person and (kind or natural) is not None:
+            told = _person_kind(stored, column, type_, kind or natural or "text")
+            kind = "text" if by_text else told
         kinds[column] = kind
     return kinds
 
@@ -307,6 +308,8 @@ def _number(cell: str, type_: str, kind: Kind) -> str:
     if kind == "real":
         real = f"CAST({number if not whole or type_ not in _WIDE else cell} AS DOUBLE)"
         return real if whole else f"CASE WHEN NOT isnan({real}) THEN {real} END"
+    if kind == "integer" and type_.startswith("DECIMAL(") and not whole:
+        return f"CASE WHEN floor({cell}) = {cell} THEN {_within(cell, 'HUGEINT')} END"
     if kind == "integer":
         return number if whole else _whole(number)
     return f"CASE {number} WHEN 1 THEN true WHEN 0 THEN false END"
