@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -38,6 +38,9 @@ from sfumato.data.wording import did_you_mean, explained, listed
 from sfumato.errors import SchemaError
 from sfumato.representation import Shown
 
+if TYPE_CHECKING:
+    from sfumato.data.hierarchies.files import Reach
+
 Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
 CellType = Literal["text", "integer", "number", "date"]
 Type = CellType | Literal["set", "place"]
@@ -49,7 +52,8 @@ ROW_UNIT = "row"
 def _as_rule(value: Any, info: ValidationInfo) -> Any:
     if value is None or value == "" or hasattr(value, "over"):
         return None if value == "" else value
-    return rule_of(value, folder=(info.context or {}).get("folder"))
+    said = info.context or {}
+    return rule_of(value, folder=said.get("folder"), files=said.get("files", "anywhere"))
 
 
 def _as_domain(value: Any) -> Any:
@@ -182,12 +186,19 @@ class Schema(Shown, BaseModel):
     # -- files ------------------------------------------------------------------------
 
     @classmethod
-    def read(cls, path: str | Path) -> Schema:
-        """Read a YAML schema; hierarchy files are found relative to it."""
+    def read(
+        cls, path: str | Path, *, text: str | None = None, files: Reach = "anywhere"
+    ) -> Schema:
+        """Read a YAML schema; hierarchy files are found relative to it.
+
+        `text` is what the file is going to hold, where it is not there yet; `files` says where
+        hierarchy files may lie: "anywhere", "beneath" its folder, or "nowhere".
+        """
         file = Path(path)
-        raw = load_schema(file)
+        raw = load_schema(file, text)
         attributes = {
-            name: _read_attribute(name, value, file) for name, value in raw["attributes"].items()
+            name: _read_attribute(name, value, file, files)
+            for name, value in raw["attributes"].items()
         }
         schema = cls(attributes=attributes, unit=raw["unit"], purposes=raw["purposes"])
         return schema.named(f"Schema {file}")
@@ -325,14 +336,14 @@ def _put_weights(merged: dict[str, Any], weights: Mapping[str, float]) -> None:
         merged[name] = {**(given if isinstance(given, dict) else dict(given)), "weight": weight}
 
 
-def _read_attribute(name: str, value: Any, path: Path) -> Attribute:
+def _read_attribute(name: str, value: Any, path: Path, files: Reach) -> Attribute:
     where = f"Schema {path}, attribute '{name}'"
     if not isinstance(value, dict | str):
         raise SchemaError(
             f"{where}: expected a role, such as 'quasi', or a mapping with at least 'role'."
         )
     try:
-        return Attribute.model_validate(value, context={"folder": path.parent})
+        return Attribute.model_validate(value, context={"folder": path.parent, "files": files})
     except ValidationError as error:
         raise SchemaError(f"{where}: {explained(error, Attribute)}") from None
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.open import open_dataset
-from sfumato.data.schema import ROW_UNIT, Schema
+from sfumato.data.schema import ROW_UNIT
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.suggestions import inspect
 from sfumato.errors import ParameterError
@@ -25,7 +25,15 @@ from sfumato.govern.office.catalogue import (
     check_name,
     find_dataset,
 )
-from sfumato.service.held import check_schema_text, is_table, open_shaped, read_held, schema_at
+from sfumato.service.held import (
+    WITH_SCHEMA,
+    is_table,
+    open_shaped,
+    own_schema,
+    read_held,
+    read_stated,
+    schema_at,
+)
 from sfumato.service.sources import (
     folder_of,
     give_back,
@@ -33,6 +41,7 @@ from sfumato.service.sources import (
     place_source,
     rows_only,
     source_at,
+    stored_schema,
 )
 from sfumato.service.whose import check_whose
 from sfumato.shape import TABLE, read
@@ -41,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sfumato.data.schema import Schema
     from sfumato.requests.service import AmendRequest, DatasetRequest
     from sfumato.service.access import Caller
     from sfumato.service.house import House
@@ -123,7 +133,8 @@ def _register_shaped(
     """Register data that are no table: read once by their shape, which says what is wrong."""
     file = schema_at(house.settings, wanted.name, wanted.shape)
     if wanted.schema_text.strip():
-        check_schema_text(wanted.schema_text, file.parent)
+        if wanted.shape in WITH_SCHEMA:
+            read_stated(wanted.schema_text, file)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(wanted.schema_text, encoding="utf-8")
     listed = CatalogueEntry(wanted.name, "", source, wanted.schema_text, 1, 0.0, facts)
@@ -164,17 +175,18 @@ def _schema(house: House, wanted: DatasetRequest, where: Any) -> Schema | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     if text.strip():
-        check_schema_text(text, folder)
-        file.write_text(text, encoding="utf-8")
-    stated = file.exists()
-    found = Schema.read(file) if stated else inspect(where).schema
+        found, stated = read_stated(text, file), True
+    else:
+        stored = stored_schema(house.settings, wanted.name)
+        stated = stored is not None
+        found = own_schema(inspect(where).schema if stored is None else stored)
     if wanted.purposes:
         found = found.model_copy(update={"purposes": tuple(wanted.purposes)})
     if wanted.unit.unit:
         _check_unit(found, wanted.unit.unit, stated=stated)
         found = found.model_copy(update={"unit": wanted.unit.unit})
     found.write(file)
-    return Schema.read(file)
+    return stored_schema(house.settings, wanted.name)
 
 
 def _check_subject(schema: Schema | None, subject: str) -> None:

@@ -43,9 +43,14 @@ def folder_of(settings: Settings, dataset: str) -> Path:
 
 def locate(settings: Settings, listed: CatalogueEntry) -> tuple[Any, Schema | None]:
     """Give what a session opens, and the schema."""
-    file = folder_of(settings, listed.name) / "schema.yaml"
-    schema = Schema.read(file) if file.exists() else None
+    schema = stored_schema(settings, listed.name)
     return source_at(settings, listed.source), rows_only(schema)
+
+
+def stored_schema(settings: Settings, dataset: str) -> Schema | None:
+    """Read the schema in the folder of a dataset; files that it names lie there, too."""
+    file = folder_of(settings, dataset) / "schema.yaml"
+    return Schema.read(file, files="beneath") if file.exists() else None
 
 
 def rows_only(schema: Schema | None) -> Schema | None:
