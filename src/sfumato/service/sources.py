@@ -70,7 +70,7 @@ def source_at(settings: Settings, source: str) -> Any:
     if source.startswith(_POSTGRES):
         raise _not_named(settings)
     if source.startswith(SPARK):
-        return _spark_table(source.removeprefix(SPARK))
+        return _spark_table(settings, source.removeprefix(SPARK))
     file, mark, table = source.partition("::")
     return f"{inside(settings, file)}{mark}{table}"
 
@@ -178,8 +178,13 @@ def _not_named(settings: Settings) -> ParameterError:
     )
 
 
-def _spark_table(name: str) -> Any:
+def _spark_table(settings: Settings, name: str) -> Any:
     """Open a table of the catalogue; Spark itself takes ``text.`/etc/passwd``` for one, too."""
+    if not settings.spark:
+        raise ParameterError(
+            "The operator has named no Spark; `sfumato serve --spark` lets owners name tables of "
+            "its catalogue."
+        )
     if not _SPARK_NAME.fullmatch(name):
         raise _no_spark_name()
     try:
