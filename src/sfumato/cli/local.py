@@ -202,12 +202,12 @@ def _lines(path: Path | None) -> list[str]:
 
 
 def _make(folder: Path) -> None:
-    from sfumato.errors import DataError  # noqa: PLC0415 - help stays quick
+    from sfumato.errors import OutputError  # noqa: PLC0415 - help stays quick
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"The folder {folder} cannot be made ({error.strerror}).") from None
+        raise OutputError(f"The folder {folder} cannot be made ({error.strerror}).") from None
 
 
 def _column(path: Path, column: str | None) -> list[str]:

@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.data.engines.base import ROW
 from sfumato.data.engines.counted import Counted
 from sfumato.data.engines.errors import nothing_quoted
-from sfumato.errors import DataError
+from sfumato.errors import DataError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -323,19 +323,21 @@ def translated(source: str) -> nothing_quoted:
     )
 
 
-def unread(error: BaseException, source: str) -> str | None:
+def unread(error: BaseException, source: str) -> str | DataError | None:
     """Say why rows that another engine gave cannot be held here, without the cells quoted."""
     if not isinstance(error, duckdb.Error):
         return None
     if isinstance(error, (duckdb.OutOfMemoryException, duckdb.IOException)):
-        return f"{source}: there is too little memory or disk space here for the rows brought."
+        return Unavailable(
+            f"{source}: there is too little memory or disk space here for the rows brought."
+        )
     return (
         f"{source}: rows brought here cannot be read; some column holds what its type does not "
         "allow here, such as a year too far away. Leave it out, or make it text in a view."
     )
 
 
-def _explanation(error: Any, source: str) -> str:
+def _explanation(error: Any, source: str) -> str | DataError:
     text = str(error)
     line = _LINE.search(text)
     where = f"{source}, line {line[1]}" if line else source
@@ -362,7 +364,7 @@ def _explanation(error: Any, source: str) -> str:
             "written by another program."
         )
     if isinstance(error, duckdb.OutOfMemoryException):
-        return f"{source} needs more memory or temporary disk space than there is."
+        return Unavailable(f"{source} needs more memory or temporary disk space than there is.")
     return (
         f"{where} cannot be read as a table; check that it is a CSV or Parquet file that is "
         "whole, with one header line and one record per line."
