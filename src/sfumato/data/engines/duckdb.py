@@ -51,7 +51,10 @@ class DuckDB:
     def __init__(self) -> None:
         self.connection = duckdb.connect()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.run("SET enable_progress_bar = false")  # it would write among our results
+        # A bar would write among our results. A notebook without ipywidgets has none, and DuckDB
+        # refuses to switch off there what it could not show.
+        if self.run("SELECT current_setting('enable_progress_bar')") == [(True,)]:
+            self.run("SET enable_progress_bar = false")
         self.run("SET preserve_insertion_order = false")
         self.run(f"SET temp_directory = {quoted_text(str(self.folder / 'spill'))}")
         self.run(f"SET memory_limit = '{memory_limit()}'")
