@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +51,10 @@ def inspect(request: InspectCommand) -> None:
     show(found, out)
     typer.echo(f"Schema written to {target}. Read it and change what is wrong. Then:")
     told = f" --shape {shape}" if shape else ""
+    # The password is left out: libpq takes it from ~/.pgpass or PGPASSWORD.
+    source = re.sub(r"(//[^:@/]*):[^@/]*@", r"\1@", data)
     typer.echo(
-        f"  sfumato anonymize {re.sub('//[^@/]*@', '//…@', data)} -s {target}{told} -k 5 -o out/"
+        f"  sfumato anonymize {shlex.quote(source)} -s {shlex.quote(str(target))}{told} -k 5 -o out/"
     )
 
 

@@ -127,6 +127,18 @@ class DuckDB:
             self.run("SET disabled_optimizers = ''")
             self.run("SET preserve_insertion_order = false")
 
+    def write_parquet(self, query: str, path: Path) -> None:
+        """Write rows to a Parquet file, in their order; the same rows give the same bytes.
+
+        One thread writes: several would divide the rows into groups by who comes first.
+        """
+        self.run("SET threads = 1")
+        try:
+            with self.in_order():
+                self.run(f"COPY ({query}) TO {quoted_text(str(path))} (FORMAT parquet)")
+        finally:
+            self.run("RESET threads")
+
     def ways_missing(self, scan: str, column: str, kind: str) -> tuple[bool, bool]:
         """Tell whether cells are missing as NULL, and as the empty text or NaN."""
         cell = quoted(column)
