@@ -18,6 +18,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sfumato.errors import SfumatoError
 
+UNWRITABLE = frozenset({
+    errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
+    errno.EISDIR, errno.ENAMETOOLONG,
+})  # fmt: skip
+"""What an output fails with; files that are read say themselves why they cannot be."""
+
 STOPPED = 130
 UNFORESEEN = 70
 UNWRITTEN = 74
@@ -107,7 +113,7 @@ def _run(arguments: list[str], *, alone: bool) -> int:
         complain("There is not enough memory; close other programs or use a larger machine.")
         return TRY_AGAIN
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EIO, errno.EDQUOT}:
+        if error.errno not in UNWRITABLE:
             return _unforeseen(error, arguments)
         complain(f"Output could not be written ({error.strerror}); {_left_behind(arguments)}")
         return UNWRITTEN

@@ -53,9 +53,8 @@ def inspect(request: InspectCommand) -> None:
     told = f" --shape {shape}" if shape else ""
     # The password is left out: libpq takes it from ~/.pgpass or PGPASSWORD.
     source = re.sub(r"(//[^:@/]*):[^@/]*@", r"\1@", data)
-    typer.echo(
-        f"  sfumato anonymize {shlex.quote(source)} -s {shlex.quote(str(target))}{told} -k 5 -o out/"
-    )
+    files = f"{shlex.quote(source)} -s {shlex.quote(str(target))}"
+    typer.echo(f"  sfumato anonymize {files}{told} -k 5 -o out/")
 
 
 def _beside(data: str) -> Path:

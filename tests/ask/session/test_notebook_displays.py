@@ -66,5 +66,6 @@ def test_questions_in_the_making_are_shown_in_a_line(session):
 
 def test_a_picture_is_drawn_and_not_printed(session):
     picture = session.sql("SELECT COUNT(*) AS n FROM t", epsilon=1).picture()
-    assert picture.startswith("<svg") and picture._repr_svg_() == picture
+    assert picture.startswith("<svg")
+    assert picture._repr_svg_() == picture
     assert len(repr(picture)) < 100
