@@ -34,7 +34,7 @@ from sfumato.data.domains import Range, domain_leaves, natural_order, refuse_str
 from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy, HierarchyRule
 from sfumato.data.hierarchies.rule_specs import automatic_rule, rule_of, spec_of
 from sfumato.data.schema_files import load_schema, write_schema
-from sfumato.data.wording import did_you_mean, explained, listed
+from sfumato.data.wording import did_you_mean, explained, its_columns, listed
 from sfumato.errors import SchemaError
 from sfumato.representation import Shown
 
@@ -306,8 +306,7 @@ class Schema(Shown, BaseModel):
             if name not in columns:
                 raise SchemaError(
                     f"{self._source} names the {attribute.role} attribute '{name}', which "
-                    f"{source} does not have; its columns are {listed(columns)}."
-                    f"{did_you_mean(name, columns)}"
+                    f"{source} does not have; {its_columns(columns, name)}"
                 )
         return tuple(name for name in columns if name not in self.attributes)
 
