@@ -21,7 +21,7 @@ def cells(kind, records, dice):
     if kind == "decimals":
         return [f"{dice.uniform(10, 99_999):.2f}" for _ in range(records)]
     if kind == "timestamps":
-        start = dt.datetime(2024, 1, 1)
+        start = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
         seconds = dice.sample(range(10**7), records)
         return [str(start + dt.timedelta(seconds=s)) for s in seconds]
     if kind == "duplicates":

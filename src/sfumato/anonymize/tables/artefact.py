@@ -27,8 +27,8 @@ class TableArtefact:
     `left_out` names columns that were not released, `pseudonyms` identifiers released under keyed
     pseudonyms; `levels` is the level per quasi-identifier where all records are treated alike.
     `unit` is what the schema calls a person; `numbers` the column that tells the people of a class
-    apart, where somebody has several rows; `home` the engine that holds the data. `linkable` gives for
-    columns released as they are the reason why they may tell people apart by themselves.
+    apart, where somebody has several rows; `home` the engine that holds the data. `linkable` gives
+    the reason why a column that is released as it is may tell people apart by itself.
     """
 
     rows: Rows

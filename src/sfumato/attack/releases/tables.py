@@ -98,9 +98,7 @@ class _Adversary:
                 probabilistic_inference, confidence=knowledge.confidence
             ),
             "skewness": partial(skewness, gain=knowledge.gain),
-            "similarity": partial(
-                similarity, confidence=knowledge.confidence, gain=knowledge.gain
-            ),
+            "similarity": partial(similarity, confidence=knowledge.confidence, gain=knowledge.gain),
         }
         for title, attack in named.items():
             fits = title != "similarity" or self._has_meaning(name)
