@@ -96,10 +96,34 @@ class Attribute(Shown, BaseModel):
         description="what parts the items within a cell of type 'set', where it is no list",
     )
 
+    linkable: Annotated[
+        str | None,
+        BeforeValidator(_or_none),
+        Field(
+            description="'accepted, <reason>' for an insensitive attribute with nearly as many "
+            "values as records: why no other file has it"
+        ),
+    ] = None
+
     @model_validator(mode="before")
     @classmethod
     def _role_alone(cls, value: Any) -> Any:
         return {"role": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _accepted_with_a_reason(self) -> Attribute:
+        if self.linkable is not None and (self.role != "insensitive" or not self.accepted):
+            raise ValueError(
+                "'linkable' belongs to an insensitive attribute and says 'accepted, ' and the "
+                'reason, such as linkable: "accepted, drawn at random for this file"'
+            )
+        return self
+
+    @property
+    def accepted(self) -> str:
+        """Why it may be released although nearly unique; empty where that was not accepted."""
+        word, _, reason = (self.linkable or "").partition(",")
+        return reason.strip() if word.strip() == "accepted" else ""
 
     @property
     def cell_type(self) -> CellType | None:
@@ -242,6 +266,11 @@ class Schema(Shown, BaseModel):
     def insensitive_names(self) -> tuple[str, ...]:
         """Attributes that tell nothing about a person: released as they are."""
         return self._names("insensitive")
+
+    @property
+    def accepted(self) -> dict[str, str]:
+        """Insensitive attributes that may be nearly unique, and the reason that was given."""
+        return {name: a.accepted for name, a in self.attributes.items() if a.accepted}
 
     @property
     def weights(self) -> tuple[float, ...]:
