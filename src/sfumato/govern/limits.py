@@ -3,16 +3,16 @@
 Contract: :class:`Limits` is a frozen value. The limit of the dataset holds for all analysts
 together and must be stated; ``analyst`` holds for each analyst who is not named in ``analysts``;
 ``purposes`` holds for all analysts of a purpose together. Every limit applies to each block of
-rows by itself. :func:`check` refuses a cost that any of them does not cover, with what was
+rows by itself. :func:`refuse` says which of them does not cover a cost, with what was
 requested, what remains and the difference side by side.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from sfumato.dp.accounting.filters import fits, left, total
+from sfumato.dp.accounting.filters import left, total
 from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.neighbours import Row
@@ -22,11 +22,13 @@ from sfumato.govern.policies import amount_of
 from sfumato.representation import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from sfumato.dp.accounting.costs import SpentTotals
     from sfumato.dp.neighbours import Neighbours
+
+A = TypeVar("A", bound="tuple[Any, Guarantee, SpentTotals]")
 
 SCOPES = ("dataset", "analyst", "purpose")
 
@@ -125,12 +127,28 @@ def names_of(analyst: str, purpose: str) -> dict[str, str]:
     return {"dataset": "", "analyst": analyst, "purpose": purpose}
 
 
-def check(
-    limit: Guarantee, spent: SpentTotals, after: SpentTotals, *, scope: str, name: str, block: str
-) -> None:
-    """Refuse a charge after which a limit would be passed."""
-    if fits(limit, after):
-        return
+def tightest(accounts: Sequence[A]) -> A:
+    """Give the account of which least is left; of limits of several kinds, the smallest part.
+
+    An account is (name, limit, spent).
+    """
+    if len(accounts) == 1:
+        return accounts[0]
+    alike = len({type(limit) for _, limit, _ in accounts}) == 1
+
+    def rest(account: A) -> Fraction:
+        _, limit, spent = account
+        found = left(limit, spent)
+        return amount_of(found) if alike else share_left(limit, found)
+
+    return min(accounts, key=rest)
+
+
+def refuse(
+    limit: Guarantee, spent: SpentTotals, after: SpentTotals, key: tuple[str, str, str]
+) -> NoReturn:
+    """Refuse a charge after which a limit, of a block, a scope and a name, would be passed."""
+    block, scope, name = key
     which = f"the limit of {_called(scope, name)}" + ("" if block == "main" else f", block {block}")
     if after.delta > spent.delta and not isinstance(limit, ApproxDP):
         raise BudgetExceeded(

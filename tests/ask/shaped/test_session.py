@@ -120,3 +120,63 @@ def test_refusals():
         friends(budget=None)
     with pytest.raises(ParameterError, match="one name per set"):
         sf.Session(sf.read([["x"]], shape="sets"), budget=sf.PureDP(1), people=[1, 2])
+
+
+OTHERS = {
+    "graph": lambda: sf.read(FRIENDS, shape="graph", nodes=range(6)),
+    "sets": lambda: sf.read([["x", "y"], ["x"]] * 5, shape="sets"),
+    "trees": lambda: sf.read([{"courses": [{"id": "a"}]}] * 9, shape="trees"),
+    "trajectories": lambda: sf.read(
+        {"person": [1, 1, 2, 2], "x": [0, 1, 0, 1], "y": [0, 1, 1, 0], "time": [0, 1, 0, 1]},
+        shape="trajectories",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", OTHERS)
+def test_the_same_data_have_one_name_and_one_budget_in_a_ledger(shape):
+    ledger = sf.Ledger(None)
+    options = {"ledger": ledger, "budget": sf.PureDP(1)}
+    people = {"people": ["ann"] * 10, "unit": sf.dp.Customer(transactions=10)}
+    more = people if shape == "sets" else {}
+    sf.Session(OTHERS[shape](), name="first", **options, **more).close()
+    for again in ({}, more):
+        with pytest.raises(GovernanceError, match="'first'"):
+            sf.Session(OTHERS[shape](), name="second", **options, **again)
+    sf.Session(OTHERS[shape](), name="first", ledger=ledger, **more).close()
+
+
+def test_data_that_have_changed_since_are_known_by_their_charges():
+    ledger = sf.Ledger(None)
+    with friends(ledger=ledger, name="first"):
+        pass
+    grown = sf.read([*FRIENDS, (4, 5)], shape="graph", nodes=range(6))
+    with sf.Session(grown, name="first", ledger=ledger, unit="edge") as session:
+        session.ask(ASK.Edges(), epsilon=0.5)
+    with pytest.raises(GovernanceError, match="'first'"):
+        sf.Session(grown, name="second", ledger=ledger, budget=sf.PureDP(1))
+
+
+def test_what_was_bought_for_one_purpose_is_no_answer_for_another():
+    ledger = sf.Ledger(None)
+    few = sf.ZCDP("0.01")
+    limits = sf.Limits(sf.ZCDP(9), purposes={"b": few})
+    sets = sf.read([["x", "y"], ["x"]] * 5, shape="sets")
+    options = {"name": "baskets", "ledger": ledger, "limits": limits, "purposes": ("a", "b")}
+    bought = [
+        lambda one: one.ask(ASK.SetsWith(["x"]), epsilon=1),
+        lambda one: one.top_k(1, among=["x", "y"], epsilon=1),
+        lambda one: one.synthesize(rho="0.1", items=["x", "y"]),
+    ]
+    with (
+        sf.Session(sets, purpose="a", **options) as one,
+        sf.Session(sets, purpose="b", **options) as two,
+    ):
+        for buy in bought:
+            buy(one)
+            spent = one.remaining
+            buy(one)
+            assert one.remaining == spent
+            with pytest.raises(BudgetExceeded, match="purpose 'b'"):
+                buy(two)
+    assert ledger.verify().ok

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sfumato.ask.session.keys import key_fingerprint, new_salt
+from sfumato.ask.session.keys import check_registered_once, key_fingerprint, new_salt
 from sfumato.ask.session.owner_rules import limits_for
 from sfumato.data.graphs.directed import refuse_directions
 from sfumato.data.graphs.graph import require_listed
@@ -149,7 +149,10 @@ class ShapedSession(Shown):
             limits=limits_for({"limits": limits, "budget": budget}, known, self.unit),
             policy=policy or (Free() if known is None else known.policy),
         )
-        keyed = key_fingerprint(salt, fingerprint(source))
+        rows = fingerprint(source)
+        if known is None:
+            check_registered_once(self.ledger, self.dataset, [rows])
+        keyed = key_fingerprint(salt, rows)
         self.ledger.register(registration, salt=salt, fingerprint=keyed)
         return salt
 
@@ -311,11 +314,11 @@ def _held(source: Any, people: Sequence[Any] | None) -> Any:
 
 
 def _answers_of(source: Any, people: Sequence[Any] | None) -> str:
-    """Return a digest that changes with what answers depend on: the data, and whose they are."""
+    """Return digests that change with what answers depend on: the data, and whose they are."""
     if people is None:
         return fingerprint(source)
     names = json.dumps([str(name) for name in people])
-    return hashlib.sha256(f"{fingerprint(source)} {names}".encode()).hexdigest()
+    return f"{fingerprint(source)}.{hashlib.sha256(names.encode()).hexdigest()}"
 
 
 def fingerprint(source: Any) -> str:
