@@ -121,3 +121,12 @@ def test_a_dataset_of_the_ledger_is_taken_in_with_its_budget_by_one_who_has_its_
     assert made.status_code == 201, made.text
     assert site.house.reader.snapshot("shared", "ann").registration.limits.dataset.epsilon == 3
     assert site.house.reader.remaining("shared", "ann")["dataset"].epsilon == 2
+
+
+def test_what_a_view_is_is_stated_by_the_operator(site, owner):
+    in_a_file(site, "stated", ROWS.replace("200", "204"))
+    body = {"name": "stated", "source": "data/stated.duckdb::visits?view=rows",
+            "unit": {"unit": "row"}, "owner": {"budget": {"budget": "9"}}}  # fmt: skip
+    refused = owner.post("/api/v1/datasets", json=body)
+    assert refused.status_code == 422
+    assert "operator" in refused.text
