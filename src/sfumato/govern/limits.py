@@ -2,9 +2,10 @@
 
 Contract: :class:`Limits` is a frozen value. The limit of the dataset holds for all analysts
 together and must be stated; ``analyst`` holds for each analyst who is not named in ``analysts``;
-``purposes`` holds for all analysts of a purpose together. Every limit applies to each block of
-rows by itself. :func:`refuse` says which of them does not cover a cost, with what was
-requested, what remains and the difference side by side.
+``purposes`` holds for all analysts of a purpose together. All are about one relation, which never
+changes: where units are replaced (bounded neighbours), their number is public. Every limit applies
+to each block of rows by itself. :func:`refuse` says which of them does not cover a cost, with what
+was requested, what remains and the difference side by side.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from sfumato.dp.accounting.costs import SpentTotals
-    from sfumato.dp.neighbours import Neighbours
+    from sfumato.dp.neighbours import Neighbours, Relation
 
 A = TypeVar("A", bound="tuple[Any, Guarantee, SpentTotals]")
 
@@ -51,10 +52,10 @@ class Limits(Written):
                     "A limit is PureDP(ε), ApproxDP(ε, δ) or ZCDP(ρ), and "
                     f"{type(guarantee).__name__} was given."
                 )
-            if guarantee.neighbours.bounded:
+            if guarantee.neighbours.relation != self.relation:
                 raise ParameterError(
-                    "A limit is about unbounded neighbours (one unit added or removed), as "
-                    "answers are."
+                    "All limits of a dataset are about one relation: units added or removed "
+                    "(neighbours='unbounded'), or one replaced by another ('bounded')."
                 )
 
     def _all(self) -> Iterator[Guarantee]:
@@ -63,6 +64,11 @@ class Limits(Written):
             yield self.analyst
         yield from self.analysts.values()
         yield from self.purposes.values()
+
+    @property
+    def relation(self) -> Relation:
+        """What neighbours are to the whole dataset: of all limits, and of all that is answered."""
+        return self.dataset.neighbours.relation
 
     def check_unit(self, neighbours: Neighbours) -> None:
         """Refuse limits about another unit than that of the dataset.

@@ -119,8 +119,9 @@ class Spending(Shown):
     """Where one analyst spends on one dataset, for one purpose.
 
     ``unit`` is whose presence is hidden: every guarantee that is bought is about one of it added or
-    removed. ``fingerprint`` is a text that changes when the data do, or a function that gives
-    one for some blocks; ``blocks`` are those of the dataset.
+    removed (or replaced by another, where the owner's limits are about that). ``fingerprint`` is a
+    text that changes when the data do, or a function that gives one for some blocks; ``blocks`` are
+    those of the dataset.
     """
 
     ledger: Ledger
@@ -136,8 +137,21 @@ class Spending(Shown):
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """What a guarantee of this dataset is about: one unit added or removed."""
-        return Neighbours("unbounded", self.unit)
+        """What a guarantee of this dataset is about: one unit added or removed, or replaced.
+
+        Which of the two is what the owner's limits are about, and never changes.
+        """
+        known = self.ledger.registration(self.dataset)
+        return Neighbours("unbounded" if known is None else known.limits.relation, self.unit)
+
+    def refuse_replaced(self, what: str) -> None:
+        """Refuse what is proved for units that are added or removed, and for no others."""
+        if self.neighbours.bounded:
+            raise ParameterError(
+                f"{what} hides units that are added or removed, and the budget of "
+                f"{self.dataset!r} is about one replaced by another (neighbours='bounded'); use a "
+                "dataset whose budget is unbounded."
+            )
 
     def snapshot(self) -> Snapshot:
         """Read the rules in force, the place in the policy and the totals; check the purpose."""

@@ -120,8 +120,10 @@ def test_a_private_table_beside_is_no_view_either(place):
     address, _ = place("SELECT pid, sum(v) OVER () AS tot FROM a")
     if place.kind == "postgres":
         with pytest.raises(GovernanceError, match="is a view"):
-            sf.Session(address.replace("table=it", "table=a"), unit=sf.dp.Unit("pid", rows=2),
-                       budget=sf.PureDP(1), private={"it": "it"}, ledger=sf.Ledger(None))  # fmt: skip
+            sf.Session(
+                address.replace("table=it", "table=a"), unit=sf.dp.Unit("pid", rows=2),
+                budget=sf.PureDP(1), private={"it": "it"}, ledger=sf.Ledger(None),
+            )  # fmt: skip
 
 
 def test_a_text_compared_with_a_number_could_fail_for_one_cell(place):

@@ -82,8 +82,11 @@ def _open(
     if known is not None:
         check_schema(first, given, known)
     unit = unit_for(given["unit"], first, known)
+    limits = limits_for(given, known, unit)
     if len(sources) > 1:
         _check_blocks(unit, given["private"])
+    if limits.relation == "bounded":
+        _check_replaced(sources, given["private"])
     check_places(sources.values(), given, ledger)
     salt = ledger.salt(first.name) or new_salt()
     rules = rules_for(unit, first, given, known, salt)
@@ -122,7 +125,7 @@ def _open(
         unit="row" if isinstance(unit, Row) else str(unit),
         rules=rules | {"tables": private},
         purposes=(given.get("purposes") or first.purposes) if known is None else known.purposes,
-        limits=limits_for(given, known, unit),
+        limits=limits,
         policy=given["policy"] or (Free() if known is None else known.policy),
         public=public if known is None else known.public,
     )
@@ -168,6 +171,19 @@ def _check_blocks(unit: PrivacyUnit, private: Mapping[str, Any]) -> None:
         raise ParameterError(
             "A dataset of several blocks has no further private tables: their rows would count "
             "once per block. Give one table."
+        )
+
+
+def _check_replaced(sources: Mapping[str, Source], private: Mapping[str, Any]) -> None:
+    """Refuse what has no one number of units, which is public where a unit is replaced."""
+    if len(sources) > 1 or private:
+        raise ParameterError(
+            Message(
+                "Where a unit is replaced by another ({}), how many there are is public, of one "
+                "table: a person may be in one block or private table and not in another. Give "
+                "one table, or a budget about units added or removed.",
+                Argument("neighbours", "bounded"),
+            )
         )
 
 

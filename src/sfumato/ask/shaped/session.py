@@ -141,12 +141,18 @@ class ShapedSession(Shown):
                     f"{self.dataset!r} is registered for {known.unit}, and this session hides "
                     f"{self.unit}; open it with the registered unit, or another name."
                 )
+        stated_limits = limits_for({"limits": limits, "budget": budget}, known, self.unit)
+        if stated_limits.relation == "bounded":
+            raise ParameterError(
+                "Statistics and copies of data that are no table hide units that are added or "
+                "removed; state the budget without neighbours='bounded'."
+            )
         registration = Registration(
             dataset=self.dataset,
             unit=str(self.unit),
             rules=rules if known is None else known.rules,
             purposes=purposes if known is None else known.purposes,
-            limits=limits_for({"limits": limits, "budget": budget}, known, self.unit),
+            limits=stated_limits,
             policy=policy or (Free() if known is None else known.policy),
         )
         rows = fingerprint(source)

@@ -214,8 +214,14 @@ def amend(
             f"The {' and the '.join(moved)} of {dataset!r} were changed by somebody else "
             "meanwhile; look at what they are now, and amend again."
         )
+    if "limits" in changes and changes["limits"].relation != old.limits.relation:
+        raise GovernanceError(
+            f"The budget of {dataset!r} is about {old.limits.relation} neighbours, and so is what "
+            "was answered; a ledger holds one relation of a dataset, and limits are amended "
+            "within it."
+        )
     if "limits" in changes and old.unit_hidden is not None:
-        changes["limits"].check_unit(Neighbours("unbounded", old.unit_hidden))
+        changes["limits"].check_unit(Neighbours(old.limits.relation, old.unit_hidden))
     public = {**old.public, **changes.get("public", {})}
     return _amended(connection, head, replace(old, **{**changes, "public": public}), reason)
 
