@@ -5,8 +5,8 @@ noise and the closest sequence that never falls (Hay, Li, Miklau, Jensen, ICDM 2
 a sorted degree sequence by 2 in all), triangles, stars and cliques noise that fits the graph
 (:mod:`.ladders`). Under *node* privacy edges and nodes of a degree get the noise that a declared
 ``Node(degree=…)`` or ``Node(vertices=…)`` asks for; without one, and for distributions, a graph is
-cut down to a limit on degrees that is found privately with two fifths of ε (:mod:`.projection`). For
-triangles, stars and cliques no such cut
+cut down to a limit on degrees that is found privately with two fifths of ε (:mod:`.projection`).
+For triangles, stars and cliques no such cut
 has a useful bound: there the owner declares a largest degree, and the forecast tells how little is
 left. The promise is then about graphs that keep to it, and a graph that does not is refused when a
 session is opened and when it is measured (`check_declared`): so it is the owner who learns of it,
