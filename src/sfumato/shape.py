@@ -229,8 +229,8 @@ def read(source: Any, *, schema: Any = None, shape: str | None = None, **options
 
     `schema` is a `Schema` or the path of a YAML file. A table comes from a CSV or Parquet file, a
     frame (pandas, Polars, Arrow) or a mapping of columns, with the options `name`, `delimiter`,
-    `encoding` and `types`; other shapes say in their own pages what they read. A networkx graph is a
-    graph, and needs no `shape`.
+    `encoding` and `types`; other shapes say in their own pages what they read. A networkx graph
+    needs no `shape`.
 
     >>> import sfumato as sf
     >>> sf.read({"age": [30, 41]}).columns

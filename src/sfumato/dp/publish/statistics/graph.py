@@ -160,8 +160,8 @@ class DegreeAtLeast(GraphStatistic):
         if most is not None:
             check_declared(data, unit)
             value = int(add_noise(int((data.degrees >= self.degree).sum()), most, epsilon))
-            note = _declared_note(unit) if self.degree else ()
-            return MeasuredValue(value, noise_margin(most, epsilon), note)
+            notes = _declared_note(unit) if self.degree else ()
+            return MeasuredValue(value, noise_margin(most, epsilon), notes)
         first, second = _split(epsilon)
         cut = ProjectedGraph(data)
         limit = find_limit(cut, first, least=self.degree, small=False)
