@@ -102,7 +102,8 @@ class DuckDBEngine:
             for other, (where, whose) in others.items():
                 engine._add(where, other, {}, person=whose, private=True, **facts)
             for other, place in (public or {}).items():
-                engine._add(stored(place), other, {}, person=None, private=False, **facts)
+                rows = stored(place, private=False)
+                engine._add(rows, other, {}, person=None, private=False, **facts)
         except BaseException:
             engine.close()
             raise

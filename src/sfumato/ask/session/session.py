@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sfumato.data.trajectories.trajectories import Trajectories
     from sfumato.data.trees.trees import Trees
     from sfumato.dp.guarantees import Guarantee
-    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.dp.neighbours import Neighbours, PrivacyUnit
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.limits import Limits
@@ -163,6 +163,16 @@ class Session(LearningMethods):
     def unit(self) -> PrivacyUnit:
         """Whose presence is hidden, with the bounds that are enforced."""
         return self.desk.opened.unit
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What is hidden: one unit added or removed, or (of a bounded budget) replaced."""
+        return self.desk.spending.neighbours
+
+    @property
+    def size(self) -> int:
+        """How many units there are, where that is public: one is replaced (bounded neighbours)."""
+        return self.desk.size()
 
     @property
     def blocks(self) -> tuple[str, ...]:
