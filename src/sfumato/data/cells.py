@@ -77,12 +77,14 @@ def cells_of(column: Any) -> list[Any]:
             )
         scalar: Any = column
         return [scalar.tolist()]
-    kind = getattr(getattr(column, "dtype", None), "kind", "")
     if isinstance(column, np.ndarray):
+        kind = column.dtype.kind
         if kind in "mM":  # of nanoseconds, lists have whole numbers
             return list(column.ravel())
         listed = column.ravel().tolist()
         return _as_before(listed) if kind == "U" else listed
+    if len(getattr(column, "shape", ())) > 1:
+        raise DataError("A column of cells is needed, and a whole frame was given; name a column.")
     for name in ("to_pylist", "to_list", "tolist"):
         if hasattr(column, name):
             return list(getattr(column, name)())
@@ -157,10 +159,11 @@ def _number(cell: Any) -> float:
     if isinstance(cell, str):
         known = _TRUTHS.get(cell.lower()) if len(cell) < 6 else None
         return float(cell if known is None else known)
-    if isinstance(cell, (complex, np.complexfloating)):
-        return float(cell.real) if cell.imag == 0 else math.nan
-    if isinstance(cell, (np.datetime64, np.timedelta64)) or np.ndim(cell):
-        return math.nan
+    if type(cell) is not int:
+        if isinstance(cell, (complex, np.complexfloating)):
+            return float(cell.real) if cell.imag == 0 else math.nan
+        if isinstance(cell, (np.datetime64, np.timedelta64)) or np.ndim(cell):
+            return math.nan
     try:
         return float(cell)
     except OverflowError:  # a whole number or a fraction beyond all floats
@@ -179,6 +182,8 @@ def as_numbers(column: Any) -> NDArray[np.float64]:
         if array.dtype.kind == "O":
             column = array
     cells = cells_of(column)
+    if set(map(type, cells)) == {float}:
+        return np.array(cells, dtype=np.float64)
     return np.fromiter((as_number(cell) for cell in cells), np.float64, len(cells))
 
 
@@ -211,13 +216,10 @@ def _label(cell: Any) -> Label | None:
         return as_label(int(cell))
     if isinstance(cell, (Real, Decimal)):
         return _number_label(cell)
-    if isinstance(cell, np.datetime64):
-        moment = cell.astype("datetime64[us]").item()
-        return _label(moment) if isinstance(moment, date) else str(cell)
-    if isinstance(cell, datetime):
+    if isinstance(cell, (complex, np.complexfloating)) and cell.imag == 0:
+        return _number_label(float(cell.real))
+    if isinstance(cell, (date, np.datetime64)):
         return _moment(cell)
-    if isinstance(cell, date):
-        return cell.isoformat()
     hash(cell)  # what cannot be hashed has no label
     if isinstance(cell, tuple):
         return tuple(as_label(part) for part in cell)
@@ -239,7 +241,12 @@ def _number_label(cell: Any) -> Label | None:
     return as_label(whole) if whole == cell else number
 
 
-def _moment(cell: datetime) -> str:
+def _moment(cell: Any) -> str:
+    if isinstance(cell, np.datetime64):
+        moment = cell.astype("datetime64[us]").item()
+        return _moment(moment) if isinstance(moment, date) else str(cell)
+    if not isinstance(cell, datetime):
+        return str(cell.isoformat())
     if cell.tzinfo is not None:
         return cell.astimezone(UTC).isoformat(sep=" ")
     if cell.time() == time() and not getattr(cell, "nanosecond", 0):
@@ -299,20 +306,27 @@ class Listed:
 
     def __init__(self, values: Sequence[Any], what: str = "The list of values") -> None:
         self.values = values if isinstance(values, range) else tuple(values)
-        self._places: dict[Label, int] = {}
+        self._what = what
+        if not isinstance(values, range):
+            _ = self._places  # checked before anything is read
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _places(self) -> dict[Label, int]:
+        found: dict[Label, int] = {}
         for place, value in enumerate(self.values):
             label = as_label(value)
             if label is None:
                 raise ParameterError(
-                    f"{what} names {value!r}, which no cell can be told to be; list texts, finite "
-                    "numbers, truth values or dates."
+                    f"{self._what} names {value!r}, which no cell can be told to be; list texts, "
+                    "finite numbers, truth values or dates."
                 )
-            if label in self._places:
-                raise ParameterError(f"{what} names the value {value!r} twice.")
-            self._places[label] = place
-
-    def __len__(self) -> int:
-        return len(self.values)
+            if label in found:
+                raise ParameterError(f"{self._what} names the value {value!r} twice.")
+            found[label] = place
+        return found
 
     @cached_property
     def spellings(self) -> dict[str, int]:

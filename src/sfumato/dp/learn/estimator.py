@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.dp.learn.budget import Budget
-from sfumato.dp.learn.features import Category, Column, as_cells, declare, interval, read_columns
+from sfumato.dp.learn.features import Category, Column, as_cells, declare, read_columns
 from sfumato.dp.mechanisms import parameters
+from sfumato.dp.queries.bounds import read_ends
 from sfumato.errors import DataError, MissingExtra, ParameterError
 from sfumato.representation import show_html
 
@@ -228,4 +229,4 @@ def read_interval(value: Any) -> tuple[float, float]:
             "The target is not declared; give target=(low, high), from knowledge of the domain and "
             "never from the data; values outside are clamped."
         )
-    return interval(value, "bounds of the target")
+    return read_ends(value, "bounds of the target")

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sfumato.dp.queries.bounds import pair_columns
+from sfumato.dp.queries.bounds import pair_columns, read_ends
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _KINDS = {float: "f", np.float64: "f", int: "iu", np.int64: "iu", bool: "b", np.bool_: "b"}
 Name: TypeAlias = Any  # what a frame calls its column, or the number of an array's column
 _MOST_TABLE = 1 << 20
-_FINEST = 2.0**-900  # widths of bounds below it vanish when they are divided
 _MOST_WHOLE = 1 << 51  # doubles tell whole numbers apart up to here, and their halves
 
 
@@ -170,26 +169,7 @@ def number(name: Name, bounds: Any, what: str) -> Number:
         if max(-bounds[0], bounds[-1]) > _MOST_WHOLE:
             raise ParameterError(f"The {what} are whole numbers between −2⁵¹ and 2⁵¹.")
         return Number(name, float(bounds[0]), float(bounds[-1]), whole=True)
-    return Number(name, *interval(bounds, what))
-
-
-def interval(value: Any, what: str) -> tuple[float, float]:
-    """Read public bounds of a number."""
-    try:
-        low, high = (float(end) for end in value)
-    except (TypeError, ValueError):
-        low, high = math.nan, math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ParameterError(
-            f"The {what} are two finite numbers (low, high) with low below high, and {value!r} "
-            "was given."
-        )
-    if not (math.isfinite(2 * (high - low)) and high - low >= _FINEST):
-        raise ParameterError(
-            f"The {what} are too far apart or too close for doubles; give the column in another "
-            "unit."
-        )
-    return low, high
+    return Number(name, *read_ends(bounds, what))
 
 
 def categories(values: Any, name: Name) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours
@@ -72,6 +72,9 @@ class Mechanism(Written, ABC):
     epsilon: Stated
     size: int | None = None
     neighbours: Neighbours = UNBOUNDED
+
+    reads_cells: ClassVar[bool] = False
+    """Whether it is given private cells, none of which it may refuse, and not one statistic."""
 
     def __post_init__(self) -> None:
         if self.epsilon is not None:
