@@ -275,6 +275,8 @@ def _check_refusals(mechanism: Any, value: Any) -> int:
         if getattr(mechanism, field.name) is None or not field.init:
             continue
         for bad in _BAD.get(field.name, ()):
+            if field.name == "epsilon" and not bad and getattr(mechanism, "without_budget", False):
+                continue
             changed = partial(dataclasses.replace, mechanism, **{field.name: bad})
             refused += _refuses(changed, f"{field.name} = {bad}")
     if np.asarray(value).dtype.kind in "iuf":

@@ -98,6 +98,12 @@ def sensitivity(
     query: Query, neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED
 ) -> Sensitivity:
     """Give the global L1 and L2 sensitivity of a query, from declared bounds alone."""
+    if not callable(getattr(query, "derive", None)) or isinstance(query, type):
+        raise ParameterError(
+            "The sensitivity of a query is derived from its description, such as sf.dp.Sum(bounds="
+            "(0, 100)) or sf.dp.Count(); it cannot be told of a function or another "
+            f"{type(query).__name__}. Make it a sf.dp.Query with derive() to state its own."
+        )
     wanted = Neighbours.of(neighbours)
     if not isinstance(wanted.unit, Group):
         return replace(query.derive(wanted), neighbours=wanted)

@@ -10,6 +10,7 @@ vanish are refused here, before a row is looked at: later it would fail for some
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Interval = tuple[Stated, Stated]
 
-_LARGEST = Fraction(2) ** 1022
+_LARGEST = Fraction(sys.float_info.max)
 _FINEST = Fraction(2) ** -900  # widths below it vanish when they are divided
 
 
@@ -63,7 +64,7 @@ def read_ends(bounds: Any, name: str = "bounds") -> tuple[float, float]:
 
 def check_width(low: Fraction, high: Fraction, name: str) -> None:
     """Refuse bounds between which doubles would overflow or vanish."""
-    reach = max(abs(low), abs(high), high - low)
+    reach = max(abs(low), abs(high), 2 * (high - low))
     if reach > _LARGEST or high - low < _FINEST or not float(low) < float(high):
         raise ParameterError(
             f"{name} are too far apart or too close for doubles; give the values in another unit."
