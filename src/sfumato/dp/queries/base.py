@@ -101,8 +101,8 @@ def sensitivity(
     if not callable(getattr(query, "derive", None)) or isinstance(query, type):
         raise ParameterError(
             "The sensitivity of a query is derived from its description, such as sf.dp.Sum(bounds="
-            "(0, 100)) or sf.dp.Count(); it cannot be told of a function or another "
-            f"{type(query).__name__}. Make it a sf.dp.Query with derive() to state its own."
+            f"(0, 100)) or sf.dp.Count(), and a {type(query).__name__} was given: of what a "
+            "function does nothing is known. A subclass of sf.dp.Query may state its own."
         )
     wanted = Neighbours.of(neighbours)
     if not isinstance(wanted.unit, Group):

@@ -264,8 +264,8 @@ def test_pure_epsilon_warns_and_knows_no_unknown_texts():
     assert made.promise == sf.PureDP(5)
     assert made.spent == 5
     assert any("Pure" in note for note in made.notes)
+    unknown = {**KNOWN, "job": Column(kind="text")}
     with pytest.warns(UserWarning, match="Pure"), pytest.raises(ParameterError, match="delta="):
-        unknown = {**KNOWN, "job": Column(kind="text")}
         sf.dp.synthesize(people(), columns=unknown, epsilon=5, search=0.1)
 
 
