@@ -56,6 +56,8 @@ class DuckDB:
         if self.run("SELECT current_setting('enable_progress_bar')") == [(True,)]:
             self.run("SET enable_progress_bar = false")
         self.run("SET preserve_insertion_order = false")
+        # A type guessed from some objects of a column would fail on others: look at all.
+        self.run("SET pandas_analyze_sample = 1000000000000")
         self.run(f"SET temp_directory = {quoted_text(str(self.folder / 'spill'))}")
         self.run(f"SET memory_limit = '{memory_limit()}'")
         self._names = 0
@@ -320,6 +322,25 @@ def cell_text(column: str, kind: str) -> str:
         return f"CASE WHEN {name} IS NULL OR isnan({name}) THEN '' ELSE CAST({name} AS VARCHAR) END"
     text = name if kind == "VARCHAR" else f"CAST({name} AS VARCHAR)"
     return f"coalesce({text}, '')"
+
+
+def plain_text(column: str, kind: str) -> str:
+    """Return the SQL of a cell's text that is the same whatever type its column has.
+
+    1.0 is written as 1, and midnight as its day, as :func:`sfumato.data.cells.as_text` writes them.
+    """
+    name = quoted(column)
+    if kind in FLOATS or kind.startswith("DECIMAL"):
+        number = f"CAST({name} AS DOUBLE)"
+        whole = f"{number} = trunc({number}) AND abs({number}) < 9007199254740992"
+        text = (
+            f"CASE WHEN isnan({number}) THEN '' WHEN {whole} "
+            f"THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"
+        )
+        return f"coalesce({text}, '')"
+    if kind.startswith("TIMESTAMP") and "ZONE" not in kind:
+        return f"regexp_replace({cell_text(column, kind)}, ' 00:00:00$', '')"
+    return cell_text(column, kind)
 
 
 def values_list(texts: Sequence[str]) -> str:
