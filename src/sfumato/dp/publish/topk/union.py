@@ -42,7 +42,7 @@ from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.dp.publish.purse import steps_of
 from sfumato.dp.publish.topk import kernels
 from sfumato.dp.publish.topk.baskets import baskets_of
-from sfumato.dp.publish.topk.weights import cut
+from sfumato.dp.publish.topk.weights import cut, in_order
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import DataError, ParameterError
 from sfumato.representation import Shown
@@ -150,7 +150,7 @@ def set_union(
     ('fever', 'flu')
     """
     relation = Neighbours.of(neighbours)
-    if steps_of(relation) != 1:
+    if steps_of(relation, together=people is not None) != 1:
         raise ParameterError(
             "Set union is proved for one basket added or removed; put the baskets of a person "
             "together with people=, and leave 'bounded' out."
@@ -166,10 +166,10 @@ def set_union(
     mixed = permutation(read.starts.size - 1)
     order = mixed[np.argsort(read.sizes[mixed], kind="stable")]
     kernels.move_toward(read.starts, read.items, order, goal, heights)
-    named = _passing(heights, sigma, tau)
-    names = sorted((read.names[place] for place in named), key=lambda name: (str(type(name)), name))
+    named = in_order(_passing(heights, sigma, tau), read.names)
+    names = tuple(read.names[place] for place in named)
     promised = ApproxDP(stated_up(exact), stated_up(failure), neighbours=relation)
-    return SetUnion(tuple(names), promised, sigma, tau)
+    return SetUnion(names, promised, sigma, tau)
 
 
 def select_partitions(
