@@ -65,7 +65,7 @@ def pytest_configure(config):
         config.pluginmanager.register(Closing(config), "closing")
     else:
         config.option.order_seed, config.option.noise_seed = config.workerinput["seeds"]
-    chance.run_seed = config.option.noise_seed
+    chance.run_seed, chance.soaking = config.option.noise_seed, config.option.soak
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,6 +21,7 @@ import threading
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 # The package gives a function of the same name.
 noise = importlib.import_module("sfumato.dp.noise.stream")
@@ -69,6 +70,16 @@ _random_bits = secrets.randbits
 _kept: dict[str, list[tuple[object, object]]] = {}
 _stated: list[float] = []
 run_seed = 0
+soaking = False
+"""Whether this run is to try all there is, and not an example of everything."""
+
+
+def seeds(count: int, few: int = 20):
+    """Run a test with as many seeds: a few of them in the suite, the others in a soak."""
+    rest = range(few, count) if soaking else ()
+    return pytest.mark.parametrize(
+        "seed", [*range(min(few, count)), *(pytest.param(s, marks=pytest.mark.soak) for s in rest)]
+    )
 
 
 def begin(name: str, *, fresh: bool = False) -> None:
