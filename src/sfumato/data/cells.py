@@ -170,11 +170,18 @@ def _number(cell: Any) -> float:
         return math.inf if cell > 0 else -math.inf
 
 
+def _array(column: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(column)
+    except Exception:  # noqa: BLE001 - NumPy has no such type, as for whole numbers of 128 bits
+        return np.array(cells_of(column), dtype=object)
+
+
 def as_numbers(column: Any) -> NDArray[np.float64]:
     """Read a column as numbers, cell by cell; NaN is missing."""
     array = column
     if not isinstance(column, (list, tuple)) and hasattr(column, "__array__"):
-        array = column if isinstance(column, np.ndarray) else np.asarray(column)
+        array = column if isinstance(column, np.ndarray) else _array(column)
         if array.dtype.kind in "iufb":
             with np.errstate(over="ignore", invalid="ignore"):
                 floats = array.astype(np.float64)
