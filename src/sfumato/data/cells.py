@@ -22,8 +22,11 @@ numbers are ints (1.0, True and Decimal("1") are 1, −0.0 is 0), other numbers 
 texts (a timestamp at midnight is its day), a tuple is a tuple of labels; any other hashable value
 is the text that ``str`` gives. No label, and so left out, have missing and infinite cells, and what
 cannot be hashed, such as a list. Of an array of texts a cell that spells a number or a truth value
-exactly as NumPy writes it is taken for that (:func:`cells_of`). One limit: whole numbers beyond
-2^53 that a frame has already rounded to floats are the floats that it holds.
+exactly as NumPy writes it is taken for that (:func:`cells_of`).
+
+Limits: what a library has lost before a column comes here is lost. Whole numbers beyond 2^53 that a
+frame has rounded to floats are those floats, and truth values that NumPy has made numbers of, since
+a list held both, are 1 and 0.
 """
 
 from __future__ import annotations

@@ -60,13 +60,12 @@ HOSTILE = {
     "complex": 1 + 2j,
     "new": "never seen",
 }
-MIXED = ["b", "a"] * 3
 BASES = {
-    "ints": [1, 2] * 4,
-    "floats": [1.0, 2.5] * 4,
-    "wholes": [1.0, 2.0, 0.0] * 3,
-    "truths": [True, False] * 4,
-    "texts": MIXED,
+    "ints": [1, 2] * 3,
+    "floats": [1.0, 2.5] * 3,
+    "wholes": [1.0, 2.0, 0.0] * 2,
+    "truths": [True, False] * 3,
+    "texts": ["b", "a"] * 3,
     "dates": [date(2020, 1, 1), date(2020, 1, 3)] * 3,
 }
 CONTAINERS = {
@@ -89,10 +88,8 @@ def _objects(cells):
 
 def held(container, cells):
     """Put cells into a container; None where it takes no such cells, or makes others of them."""
-    if container == "polars" and any(
-        type(c) is int and c.bit_length() > 9999 for c in cells
-    ):  # it complains of it out of the test's reach
-        return None
+    if container == "polars" and any(type(c) is int and c > 10**4999 for c in cells):
+        return None  # its complaint cannot be caught
     try:
         made = CONTAINERS[container](cells)
     except BaseException:  # noqa: BLE001 - libraries refuse cells in their own ways, before ours
@@ -191,25 +188,25 @@ OF_VALUES = {
 }
 
 
+KNOWN = {}
+
+
 @pytest.mark.parametrize("odd", HOSTILE)
 @pytest.mark.usefixtures("watched")
 def test_a_hostile_cell_changes_no_other_cell_of_a_column(odd):
-    tried = 0
-    for container in CONTAINERS:
+    for place, container in enumerate(CONTAINERS):
         for kind, base in BASES.items():
+            column = list(with_odd(base, HOSTILE[odd]))[(place + len(odd)) % 2]
+            plain, spoilt = held(container, base), held(container, column)
+            if spoilt is None:
+                continue
             functions = OF_VALUES if kind in {"texts", "dates"} else {**OF_NUMBERS, **OF_VALUES}
-            plain = held(container, base)
-            for column in with_odd(base, HOSTILE[odd]):
-                spoilt = held(container, column)
-                if spoilt is None:
-                    continue
-                for name, function in functions.items():
-                    most = 3 if name == "price" else 2
-                    before = seen(lambda f=function, x=plain: f(x))
-                    after = seen(lambda f=function, x=spoilt: f(x))
-                    assert unchanged(before, after, most), (name, container, kind)
-                    tried += 1
-    assert tried > 200
+            for name, function in functions.items():
+                key = name, container, kind
+                if key not in KNOWN:
+                    KNOWN[key] = seen(lambda f=function, x=plain: f(x))
+                after = seen(lambda f=function, x=spoilt: f(x))
+                assert unchanged(KNOWN[key], after, 3 if name == "price" else 2), key
 
 
 @pytest.mark.parametrize("odd", HOSTILE)
@@ -333,23 +330,6 @@ def test_a_hostile_edge_or_trace_changes_no_other(odd, monkeypatch):
 # -- tables --------------------------------------------------------------------------------------
 
 
-def _table(container):
-    """Give what makes a table of one column; None where the container takes no such cells."""
-
-    def made(cells):
-        column = held(container, cells)
-        if column is None:
-            return None
-        if container == "pandas":
-            return pd.DataFrame({"x": column})
-        if container == "polars":
-            return column.to_frame("x")
-        return pa.table({"x": column}) if container == "arrow" else {"x": column}
-
-    return made
-
-
-TABLES = {name: _table(name) for name in CONTAINERS}
 DECLARED = {
     "ints": [[1, 2], sf.dp.Column(bounds=(0, 9))],
     "floats": [[1.0, 2.5], sf.dp.Column(bounds=(0.0, 9.0))],
@@ -360,40 +340,60 @@ DECLARED = {
 }
 
 
+def table_of(container, bases):
+    """Make a table of all kinds of columns; those that the container does not take are left out."""
+    columns = {kind: held(container, cells) for kind, cells in bases.items()}
+    known = {kind: column for kind, column in columns.items() if column is not None}
+    if container == "pandas":
+        return pd.DataFrame(known), known
+    if container == "polars":
+        return pl.DataFrame(known), known
+    return (pa.table(known) if container == "arrow" else known), known
+
+
 def coded(people, declared):
-    prepared = prepare(people, **P, rho=None, columns={"x": declared})
+    """Count the codes of each column."""
+    prepared = prepare(people, **P, rho=None, columns=declared)
     records = prepared.table.code_rows(prepared.declared, None, 1)
-    return Counter(np.concatenate(list(records.pieces()), axis=1)[0].tolist())
+    rows = np.concatenate(list(records.pieces()), axis=1)
+    return {name: Counter(row.tolist()) for name, row in zip(prepared.declared, rows, strict=True)}
 
 
-def grouped(people):
-    data = sf.dp.count_generalized(people, {"x": 0}, **P).data
-    return Counter(dict(zip(data["x"], data["count"], strict=True)))
+def grouped(people, names):
+    data = sf.dp.count_generalized(people, dict.fromkeys(names, 0), **P)
+    return Counter({row[:-1]: row[-1] for row in data.rows})
 
 
-@pytest.mark.parametrize("odd", HOSTILE)
-@pytest.mark.parametrize("kind", BASES)
-def test_a_hostile_cell_changes_no_other_row_of_a_table(odd, kind, monkeypatch):
+def keep_all_groups(monkeypatch):
     monkeypatch.setattr(generalized, "_sample", lambda counts, _: counts)
     plan = generalized.SamplePlan(Fraction(1), 1, 0.0)
     monkeypatch.setattr(generalized, "plan_sample", lambda **_: plan)
-    monkeypatch.setattr(
-        generalized, "release_numbers", lambda table, *_, **__: _Handed(table.columns, table.rows)
-    )
-    base = BASES[kind]
-    for place, made in enumerate(TABLES.values()):
-        column = list(with_odd(base, HOSTILE[odd]))[place % 2]
-        spoilt = made(column)
-        if spoilt is None:
-            continue
-        for declared in DECLARED[kind]:
-            assert unchanged(coded(made(base), declared), coded(spoilt, declared)), made
-        assert unchanged(grouped(made(base)), grouped(spoilt)), made
+    monkeypatch.setattr(generalized, "release_numbers", lambda table, *_, **__: table)
 
 
-class _Handed:
-    def __init__(self, names, rows):
-        self.data = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+OFTEN = ("list", "pandas")
+
+
+@pytest.mark.parametrize("odd", HOSTILE)
+@pytest.mark.parametrize(
+    "container",
+    [c if c in OFTEN else pytest.param(c, marks=pytest.mark.soak) for c in CONTAINERS],
+)
+def test_a_hostile_record_changes_no_other_row_of_a_table(odd, container, monkeypatch):
+    keep_all_groups(monkeypatch)
+    place = len(odd + container) % 2
+    odd_ones = {kind: list(with_odd(base, HOSTILE[odd]))[place] for kind, base in BASES.items()}
+    spoilt, names = table_of(container, odd_ones)
+    plain, _ = table_of(container, {name: BASES[name] for name in names})
+    if not names:
+        return
+    for which in (0, -1):
+        declared = {name: DECLARED[name][which] for name in names}
+        before, after = coded(plain, declared), coded(spoilt, declared)
+        assert [name for name in names if not unchanged(before[name], after[name])] == []
+    if container == "array":  # NumPy has made numbers of truth values before it is read
+        names.pop("truths", None)
+    assert unchanged(grouped(plain, names), grouped(spoilt, names))
 
 
 def test_one_missing_cell_does_not_make_all_others_missing():
@@ -411,7 +411,7 @@ def test_a_cell_among_a_hundred_thousand_does_not_make_reading_fail():
     column = [1, None] * 50_000
     for odd in (2**40, 1.5, "x", True):
         column[3] = odd
-        assert coded({"x": column}, sf.dp.Column(bounds=(0, 9))).total() == 100_000
+        assert coded({"x": column}, {"x": sf.dp.Column(bounds=(0, 9))})["x"].total() == 100_000
 
 
 def test_rows_of_a_person_are_chosen_alike_whatever_type_columns_have():
