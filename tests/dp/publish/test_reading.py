@@ -483,7 +483,7 @@ def test_an_array_of_any_objects_has_classes_0_and_1():
         assert estimator.read_labels(labels, None, 3)[1].tolist() == [0, 1, -1]
 
 
-@pytest.mark.parametrize("bounds", [(-1e308, 1e308), (0, 5e-324), (0, 10**400), (1, 1 + 1e-280)])
+@pytest.mark.parametrize("bounds", [(-1e308, 1e308), (0, 5e-324), (0, 10**400)])
 def test_bounds_without_room_are_refused_before_rows_are_read(bounds, monkeypatch):
     monkeypatch.setattr(cells_module, "as_number", stop(lambda cell: cell))
     cell = [1.0, "x"]
