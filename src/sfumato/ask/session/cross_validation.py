@@ -77,6 +77,7 @@ def cross_validate(
     score_epsilon: Stated | None,
 ) -> Validation:
     """Charge for a cross-validation and make it, or give it again."""
+    desk.spending.refuse_replaced("Cross-validation")
     wanted = prepare_fit(desk, estimator, target, columns)
     if not hasattr(wanted.estimator, "predict"):
         raise ParameterError(

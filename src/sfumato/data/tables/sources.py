@@ -164,6 +164,7 @@ def _read_csv(
         readable = _as_utf8(path, declared, engine.folder)
         with readable.open("rb") as file:
             head = file.read(HEAD)
+    _refuse_cut_header(head, path)
     text = _decoded(head, path)
     if text.lstrip()[:1] in {"{", "["}:
         raise DataError(
@@ -262,6 +263,15 @@ def _header(text: str, delimiter: str, path: Path) -> list[str]:
             raise DataError(f"{path}, line 1: column {number} has no name; give it one.")
     _check_header(columns, path)
     return columns
+
+
+def _refuse_cut_header(head: bytes, path: Path) -> None:
+    """Refuse a first line that is longer than what is looked at: its end would be cut off."""
+    if len(head) == HEAD and b"\n" not in head and b"\r" not in head:
+        raise DataError(
+            f"{path}, line 1: the first line does not end within {HEAD >> 20} MiB, so it is no "
+            "line of column names; is this a table with one record per line?"
+        )
 
 
 def _first_row(text: str, delimiter: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.dp.neighbours import Group, Neighbours, Row, Unit
+from sfumato.dp.neighbours import Customer, Group, Neighbours, Row, Transaction, Unit
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import ParameterError
 
@@ -130,11 +130,14 @@ def rows_per_unit(neighbours: Neighbours) -> int:
     while isinstance(unit, Group):
         size *= unit.size
         unit = unit.unit
-    rows = 1 if isinstance(unit, Row) else unit.max_rows if isinstance(unit, Unit) else None
+    rows = unit.parts if isinstance(unit, (Row, Transaction, Unit, Customer)) else None
     if rows is None:
+        limited = (
+            "Customer(transactions=…)" if isinstance(unit, Customer) else "Unit('column', rows=…)"
+        )
         raise ParameterError(
-            f"How many values {unit} owns is not limited; use Unit('column', rows=…), bound the "
-            "contributions accordingly, or let every value be a row of its own."
+            f"How many values {unit} owns is not limited; use {limited}, bound the contributions "
+            "accordingly, or let every value be a row of its own."
         )
     return rows * size
 

@@ -193,12 +193,8 @@ class Records:
     def of(cls, neighbours: Neighbours, query: Query) -> Records:
         """Read the contribution of a unit to a table of records."""
         unit = neighbours.unit
-        if isinstance(unit, (Row, Person, Transaction, Tree)):
-            return cls(1, neighbours.bounded)
-        if isinstance(unit, Unit):
-            return cls(unit.max_rows, neighbours.bounded and unit.max_rows == 1)
-        if isinstance(unit, Customer):
-            return cls(unit.transactions, neighbours.bounded and unit.transactions == 1)
+        if isinstance(unit, (Row, Person, Transaction, Tree, Unit, Customer)):
+            return cls(unit.parts, neighbours.bounded and unit.parts == 1)
         raise refuse(query, unit, "a row, a person with several rows, or another whole record")
 
 

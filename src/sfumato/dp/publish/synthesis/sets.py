@@ -192,11 +192,8 @@ def read_sets_budget(
 
 
 def _rows_per_unit(relation: Neighbours) -> int:
-    unit = relation.unit
-    if isinstance(unit, Transaction):
-        return 1
-    if isinstance(unit, Customer) and unit.transactions is not None:
-        return unit.transactions
+    if isinstance(relation.unit, (Transaction, Customer)) and relation.unit.parts is not None:
+        return relation.unit.parts
     raise ParameterError(
         "Sets are protected by transaction, or by Customer(transactions=…) with customers=, which "
         "names whose each basket is."

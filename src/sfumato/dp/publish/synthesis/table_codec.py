@@ -213,7 +213,11 @@ class SyntheticRows:
 
     def write_parquet(self, path: Path) -> None:
         """Write a Parquet file."""
-        self._copy(path, "FORMAT parquet")
+        engine = DuckDB()
+        try:
+            engine.write_parquet(self.query(engine), path)
+        finally:
+            engine.close()
 
     def _copy(self, path: Path, options: str) -> None:
         engine = _ordered()

@@ -55,12 +55,14 @@ class Baskets:
 
 
 def baskets_of(source: Any, *, domain: Any = None, people: Any = None) -> Baskets:
-    """Read baskets: a list of lists of items, or of single items; or {person: items}.
+    """Read baskets: a list of lists of items, or of single items; {person: items}; or sets.
 
     ``domain`` is the public list of items, or a number n for the items 0 … n−1.
     """
     if isinstance(source, Baskets):
         return source
+    if getattr(source, "shape", None) == "sets":
+        source = source.lists()
     owners, items, count = _flat(source)
     if people is not None:
         owners = _together(owners, people, count)

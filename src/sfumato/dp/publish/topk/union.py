@@ -151,7 +151,7 @@ def set_union(
     ('fever', 'flu')
     """
     relation = Neighbours.of(neighbours)
-    if steps_of(relation) != 1:
+    if steps_of(relation, together=people is not None) != 1:
         raise ParameterError(
             "Set union is proved for one basket added or removed; put the baskets of a person "
             "together with people=, and leave 'bounded' out."
@@ -168,9 +168,9 @@ def set_union(
     order = mixed[np.argsort(read.sizes[mixed], kind="stable")]
     kernels.move_toward(read.starts, read.items, order, goal, heights)
     named = _passing(heights, sigma, tau)
-    names = sorted((read.names[place] for place in named), key=label_order)
+    names = tuple(sorted((read.names[place] for place in named), key=label_order))
     promised = ApproxDP(stated_up(exact), stated_up(failure), neighbours=relation)
-    return SetUnion(tuple(names), promised, sigma, tau)
+    return SetUnion(names, promised, sigma, tau)
 
 
 def select_partitions(
