@@ -343,7 +343,7 @@ def _asked_again(session: Any) -> Any:
 SESSION: dict[str, list[Ask]] = {
     "sql": [
         lambda s: s.sql(f"{COUNTED} GROUP BY g", epsilon=4),
-        lambda s: s.sql("SELECT who, COUNT(*) AS many FROM t GROUP BY who", **P),
+        lambda s: s.sql("SELECT n, COUNT(*) AS many FROM t GROUP BY n", **P),
         lambda s: s.sql("SELECT COUNT(*), COUNT(x) FROM t WHERE w = 'a' AND x > 2", epsilon=4),
         lambda s: s.sql("SELECT g, y, COUNT(*) FROM t GROUP BY ROLLUP (g, y)", epsilon=4),
     ],
