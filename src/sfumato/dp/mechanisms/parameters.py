@@ -39,12 +39,12 @@ def positive(value: Stated, name: str, advice: str = "") -> Fraction:
     return exact
 
 
-def budget(epsilon: Stated) -> Fraction:
-    """Read ε."""
+def budget(epsilon: Stated, *, zero: bool = False) -> Fraction:
+    """Read ε, which may be 0 where a mechanism has a meaning for it."""
     exact = read(
         epsilon, "ε (epsilon)", "a finite number above 0 (publish the value itself to give up ε)"
     )
-    if exact <= 0:
+    if exact < 0 or (exact == 0 and not zero):
         raise ParameterError(
             f"ε (epsilon) is above 0, and {epsilon} was given; for no loss of privacy at all "
             "release nothing, or a constant."

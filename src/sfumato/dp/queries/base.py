@@ -98,6 +98,12 @@ def sensitivity(
     query: Query, neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED
 ) -> Sensitivity:
     """Give the global L1 and L2 sensitivity of a query, from declared bounds alone."""
+    if not callable(getattr(query, "derive", None)) or isinstance(query, type):
+        raise ParameterError(
+            "The sensitivity of a query is derived from its description, such as sf.dp.Sum(bounds="
+            f"(0, 100)) or sf.dp.Count(), and a {type(query).__name__} was given: of what a "
+            "function does nothing is known. A subclass of sf.dp.Query may state its own."
+        )
     wanted = Neighbours.of(neighbours)
     if not isinstance(wanted.unit, Group):
         return replace(query.derive(wanted), neighbours=wanted)

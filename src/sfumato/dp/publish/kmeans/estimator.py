@@ -55,8 +55,10 @@ class KMeans(Shown):
 
     After ``fit``: ``cluster_centers_``, ``sizes_`` and the standard deviations that noise gives
     them, ``size_error_`` and ``center_error_`` (per coordinate); ``entries_`` lists what the budget
-    was spent on; ``notes_`` says where the result is of little use. Labels are not kept, because a
-    fitted model may be given away; ``predict(rows)`` gives them to the owner of the rows.
+    was spent on; ``notes_`` says where the result is of little use. Where noise would hide so many
+    clusters, fewer are released, or the mean of all rows alone, and a note says so. Labels are not
+    kept, because a fitted model may be given away; ``predict(rows)`` gives them to the owner of the
+    rows.
     """
 
     def __init__(
@@ -136,7 +138,11 @@ class KMeans(Shown):
         self.n_features_in_ = box.width
         self.columns_ = box.names
         seen = self.forecast(max(int(found.sizes.sum()), 1), box.width)
-        self.notes_ = () if seen.useful else (f"{seen.advice}.",)
+        fewer = len(found.sizes)
+        made = "one mean is" if fewer == 1 else f"{fewer} are"
+        told = f"Noise would hide {self.n_clusters} clusters of so few rows, so {made} released."
+        hidden = () if fewer == self.n_clusters else (told,)
+        self.notes_ = (*hidden, *(() if seen.useful else (f"{seen.advice}.",)))
 
     def predict(self, X: Any) -> NDArray[np.int64]:  # noqa: N803 - scikit-learn's signature
         """Give the nearest centre of each row, −1 for rows with a missing value; spends nothing.

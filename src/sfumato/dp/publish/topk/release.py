@@ -28,7 +28,7 @@ from sfumato.dp.publish.topk import itemsets as sets
 from sfumato.dp.publish.topk.baskets import Baskets, baskets_of
 from sfumato.dp.publish.topk.choice_of_way import TopKPlan, Way, plan_way
 from sfumato.dp.publish.topk.peeling import peel
-from sfumato.dp.publish.topk.weights import UNIT, cut, in_order, threshold, weigh
+from sfumato.dp.publish.topk.weights import UNIT, cut, threshold, weigh
 from sfumato.dp.rounding import Stated, sqrt_down
 from sfumato.errors import ParameterError
 from sfumato.representation import Shown
@@ -297,7 +297,7 @@ def _unknown(
     tau = threshold(deviation * UNIT, limit, typical, half)
     passing = np.flatnonzero(noisy > math.ceil(tau)).tolist()
     # Equal weights follow the order of names, which is public; that of the baskets is not.
-    first = np.array(sorted(in_order(passing, read.names), key=lambda at: -noisy[at])[:k], int)
+    first = np.array(sorted(passing, key=lambda at: -noisy[at])[:k], int)
     plan = plan_way(k=k, price=price, items=None, typical=typical)
     told = (
         f"Only {first.size} items pass the threshold of {tau / UNIT:.3g}; the others may not be "

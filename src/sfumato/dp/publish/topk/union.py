@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.cells import cells_of, label_order
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit
@@ -42,7 +43,7 @@ from sfumato.dp.publish.numbers import NumberTable, release_numbers
 from sfumato.dp.publish.purse import steps_of
 from sfumato.dp.publish.topk import kernels
 from sfumato.dp.publish.topk.baskets import baskets_of
-from sfumato.dp.publish.topk.weights import cut, in_order
+from sfumato.dp.publish.topk.weights import cut
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import DataError, ParameterError
 from sfumato.representation import Shown
@@ -166,8 +167,8 @@ def set_union(
     mixed = permutation(read.starts.size - 1)
     order = mixed[np.argsort(read.sizes[mixed], kind="stable")]
     kernels.move_toward(read.starts, read.items, order, goal, heights)
-    named = in_order(_passing(heights, sigma, tau), read.names)
-    names = tuple(read.names[place] for place in named)
+    named = _passing(heights, sigma, tau)
+    names = tuple(sorted((read.names[place] for place in named), key=label_order))
     promised = ApproxDP(stated_up(exact), stated_up(failure), neighbours=relation)
     return SetUnion(names, promised, sigma, tau)
 
@@ -184,7 +185,7 @@ def select_partitions(
     >>> select_partitions(["flu"] * 400 + ["a rare name"], epsilon=1, delta=1e-6).items
     ('flu',)
     """
-    single = [[key] for key in keys]
+    single = [[key] for key in cells_of(keys)]
     unit = "transaction" if people is None else "customer"
     return set_union(
         single, epsilon=epsilon, delta=delta, at_most=at_most, people=people, neighbours=unit

@@ -22,14 +22,13 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sfumato.dp.noise.stream import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -60,16 +59,6 @@ def weigh(baskets: Baskets, typical: int) -> NDArray[np.int64]:
     out = np.zeros(len(baskets.names), dtype=np.int64)
     np.add.at(out, baskets.items, each)
     return out
-
-
-def in_order(places: Sequence[int], names: Sequence[Any]) -> list[int]:
-    """Put places in the order of their names, by kind and value: public, unlike that of rows."""
-
-    def rank(place: int) -> tuple[str, bool, Any]:
-        name = names[place]
-        return str(type(name)), bool(name == name), name if name == name else 0  # noqa: PLR0124 - NaN
-
-    return sorted(places, key=rank)
 
 
 def cut(baskets: Baskets, most: int) -> Baskets:
