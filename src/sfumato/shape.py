@@ -116,6 +116,10 @@ class Shape(Shown, ABC):
     def check(self, data: Any, promise: Any) -> None:
         """Refuse a promise that cannot be made about these data."""
 
+    def warnings(self, data: Any) -> Iterable[str]:  # noqa: ARG002 - the signature of the method
+        """Say why a release of these data would be refused whatever it promises."""
+        return ()
+
     def losses(self, data: Any, decision: Decision, artefact: Artefact) -> Mapping[str, float]:  # noqa: ARG002 - the signature of the method
         """Return what the release cost, each loss in [0, 1], the one that was minimised first."""
         return {}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.session.keys import known_rows, private_part
 from sfumato.ask.session.open import open_dataset
-from sfumato.data.schema import ROW_UNIT, Schema
+from sfumato.data.schema import ROW_UNIT
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.suggestions import inspect
 from sfumato.dp.neighbours import Unit
@@ -28,7 +28,15 @@ from sfumato.govern.office.catalogue import (
     check_free,
     check_name,
 )
-from sfumato.service.held import check_schema_text, is_table, open_shaped, read_held, schema_at
+from sfumato.service.held import (
+    WITH_SCHEMA,
+    is_table,
+    open_shaped,
+    own_schema,
+    read_held,
+    read_stated,
+    schema_at,
+)
 from sfumato.service.sources import (
     folder_of,
     give_back,
@@ -36,6 +44,7 @@ from sfumato.service.sources import (
     place_source,
     rows_only,
     source_at,
+    stored_schema,
 )
 from sfumato.service.whose import check_whose
 from sfumato.shape import TABLE, read
@@ -44,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sfumato.data.schema import Schema
     from sfumato.govern.ledger.registrations import Registration
     from sfumato.requests.service import AmendRequest, DatasetRequest
     from sfumato.service.access import Caller
@@ -153,7 +163,8 @@ def _register_shaped(
     """Register data that are no table: read once by their shape, which says what is wrong."""
     file = schema_at(house.settings, wanted.name, wanted.shape)
     if wanted.schema_text.strip():
-        check_schema_text(wanted.schema_text, file.parent)
+        if wanted.shape in WITH_SCHEMA:
+            read_stated(wanted.schema_text, file)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(wanted.schema_text, encoding="utf-8")
     listed = CatalogueEntry(wanted.name, "", source, wanted.schema_text, 1, 0.0, facts)
@@ -205,10 +216,11 @@ def _schema(
         return None
     folder.mkdir(parents=True, exist_ok=True)
     if text.strip():
-        check_schema_text(text, folder)
-        file.write_text(text, encoding="utf-8")
-    stated = file.exists()
-    found = Schema.read(file) if stated else inspect(where).schema
+        found, stated = read_stated(text, file), True
+    else:
+        stored = stored_schema(house.settings, wanted.name)
+        stated = stored is not None
+        found = own_schema(inspect(where).schema if stored is None else stored)
     if wanted.purposes:
         found = found.model_copy(update={"purposes": tuple(wanted.purposes)})
     if known is not None and not stated:
@@ -218,7 +230,7 @@ def _schema(
         _check_unit(found, wanted.unit.unit, stated=stated)
         found = found.model_copy(update={"unit": wanted.unit.unit})
     found.write(file)
-    return Schema.read(file)
+    return stored_schema(house.settings, wanted.name)
 
 
 def _check_subject(schema: Schema | None, subject: str) -> None:

@@ -4,6 +4,12 @@ Contract: for every shown group, a point of the term's grid is picked by its dis
 the wanted quantile (:mod:`sfumato.dp.mechanisms.quantiles` has the proof), with the ε that the
 allocation gives to one quantile in one group and the rows that one unit may have there.
 
+Values are moved to points of a public grid first, at most 2²⁴ of them, so that no engine gives back
+more rows than that. Whole numbers in a range that is not wider are their own points, all of the
+same weight; other points are weighted such that coarser grids, down to 1,024 points, count as much
+as the finest. :func:`moved` says how far a value can be from its point, which the notes of answers
+state beside the ranks.
+
 MIN and MAX are the quantiles of order 0 and 1: the true ones would show one person's value. Those
 of dates are picked among days.
 """
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
     from sfumato.ask.language.language import Expression, Measure, Question, Value
     from sfumato.ask.language.request import Aggregates, Bound, Grid
 
+_COARSEST = 11  # bits of 1,024 points
+
 
 def grid_of(measure: Measure) -> Grid:
     """Give the points among which a quantile is picked."""
@@ -37,6 +45,20 @@ def grid_of(measure: Measure) -> Grid:
     assert measure.bounds is not None
     kind = kind_of(measure.term)
     return point_grid(measure.bounds, "integer" if kind == "date" else kind)
+
+
+def moved(measure: Measure) -> float:
+    """Give the farthest that a clamped value can be from its point; 0 for whole numbers.
+
+    The grid may end before the upper bound, so that a value may be moved by a whole step.
+    """
+    grid = grid_of(measure)
+    return 0.0 if _own_points(measure) else float(grid.step)
+
+
+def _own_points(measure: Measure) -> bool:
+    assert measure.term is not None
+    return kind_of(measure.term) in {"integer", "date"} and grid_of(measure).step == 1
 
 
 def is_dated(measure: Measure) -> bool:
@@ -74,6 +96,7 @@ def mechanism(measure: Measure, reach: Reach, epsilon: Fraction) -> ExponentialQ
         lower=grid.centre,
         upper=grid.centre + (points - 1) * grid.step,
         step=grid.step,
+        levels=0 if _own_points(measure) else max(0, points.bit_length() - _COARSEST),
         epsilon=epsilon,
         neighbours=Neighbours(reach.relation, unit),
     )

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.ask.session.publish import promise_of
+from sfumato.data.cells import as_label
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.stream import stream
 from sfumato.dp.publish.kmeans.estimator import KMeans
+from sfumato.dp.publish.kmeans.rows import box_of
 from sfumato.dp.publish.ranges.ordered import forecast_ordered, ordered_histogram
 from sfumato.dp.publish.ranges.spatial import check_map, forecast_spatial, spatial_histogram
 from sfumato.dp.publish.topk.release import plan_top_k, top_k
@@ -93,6 +95,8 @@ def winners(
     """
     found = find_column(desk, column)
     domain = values or dict(desk.opened.facts[desk.opened.table].domains).get(found.name)
+    if domain is not None:  # fractions are handed out as plain numbers
+        domain = [as_label(value) if isinstance(value, Fraction) else value for value in domain]
     if domain is None and not unlisted:
         raise ParameterError(
             f"{column!r} has no public list of values; give values=, or epsilon= with delta= to "
@@ -194,6 +198,7 @@ def places(
     if len(box) != 2:
         raise ParameterError("A map has two columns, and one was named twice.")
     check_map(side, use)
+    box_of(None, box)  # refuses bounds too far apart
     near = desk.spending.neighbours
     limit = parameters.rows_per_unit(near)
 

@@ -26,6 +26,7 @@ from sfumato.ask.session.open import open_dataset
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.ask.sql.grouping_sets import split_grouping_sets
 from sfumato.errors import ParameterError
+from sfumato.govern.limits import in_short
 from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ class Session(LearningMethods):
 
     def __repr__(self) -> str:
         return (
-            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: {self.remaining} left>"
+            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: "
+            f"{in_short(self.remaining)} left>"
         )
 
     def __enter__(self) -> Self:
@@ -391,3 +393,7 @@ class Session(LearningMethods):
             self.desk.opened, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks,
             answerable=self.desk.answerable,
         )  # fmt: skip
+
+
+# `help` and completion show what `__init__` takes; `inspect.signature` looks at `__new__` first.
+Session.__new__.__wrapped__ = Session.__init__  # type: ignore[attr-defined]

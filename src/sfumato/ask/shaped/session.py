@@ -31,6 +31,7 @@ from sfumato.dp.rounding import stated_up
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.ledger.registrations import SALT_HASH, Registration, salt_hash
+from sfumato.govern.limits import in_short
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import purpose_for
 from sfumato.govern.spending import Plan, Spending
@@ -171,7 +172,8 @@ class ShapedSession(Shown):
 
     def __repr__(self) -> str:
         return (
-            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: {self.remaining} left>"
+            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: "
+            f"{in_short(self.remaining)} left>"
         )
 
     def __enter__(self) -> Self:
