@@ -155,8 +155,12 @@ class Hadamard(FrequencyProtocol):
     def variances(
         self, found: Aggregate, frequencies: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Give the variance of every estimate from the share of reports in its block."""
-        shares = found.sums.reshape(self.blocks, self.width).sum(axis=1) / found.n
+        """Give the variance of every estimate from the share of reports in its block.
+
+        Two reports more are counted in each: where none fell, more might have.
+        """
+        counts = found.sums.reshape(self.blocks, self.width).sum(axis=1)
+        shares = np.minimum((counts + 2) / found.n, 1.0)
         own = shares[np.arange(self.size) % self.blocks]
         return np.asarray(np.maximum(own / self._lever**2 - frequencies, 0.0) / found.n)
 
