@@ -125,23 +125,15 @@ def crash_once(settings, token, zygote, point, number):
     return told is None
 
 
-def free(settings):
-    """Let the analyst ask again at once; a lease would do so after a quarter of a minute."""
-    office = Office(settings.place)
-    office.change(text("UPDATE sfumato_office_questions SET under_way = NULL"))
-    office.close()
-
-
 def test_killed_at_instants_over_http(crashing):
     settings, token, zygote = crashing
     for number, point in enumerate(("charge-checked", "charge-committed", "settle-appended")):
         assert crash_once(settings, token, zygote, point, number + 1), f"{point} was not reached"
-        free(settings)
     office = Office(settings.place)
     states = {
         row["state"] for row in office.rows(text("SELECT state FROM sfumato_office_questions"))
     }
-    assert states == {"charged"}  # nobody has tried again; a lease ends them
+    assert states == {"charged", "failed"}  # the last one, and those that the next server closed
     office.close()
 
 
@@ -152,7 +144,6 @@ def test_killed_at_every_instant_500_times(crashing):
     killed = 0
     for number in range(rounds):
         killed += crash_once(settings, token, zygote, POINTS[number % len(POINTS)], number + 10)
-        free(settings)
     print(f"{killed} of {rounds} were killed", file=sys.stderr)
     assert killed > rounds * 0.9
 

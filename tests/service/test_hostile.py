@@ -36,6 +36,8 @@ def test_a_forged_host_changes_no_right(site):
         {"Origin": "", "Sec-Fetch-Site": ""},
         {"Origin": "https://testserver", "Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "https://evil.example", "Sec-Fetch-Site": "none"},
+        {"Origin": "null", "Sec-Fetch-Site": "none"},
     ],
 )
 def test_another_site_cannot_act_in_a_visitor_s_name(site, headers):

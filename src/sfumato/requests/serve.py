@@ -56,6 +56,10 @@ class ServeCommand(Request):
         ),
         Texts(_databases),
     ] = {}
+    spark: Annotated[
+        bool,
+        option("--spark", help="Let owners name tables of Spark's catalogue: spark:clinic.visits."),
+    ] = False
     deletions: Annotated[
         float,
         option("--deletions", help="Seconds between the times at which deletions take effect."),

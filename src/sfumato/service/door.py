@@ -163,7 +163,7 @@ class Door:
         origin = headers.get(b"origin", b"").decode("latin-1")
         host = headers.get(b"host", b"").decode("latin-1").lower()
         good = site in {"same-origin", "none"} if site else bool(origin)
-        if good and origin and site != "none":
+        if good and origin:
             good = urlsplit(origin).netloc.lower() == host
         if not good:
             raise Problem(

@@ -48,6 +48,9 @@ class Settings:
     databases: dict[str, str] = field(default_factory=dict)
     """Databases that owners may name, each with its address: the operator's, and no others."""
 
+    spark: bool = False
+    """Whether owners may name tables of the catalogue of the operator's Spark."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", str(Path(self.folder).expanduser().absolute()))
         object.__setattr__(self, "hosts", tuple(host.lower() for host in self.hosts))

@@ -107,6 +107,7 @@ def serve(wanted: ServeCommand, tell: Callable[[str], None]) -> None:
     settings = Settings(
         folder=str(wanted.folder), ledger=wanted.ledger or "", hosts=wanted.host,
         deletions=wanted.deletions, rate=wanted.rate, databases=dict(wanted.database),
+        spark=wanted.spark,
     )  # fmt: skip
     try:
         import uvicorn  # noqa: PLC0415 - an extra

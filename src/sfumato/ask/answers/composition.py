@@ -170,7 +170,7 @@ def _quantile_notes(prepared: PreparedQuestion) -> list[Note]:
     for measure in prepared.wanted.parts.quantiles:
         epsilon = prepared.allocation.quantile_epsilon
         assert epsilon is not None
-        chooser = mechanism(measure, prepared.bound, epsilon)
+        chooser = mechanism(measure, prepared.wanted.reach, epsilon)
         if chooser is None:
             continue
         reach = chooser.error.beyond(0.05)

@@ -24,7 +24,7 @@ from sfumato.ask.language.analysis import kind_of
 from sfumato.ask.language.days import days_of
 from sfumato.ask.language.language import Case, Constant
 from sfumato.ask.language.request import Request, RowBound, Total
-from sfumato.ask.price.contributions import rows_in_group
+from sfumato.ask.price.contributions import Reach, rows_in_group
 from sfumato.ask.price.grids import point_grid
 from sfumato.dp.mechanisms.quantiles import ExponentialQuantile
 from sfumato.dp.neighbours import Neighbours, Row, Unit
@@ -82,12 +82,13 @@ def points_request(question: Question, measure: Measure, bound: Bound, salt: byt
     )
 
 
-def mechanism(measure: Measure, bound: Bound, epsilon: Fraction) -> ExponentialQuantile | None:
+def mechanism(measure: Measure, reach: Reach, epsilon: Fraction) -> ExponentialQuantile | None:
     """Give the mechanism of one group; None when the bounds leave a single point."""
     grid = grid_of(measure)
     points = grid.ends[1] + 1
     if points <= 1:
         return None
+    bound = reach.bound
     unit = Row() if isinstance(bound, RowBound) else Unit("person", rows=rows_in_group(bound))
     assert measure.order is not None
     return ExponentialQuantile(
@@ -97,7 +98,7 @@ def mechanism(measure: Measure, bound: Bound, epsilon: Fraction) -> ExponentialQ
         step=grid.step,
         levels=0 if _own_points(measure) else max(0, points.bit_length() - _COARSEST),
         epsilon=epsilon,
-        neighbours=Neighbours("unbounded", unit),
+        neighbours=Neighbours(reach.relation, unit),
     )
 
 
@@ -105,11 +106,11 @@ def pick(
     measure: Measure,
     counted: Aggregates,
     shown: Sequence[tuple[Value, ...]],
-    bound: Bound,
+    reach: Reach,
     epsilon: Fraction,
 ) -> list[float]:
     """Pick the quantile of every shown group, in their order."""
-    chooser = mechanism(measure, bound, epsilon)
+    chooser = mechanism(measure, reach, epsilon)
     assert measure.bounds is not None
     low, high = (float(end) for end in measure.bounds)
     if chooser is None:

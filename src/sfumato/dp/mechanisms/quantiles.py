@@ -4,11 +4,11 @@ Promise: ε-differential privacy. The median itself may move by the whole domain
 changes, so noise on it is useless; its *rank* moves by one.
 
 What it does. The domain [lower, upper], public, is cut into points ``step`` apart, and each value
-is moved to the nearest point inside. A point v has rank distance d(v) = max(0, #{x < v} − q·n,
-q·n − #{x ≤ v}), which is 0 for the true quantile, and is picked with probability ∝
-π(v)·exp(−ε·d(v)/(2Δ)). Between two neighbouring values d is constant, so whole ranges of points are
-drawn, weighted by their π, and then a point inside in proportion to π: the work grows with the
-values, not with the points (Smith, "Privacy-preserving statistical estimation with optimal
+is moved to the nearest point inside, what is no number to the middle. A point v has rank distance
+d(v) = max(0, #{x < v} − q·n, q·n − #{x ≤ v}), which is 0 for the true quantile, and is picked with
+probability ∝ π(v)·exp(−ε·d(v)/(2Δ)). Between two neighbouring values d is constant, so whole ranges
+of points are drawn, weighted by their π, and then a point inside in proportion to π: the work grows
+with the values, not with the points (Smith, "Privacy-preserving statistical estimation with optimal
 convergence rates", STOC 2011).
 
 The base measure π is public and whole: with ``levels`` = L, a point that is a multiple of 2^ℓ steps
@@ -41,14 +41,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.data.cells import as_numbers
 from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.base import Error, Mechanism
-from sfumato.dp.mechanisms.grid import numeric
 from sfumato.dp.noise.choice import Choice
 from sfumato.dp.noise.uniform import below
 from sfumato.dp.rounding import Stated, stated_up
@@ -62,7 +62,6 @@ _POINTS = 1024  # of the coarsest grid, at most
 _LEVELS = 32
 _MOST_POINTS = 1 << 52
 _MOST_WEIGHT = 1 << 60
-_HUGE = 2**1000
 _LARGEST, _SMALLEST = Fraction(2) ** 1000, Fraction(2) ** -1020
 
 
@@ -81,6 +80,8 @@ class ExponentialQuantile(Mechanism):
     q: Stated = 0.5
     step: Stated | None = None
     levels: int | None = None
+
+    reads_cells: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -169,14 +170,12 @@ class ExponentialQuantile(Mechanism):
 
     def _places(self, value: Any) -> npt.NDArray[np.int64]:
         """Move every value to the number of its nearest point."""
-        values = np.atleast_1d(numeric(value))
-        if values.ndim != 1:
-            raise DataError(f"Values come as a list, and the given ones have shape {values.shape}.")
-        if values.dtype == object:
-            values = np.array([min(max(x, -_HUGE), _HUGE) for x in values])
+        if isinstance(value, np.ndarray) and value.ndim > 1:
+            raise DataError(f"Values come as a list, and the given ones have shape {value.shape}.")
         with np.errstate(over="ignore"):  # what overflows lies outside the domain
-            shares = (values.astype(np.float64) - float(self._origin())) / float(self._step())
-        return np.clip(np.rint(shares), 0, self.points - 1).astype(np.int64)
+            shares = (as_numbers(value) - float(self._origin())) / float(self._step())
+        shares = np.where(np.isnan(shares), (self.points - 1) // 2, np.rint(shares))
+        return np.clip(shares, 0, self.points - 1).astype(np.int64)
 
     def _counted(self, value: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         values, counts = np.unique(self._places(value), return_counts=True)

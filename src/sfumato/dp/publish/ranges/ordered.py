@@ -136,8 +136,7 @@ def ordered_histogram(
     """
     price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
     line = _line(cells, bounds)
-    column = values if isinstance(values, np.ndarray) else np.asarray(list(values), dtype=object)
-    places = line.places(column)
+    places = line.places(values)
     exact = np.bincount(places[places >= 0], minlength=line.bins).astype(np.int64)
     return release_ordered(exact, np.asarray(line.edges), price)
 
