@@ -28,7 +28,8 @@ NAME = "colluding neighbours"
 def colluding_neighbours(release: Any, *, colluders: int | list[Any] = 2) -> Outcome:
     """Let people find their friends; `colluders` are nodes, or how many of the highest degree.
 
-    Nodes are numbers, or names where the graph has them. Counted are friends of colluders who are found; the figures say how many edges between two of
+    Nodes are numbers, or names where the graph has them. Counted are friends of colluders who are
+    found; the figures say how many edges between two of
     them are then known.
     """
     view: GraphView = see(release, shape="graph")
