@@ -24,7 +24,7 @@ from sfumato.govern.office.entry import enter_by_session, enter_by_token, note_u
 from sfumato.service import problems
 from sfumato.service.access import NOBODY, Caller, admit
 from sfumato.service.answering import watch
-from sfumato.service.call import HTML, Call, go
+from sfumato.service.call import HTML, Call, cookie_of, go
 from sfumato.service.house import House
 from sfumato.service.problems import Problem, not_known, problem_of
 from sfumato.service.route import Router
@@ -130,7 +130,7 @@ class Door:
             if found is None:
                 raise not_known()
         else:
-            secret = _cookie(headers)
+            secret = cookie_of(headers, COOKIE)
             found = enter_by_session(self.house.office, secret) if secret else None
             if found is None:
                 return NOBODY
@@ -220,14 +220,6 @@ def _no_route(methods: Mapping[str, Route]) -> Problem:
         return problems.not_found()
     allowed = ", ".join(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))
     return Problem(405, "method", f"This address takes {allowed}.", headers={"Allow": allowed})
-
-
-def _cookie(headers: Mapping[bytes, bytes]) -> str:
-    for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == COOKIE:
-            return value
-    return ""
 
 
 def from_environment() -> Door:
