@@ -56,6 +56,13 @@ GUARDS = {
 _KEPT = "pages.public:"
 """Handlers that give everybody what is kept in memory: there is nothing to decide or to put off."""
 
+_ASKED_FIRST = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Content-Type",
+    "Access-Control-Max-Age": "86400",
+}
+"""What a browser is told that asks whether a page of another site may send something."""
+
 _GUARDS = [(name.lower().encode(), value.encode()) for name, value in GUARDS.items()]
 
 
@@ -86,6 +93,9 @@ class Door:
             methods, path = self.router.find(scope["path"])
             method = scope["method"]
             route = methods.get("GET" if method == "HEAD" else method)
+            shared = next((one for one in methods.values() if one.cross_site), None)
+            asks_first = method == "OPTIONS" and shared is not None
+            route = shared if asks_first else route
             if route is None:
                 route = next(iter(methods.values()), None)
                 raise _no_route(methods)  # noqa: TRY301 - explained below, like all errors
@@ -96,9 +106,18 @@ class Door:
                 self._check_site(route, method, headers)
                 granted = admit(self.house.office, route.access, caller, path.get("dataset"))
             call = Call(self.house, route, caller, scope, receive, headers, path, granted)
-            response: Response = await self.handlers[id(route)](call)
+            handle = _ask_first if asks_first else self.handlers[id(route)]
+            response: Response = await handle(call)
         except Exception as error:  # noqa: BLE001 - every error has its one shape
             response = self._explain(error, route, scope, headers, caller)
+        await self._send(response, route, scope, receive, send)
+
+    async def _send(
+        self, response: Response, route: Route | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Send with the guards of every response; what any site may ask, any site may read."""
+        if route is not None and route.cross_site:
+            response.headers["Access-Control-Allow-Origin"] = "*"
         if not hasattr(response, "guarded"):
             stated = {key for key, _ in response.raw_headers}
             response.raw_headers.extend(header for header in _GUARDS if header[0] not in stated)
@@ -213,6 +232,11 @@ class Door:
                 self.house.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+
+async def _ask_first(_: Call) -> Response:
+    """Tell a browser that pages of other sites may send what it is about to."""
+    return Response(b"", 204, _ASKED_FIRST)
 
 
 def _no_route(methods: Mapping[str, Route]) -> Problem:
