@@ -102,4 +102,5 @@ def assemble(
         ),
         schema=getattr(dataset, "schema", None),
         decision=decision,
+        warnings=tuple(form.warnings(dataset)),
     )

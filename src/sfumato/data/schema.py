@@ -34,7 +34,7 @@ from sfumato.data.domains import Range, domain_leaves, natural_order, refuse_str
 from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy, HierarchyRule
 from sfumato.data.hierarchies.rule_specs import automatic_rule, rule_of, spec_of
 from sfumato.data.schema_files import load_schema, write_schema
-from sfumato.data.wording import did_you_mean, explained, listed
+from sfumato.data.wording import did_you_mean, explained, its_columns, listed
 from sfumato.errors import SchemaError
 from sfumato.representation import Shown
 
@@ -96,10 +96,34 @@ class Attribute(Shown, BaseModel):
         description="what parts the items within a cell of type 'set', where it is no list",
     )
 
+    linkable: Annotated[
+        str | None,
+        BeforeValidator(_or_none),
+        Field(
+            description="'accepted, <reason>' for an insensitive attribute with nearly as many "
+            "values as records: why no other file has it"
+        ),
+    ] = None
+
     @model_validator(mode="before")
     @classmethod
     def _role_alone(cls, value: Any) -> Any:
         return {"role": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _accepted_with_a_reason(self) -> Attribute:
+        if self.linkable is not None and (self.role != "insensitive" or not self.accepted):
+            raise ValueError(
+                "'linkable' belongs to an insensitive attribute and says 'accepted, ' and the "
+                'reason, such as linkable: "accepted, drawn at random for this file"'
+            )
+        return self
+
+    @property
+    def accepted(self) -> str:
+        """Why it may be released although nearly unique; empty where that was not accepted."""
+        word, _, reason = (self.linkable or "").partition(",")
+        return reason.strip() if word.strip() == "accepted" else ""
 
     @property
     def cell_type(self) -> CellType | None:
@@ -244,6 +268,11 @@ class Schema(Shown, BaseModel):
         return self._names("insensitive")
 
     @property
+    def accepted(self) -> dict[str, str]:
+        """Insensitive attributes that may be nearly unique, and the reason that was given."""
+        return {name: a.accepted for name, a in self.attributes.items() if a.accepted}
+
+    @property
     def weights(self) -> tuple[float, ...]:
         """How much each quasi-identifier matters, aligned with `quasi_names`."""
         return tuple(self.attributes[name].weight for name in self.quasi_names)
@@ -306,8 +335,7 @@ class Schema(Shown, BaseModel):
             if name not in columns:
                 raise SchemaError(
                     f"{self._source} names the {attribute.role} attribute '{name}', which "
-                    f"{source} does not have; its columns are {listed(columns)}."
-                    f"{did_you_mean(name, columns)}"
+                    f"{source} does not have; {its_columns(columns, name)}"
                 )
         return tuple(name for name in columns if name not in self.attributes)
 

@@ -109,6 +109,8 @@ def _attribute_spec(name: str, attribute: Attribute, folder: Path | None) -> Any
         spec["domain"] = list(attribute.domain)
     if attribute.separator != "|":
         spec["separator"] = attribute.separator
+    if attribute.linkable is not None:
+        spec["linkable"] = attribute.linkable
     if attribute.weight != 1:
         spec["weight"] = attribute.weight
     return attribute.role if len(spec) == 1 else spec

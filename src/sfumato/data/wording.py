@@ -49,6 +49,20 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     return f" Did you mean '{by_folded[close[0]]}'?" if close else ""
 
 
+def its_columns(columns: Iterable[str], wanted: str) -> str:
+    """Say which columns there are, and which one was probably meant.
+
+    Where the first line of a file looks like a record, it is one: nothing of it is quoted.
+    """
+    names = list(columns)
+    if any(name[-1:].isdigit() and not name[:1].isalpha() for name in names):
+        return (
+            "its first line looks like a record and not like names: a table needs a line of "
+            "column names first."
+        )
+    return f"its columns are {listed(names)}.{did_you_mean(wanted, names)}"
+
+
 def check_options(
     who: str, function: Callable[..., Any], options: Iterable[str], also: Iterable[str] = ()
 ) -> None:

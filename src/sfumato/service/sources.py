@@ -72,6 +72,11 @@ def source_at(settings: Settings, source: str) -> Any:
     if source.startswith(SPARK):
         return _spark_table(settings, source.removeprefix(SPARK))
     file, mark, table = source.partition("::")
+    if "?" in table:
+        raise ParameterError(
+            "Whether each row of a view belongs to one person is stated by the operator, who makes "
+            "a table of it, or names its database with view=rows."
+        )
     return f"{inside(settings, file)}{mark}{table}"
 
 

@@ -58,6 +58,16 @@ class Tables(Shape):
 
         return apply(data, decision)
 
+    def warnings(self, data: Table) -> Iterable[str]:
+        """Say which columns released as they are tell people apart by themselves."""
+        from sfumato.data.tables.singling_out import nearly_unique  # noqa: PLC0415 - loaded when used
+        from sfumato.data.tables.unit import person_column  # noqa: PLC0415 - loaded when used
+
+        person, schema = person_column(data), data.schema
+        who = () if person is None else (person,)
+        names = [n for n in schema.insensitive_names if n not in schema.accepted]
+        return [found.warning for found in nearly_unique(data, names, who)] if names else []
+
     def losses(self, data: Table, decision: Any, artefact: Any) -> Mapping[str, float]:  # noqa: ARG002 - a decision tells its cost
         """Return the losses of the field."""
         from sfumato.anonymize.tables.release import measure  # noqa: PLC0415 - heavy

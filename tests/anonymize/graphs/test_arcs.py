@@ -8,6 +8,7 @@ from itertools import permutations, product
 import networkx as nx
 import numpy as np
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.anonymize.graphs.degree_edits import find_edits
@@ -50,7 +51,7 @@ def least_edits(graph, k, allowed):
     return best
 
 
-@pytest.mark.parametrize("seed", range(240))
+@seeds(240)
 def test_every_pair_is_shared(seed):
     graph = random_arcs(seed)
     n = len(graph)
@@ -80,7 +81,7 @@ def test_few_edits_beside_the_fewest():
     assert np.mean(over["add"] + over["remove"]) < 1.5
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_target_pairs(seed):
     chance = np.random.default_rng(seed)
     pairs = chance.poisson(2 + seed % 5, (80, 2)).astype(np.int64)

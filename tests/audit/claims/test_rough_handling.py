@@ -1,8 +1,10 @@
 """Functions that hang, end the program, spoil their input, drift or are seeded; large data sets."""
 
 import contextlib
+import multiprocessing
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from specimens import Specimens, on_grid
 import sfumato as sf
 from sfumato.audit.claims.neighbours import are_neighbours
 from sfumato.audit.claims.outputs import read_objects, unit_of
+from sfumato.audit.claims.workers import Workers
 from sfumato.dp import Group, Neighbours, Unit
 from sfumato.errors import ParameterError
 
@@ -134,6 +137,87 @@ def test_ctrl_c_ends_the_command_at_once_and_quietly(tmp_path):
     _, errors = started.communicate(timeout=60)
     assert started.returncode == 130
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("at", ["the command", "the forked process"])
+def test_ctrl_c_at_the_moment_of_a_fork_leaves_no_process_behind(at, monkeypatch):
+    """A terminal sends it to both, and either may be anywhere."""
+    fork, forked = os.fork, []
+
+    def interrupted():
+        number = fork()
+        if number:
+            forked.append(number)
+            if at == "the command" and len(forked) == 2:
+                signal.raise_signal(signal.SIGINT)
+        elif signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, []):
+            os._exit(3)  # it would be raised here, in a copy of the command
+        elif at == "the forked process":
+            signal.raise_signal(signal.SIGINT)
+        return number
+
+    monkeypatch.setattr(os, "fork", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    if at == "the command":
+        with pytest.raises(KeyboardInterrupt):
+            Workers.start(len, 2)
+    else:
+        pool = Workers.start(len, 2)
+        (outputs,) = pool.draw(([1, 2, 3],), [0] * 10)
+        assert outputs.numbers[:, 0].tolist() == [3] * 10
+        pool.close()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert len(forked) == 2
+    for number in forked:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+
+def test_processes_that_never_return_end_with_the_command_that_is_killed():
+    reads, writes = os.pipe()
+
+    def command():
+        def never_returns(data):
+            os.write(writes, b"called")
+            while True:
+                time.sleep(1)
+
+        pool = Workers.start(never_returns, 2)
+        for pipe in pool.pipes:
+            pipe.send((([1],), [0]))
+        time.sleep(600)
+
+    started = multiprocessing.get_context("fork").Process(target=command)
+    started.start()
+    os.close(writes)
+    called = b""
+    while len(called) < len(b"called") * 2:
+        called += os.read(reads, 100)
+    started.kill()
+    started.join()
+    ready, _, _ = select.select([reads], [], [], 60)  # against a hang: it takes milliseconds
+    assert ready
+    assert os.read(reads, 1) == b""  # all who could write are gone
+    os.close(reads)
+
+
+def test_a_pool_that_cannot_be_started_leaves_no_process_behind(monkeypatch):
+    fork, forked = os.fork, []
+
+    def exhausted():
+        if forked:
+            raise BlockingIOError("no more processes")
+        number = fork()
+        if number:
+            forked.append(number)
+        return number
+
+    monkeypatch.setattr(os, "fork", exhausted)
+    with pytest.raises(BlockingIOError):
+        Workers.start(len, 2)
+    with pytest.raises(ProcessLookupError):
+        os.kill(forked[0], 0)
 
 
 # -- what a function may do ----------------------------------------------------------------

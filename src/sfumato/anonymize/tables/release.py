@@ -156,6 +156,8 @@ def apply(table: Table, decision: TableDecision) -> TableArtefact:
         delimiter=table.delimiter,
         left_out=tuple(column for column in table.columns if column not in columns),
         pseudonyms=() if settings.pseudonym_key is None else schema.identifier_names,
+        insensitive=tuple(name for name in schema.insensitive_names if name in columns),
+        linkable={n: why for n, why in schema.accepted.items() if n in columns},
         unit=schema.unit,
         home=table.engine,
         numbers=decision.numbers,

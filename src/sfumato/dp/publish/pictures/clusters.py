@@ -27,7 +27,7 @@ def draw_clusters(model: KMeans) -> str:
     wide = WIDTH - 2 * _LEFT if flat else _SIDE
     names = [*frame.names, "first column", "second column"][: 2 if not frame.names else frame.width]
     marks = [
-        text(20, 28, f"{model.n_clusters} clusters", "title"),
+        text(20, 28, f"{len(model.sizes_)} clusters", "title"),
         text(20, 46, "area: noisy size; whiskers: two standard deviations of the noise"),
         box(_LEFT, _TOP, wide, height, "frame"),
         text(_LEFT, _TOP + height + 18, figure(float(frame.low[0]))),
@@ -41,10 +41,12 @@ def draw_clusters(model: KMeans) -> str:
             text(_LEFT + wide + 10, _TOP + height / 2, names[1], "label"),
         ]
     largest = max(float(model.sizes_.max()), 1.0)
-    for number in range(model.n_clusters):
+    for number in range(len(model.sizes_)):
         share = max(float(model.sizes_[number]), 0.0) / largest
         marks += _disc(model, number, wide, height, 3 + 25 * math.sqrt(share))
-    return svg(marks, _TOP + height + 34, f"{model.n_clusters} clusters of noisy centres and sizes")
+    return svg(
+        marks, _TOP + height + 34, f"{len(model.sizes_)} clusters of noisy centres and sizes"
+    )
 
 
 def _disc(model: KMeans, number: int, wide: float, height: float, radius: float) -> list[Markup]:
