@@ -24,9 +24,6 @@ from sfumato.testing.mechanisms import FALSE_ALARM, chi_square
 
 RNG = np.random.default_rng(3)
 TRANSACTIONS = Path(__file__).resolve().parents[4] / "shared/data/transactions"
-TRANSACTIONS = next(
-    (p for p in (TRANSACTIONS, Path("/work/shared/data/transactions")) if p.exists()), TRANSACTIONS
-)
 
 
 def random_baskets(count, items, seed=0):
