@@ -216,17 +216,6 @@ def test_no_cell_of_postgres_makes_a_question_fail(postgres_url):
         assert round(one.sql("SELECT COUNT(DISTINCT who) FROM t", epsilon=SURE).value) == 300
 
 
-def test_numbers_of_numpy_and_texts_of_values():
-    from sfumato.data.tables.sources import plain_text
-
-    told = [1, 1.0, "1", np.int8(1), np.float32(1), Decimal("1.00")]
-    assert {plain_text(cell) for cell in told} == {"1"}
-    assert plain_text(True) == plain_text(np.True_) == "true"
-    assert plain_text(-0.0) == "0"
-    assert plain_text(dt.datetime.fromisoformat("2020-01-01")) == plain_text(dt.date(2020, 1, 1))
-    assert plain_text(Decimal("1e999999")) is plain_text(10**5000) is None
-
-
 # -- what goes wrong --------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.attack.graphs.collusion import colluding_neighbours
@@ -31,7 +32,7 @@ def colours(arcs, n, depth):
     return [repr(colour) for colour in seen]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_candidate_sets_by_their_definition(seed):
     arcs = list(nx.gnp_random_graph(8, 0.3, seed=seed, directed=True).edges)
     graph = read_graph(arcs, nodes=range(8), direction="keep")
@@ -87,3 +88,12 @@ def test_the_page_shows_pairs(tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "arcs in and arcs out" in page
     assert np.isfinite(list(release.loss.values())).all()
+
+
+def test_colluders_by_name_or_a_clear_refusal():
+    graph = read_graph(nx.Graph([("Alice", "Bob"), ("Bob", "Carol"), ("Carol", "Dan")]))
+    by_name = colluding_neighbours(graph, colluders=["Alice", "Carol"])
+    places = [graph.labels.index(name) for name in ("Alice", "Carol")]
+    assert by_name.exposed == colluding_neighbours(graph, colluders=places).exposed
+    with pytest.raises(ParameterError, match="whole numbers"):
+        colluding_neighbours(graph, colluders=["Alice", "Eve"])

@@ -40,7 +40,7 @@ from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.duckdb import quoted, quoted_text, translated
 from sfumato.data.engines.errors import nothing_quoted
 from sfumato.data.tables.table import Table
-from sfumato.errors import SchemaError
+from sfumato.errors import DataError, SchemaError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -113,7 +113,8 @@ class DuckDBEngine:
                 engine._add(where, other, {}, person=whose, private=True, **facts)
             for other, place in (public or {}).items():
                 shown = {**facts, "known": replace(kinds, guess=True)}
-                engine._add(stored(place), other, {}, person=None, private=False, **shown)
+                rows = stored(place, private=False)
+                engine._add(rows, other, {}, person=None, private=False, **shown)
         except BaseException:
             engine.close()
             raise
@@ -134,8 +135,6 @@ class DuckDBEngine:
         if name.casefold() in {known.casefold() for known in self._facts}:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
         wanted = {**_schema_types(source), **types}
-        seen = [c for c in source.types if not known.may_guess(name, c, main=main)]
-        source = source.plain(seen)
         found = kinds_of(
             source,
             declared_kinds(known.known(name, wanted), source.types, source.source),
@@ -298,10 +297,10 @@ class DuckDBEngine:
         return int(self._rows(tree)[0][0])
 
 
-def _said(error: BaseException) -> str | None:
+def _said(error: BaseException) -> str | DataError | None:
     """Say what an error of DuckDB means, without its message."""
     if isinstance(error, duckdb.OutOfMemoryException):
-        return "DuckDB needs more memory or temporary disk space than there is."
+        return Unavailable("DuckDB needs more memory or temporary disk space than there is.")
     if isinstance(error, duckdb.Error):
         return "DuckDB could not compute the aggregates of the question."
     return None
