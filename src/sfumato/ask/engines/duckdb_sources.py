@@ -282,7 +282,7 @@ def _typed(column: str, stored: ScannedRelation, kind: Kind, zone: str, *, perso
 def _text(cell: str, type_: str, zone: str, *, person: bool) -> str:
     """Give the text of a value, which is the same whatever type it is stored in."""
     if type_ in _REAL:
-        return _named_by_double(f"CAST({cell} AS DOUBLE)")
+        return _named_by_double(f"CAST({cell} AS DOUBLE)" if person else cell)
     if type_.startswith("DECIMAL(") and not type_.endswith(",0)"):
         return f"rtrim(rtrim(CAST({cell} AS VARCHAR), '0'), '.')"
     if type_.startswith("TIMESTAMP") and not person:

@@ -105,7 +105,7 @@ def cell(column: StoredColumn, kind: Kind, *, person: bool = False, zone: str = 
 def _text(name: str, column: StoredColumn, natural: Kind | None, *, person: bool) -> str:
     """Give the text of a value; NaN names nobody and is no value."""
     if column.type in _REAL:
-        return _named_by_double(f"CAST({name} AS DOUBLE PRECISION)")
+        return _named_by_double(f"CAST({name} AS DOUBLE PRECISION)" if person else name)
     if column.type == "numeric":
         return f"CASE WHEN {name} <> 'NaN' THEN CAST(TRIM_SCALE({name}) AS TEXT) END"
     text = f"CAST({name} AS TEXT)"
