@@ -57,6 +57,7 @@ def session(rng, unit, given, **more):
     budget = rng.choice((sf.PureDP(10**5), sf.ApproxDP(10**5, 0.5), sf.ZCDP(10**5)))
     return sf.Session(
         given["visits"],
+        public_types=True,
         unit=unit,
         budget=budget,
         name="visits",

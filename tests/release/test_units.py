@@ -115,7 +115,9 @@ SCHEMA = sf.Schema(identifiers=["id"], quasi=["age"], sensitive=["ill"], unit="i
 
 def ask(unit, ledger, schema=SCHEMA):
     people = sf.read(VISITS, schema=schema, name="visits")
-    with sf.Session(people, unit=unit, budget=sf.PureDP(3), ledger=ledger) as session:
+    with sf.Session(
+        people, public_types=True, unit=unit, budget=sf.PureDP(3), ledger=ledger
+    ) as session:
         return session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=1).guarantee
 
 

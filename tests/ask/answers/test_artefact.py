@@ -22,7 +22,7 @@ WARDS = ["east", "north", "south", "west"]
 def answer():
     rows = {"ward": [WARDS[i % 4] for i in range(4000)], "cost": [i % 100 for i in range(4000)]}
     with sf.Session(
-        sf.read(rows, name="visits"), unit="row", budget=sf.PureDP(10),
+        sf.read(rows, name="visits"), public_types=True, unit="row", budget=sf.PureDP(10),
         bounds={"cost": (0, 100)}, keys={"ward": WARDS},
     ) as session:  # fmt: skip
         yield session.sql(

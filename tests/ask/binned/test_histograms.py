@@ -44,7 +44,9 @@ AGES = np.array([math.nan if age is None else age for age in DATA["age"]], dtype
 
 def session(budget=None, **more):
     budget = budget or sf.PureDP(100_000.0)
-    return Session(sf.read(DATA, name="people"), unit="row", budget=budget, **more)
+    return Session(
+        sf.read(DATA, name="people"), public_types=True, unit="row", budget=budget, **more
+    )
 
 
 def test_labels_are_read_back():
@@ -182,7 +184,7 @@ def test_counts_of_all_bins_cost_one_epsilon_and_are_stored():
 def test_dates_have_bins_too(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("day\n2024-01-05\n2024-02-01\n2024-06-30\n2024-07-01\n")
-    one = Session(sf.read(path), unit="row", budget=sf.PureDP(10_000.0))
+    one = Session(sf.read(path), public_types=True, unit="row", budget=sf.PureDP(10_000.0))
     answer = one.histogram("day", bins=["2024-01-01", "2024-02-01", "2024-07-01"], epsilon=SURE)
     assert answer.rows == (
         ("2024-01-01 … 2024-01-31", 1),
@@ -193,7 +195,7 @@ def test_dates_have_bins_too(tmp_path):
 def test_people_with_many_rows_are_bounded():
     rows = {"id": [1] * 50 + [2, 3], "x": [*range(50), 0, 49]}
     unit = sf.Unit("id", groups=2, rows_per_group=1)
-    one = Session(sf.read(rows, name="t"), unit=unit, budget=sf.PureDP(10_000.0))
+    one = Session(sf.read(rows, name="t"), public_types=True, unit=unit, budget=sf.PureDP(10_000.0))
     answer = one.histogram("x", bins=[0, 10, 20, 30, 40, 49], epsilon=SURE)
     assert sum(answer.column("count")) == 4  # two of the first, one of each other
     with pytest.raises(Refused, match="names people"):

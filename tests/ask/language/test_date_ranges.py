@@ -86,7 +86,7 @@ def test_declared_days_are_groups_without_a_delta_and_others_are_told():
     declared = {"day": ("2024-01-01", "2024-12-31")}
     asked = "SELECT DATE_TRUNC('quarter', day) AS q, COUNT(*) AS n FROM visits GROUP BY q"
     with sf.Session(
-        TABLE, name="visits", unit="row", budget=sf.PureDP(500), bounds=declared
+        TABLE, public_types=True, name="visits", unit="row", budget=sf.PureDP(500), bounds=declared
     ) as session:
         answer = session.sql(asked, epsilon=200)
     assert [row[0] for row in answer.rows] == [
@@ -94,7 +94,9 @@ def test_declared_days_are_groups_without_a_delta_and_others_are_told():
     ]  # fmt: skip
     assert [round(row[1]) for row in answer.rows] == [910, 910, 920, 920, 0]
     assert any("beyond declared bounds" in note for note in answer.notes)
-    with sf.Session(TABLE, name="visits", unit="row", budget=sf.PureDP(500)) as session:
+    with sf.Session(
+        TABLE, public_types=True, name="visits", unit="row", budget=sf.PureDP(500)
+    ) as session:
         with pytest.raises(Refused) as found:
             session.sql(asked, epsilon=1)
         assert found.value.code == "unknown_keys"

@@ -39,7 +39,12 @@ def session(rows, public=None):
         {"id": [1] * rows + [2], "ward": ["a"] * (rows + 1), "n": [*range(rows), 0]}
     )
     return sf.Session(
-        visits, unit=Unit("id", rows=1), budget=sf.PureDP(10), name="t", public=public or {}
+        visits,
+        public_types=True,
+        unit=Unit("id", rows=1),
+        budget=sf.PureDP(10),
+        name="t",
+        public=public or {},
     )
 
 

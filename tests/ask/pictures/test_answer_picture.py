@@ -282,7 +282,9 @@ def test_texts_fit_their_room():
 @pytest.mark.parametrize(("down", "across"), [(1, 30), (30, 1), (200, 300)])
 def test_a_map_of_any_size_is_a_map(down, across):
     table = {"latitude": [46.5, 46.7], "longitude": [11.2, 11.9]}
-    with sf.Session(table, name="t", unit="row", budget=sf.PureDP(100)) as session:
+    with sf.Session(
+        table, public_types=True, name="t", unit="row", budget=sf.PureDP(100)
+    ) as session:
         answer = session.map(
             latitude="latitude", longitude="longitude", box=(46, 11, 47, 12), rows=down,
             columns=across, epsilon=50,

@@ -22,7 +22,7 @@ WARDS = [f"w{i}" for i in range(7)]
 
 def opened(**facts):
     given = {"name": "t", "unit": "row", "keys": {"ward": WARDS}, "bounds": {"x": (0, 9)}}
-    return sf.Session(FRAME, **{**given, **facts})
+    return sf.Session(FRAME, public_types=True, **{**given, **facts})
 
 
 def people(**facts):
@@ -174,7 +174,7 @@ def priced_at(budget):
 def test_blocks_have_one_order_and_an_accuracy_of_their_own():
     other = FRAME.assign(x=FRAME.x + 1)
     facts = {"name": "t", "unit": "row", "bounds": {"x": (0, 10)}, "budget": sf.PureDP(10)}
-    with sf.Session([FRAME, other], **facts) as one:
+    with sf.Session([FRAME, other], public_types=True, **facts) as one:
         both = one.sql(MEN, epsilon=1, blocks=["main", "block 2"])
         assert one.sql(MEN, epsilon=1, blocks=["block 2", "main"]).value == both.value
         one.sql(MEN, epsilon=9, blocks=["main"])

@@ -178,7 +178,7 @@ FACTS = {"keys": {"g": ["a", "b"]}, "bounds": {"v": (0, 2)}, "name": "t"}
 
 
 def opened(budget=BOUNDED, unit="row", **options):
-    return sf.Session(TABLE, unit=unit, budget=budget, **{**FACTS, **options})
+    return sf.Session(TABLE, public_types=True, unit=unit, budget=budget, **{**FACTS, **options})
 
 
 def test_a_session_says_what_is_hidden_and_publishes_how_many_there_are():
@@ -260,4 +260,4 @@ def test_what_has_no_public_number_of_units_is_refused():
     with pytest.raises(ParameterError, match="public, of one"):
         opened(unit=Unit("p", rows=2), private={"labs": {"p": ["p1"], "x": [1]}})
     with pytest.raises(ParameterError, match="no table"):
-        sf.Session(sf.read([["x"]], shape="sets"), budget=BOUNDED)
+        sf.Session(sf.read([["x"]], shape="sets"), public_types=True, budget=BOUNDED)

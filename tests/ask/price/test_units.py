@@ -24,12 +24,12 @@ def schema(tmp_path):
 
 def test_a_column_called_person_is_the_person(schema):
     for stated in ({"unit": "person"}, {"schema": schema}):
-        with sf.Session(ROWS, name="t", budget=sf.PureDP(1), **stated) as one:
+        with sf.Session(ROWS, public_types=True, name="t", budget=sf.PureDP(1), **stated) as one:
             assert one.unit == sf.Unit("person")
             with pytest.raises(sf.errors.Refused):
                 one.sql("SELECT SUM(x) FROM t", epsilon=1, bounds={"x": (0, 1)})
     unit = sf.Unit("person", rows=1)
-    with sf.Session(ROWS, name="t", unit=unit, budget=sf.PureDP(1000)) as one:
+    with sf.Session(ROWS, public_types=True, name="t", unit=unit, budget=sf.PureDP(1000)) as one:
         assert one.sql(COUNT, epsilon=500).value == 2
 
 
@@ -37,10 +37,10 @@ def test_a_word_that_names_no_column_is_refused(schema):
     rows = {"who": ["ann", "bob"], "x": [1, 2]}
     for stated in ({"unit": "person"}, {"schema": schema}, {"unit": "user"}, {"unit": "edge"}):
         with pytest.raises((SchemaError, ParameterError)):
-            sf.Session(rows, name="t", budget=sf.PureDP(1), **stated)
+            sf.Session(rows, public_types=True, name="t", budget=sf.PureDP(1), **stated)
     for unit in (Person(), Edge()):
         with pytest.raises(ParameterError, match="hides one row"):
-            sf.Session(rows, name="t", unit=unit, budget=sf.PureDP(1))
+            sf.Session(rows, public_types=True, name="t", unit=unit, budget=sf.PureDP(1))
 
 
 FOUR = sf.Unit("person", rows=4)
@@ -63,18 +63,18 @@ def test_a_limit_about_another_unit_is_refused(unit, limit, holds):
     limits = sf.Limits(sf.PureDP(1), analyst=sf.PureDP(1, neighbours=limit))
     ledger = sf.Ledger(None)
     if holds:
-        sf.Session(rows, name="t", unit=unit, limits=limits, ledger=ledger)
+        sf.Session(rows, public_types=True, name="t", unit=unit, limits=limits, ledger=ledger)
         return
     with pytest.raises(GovernanceError, match="about one person"):
-        sf.Session(rows, name="t", unit=unit, limits=limits, ledger=ledger)
+        sf.Session(rows, public_types=True, name="t", unit=unit, limits=limits, ledger=ledger)
     assert ledger.registration("t") is None
-    sf.Session(rows, name="t", unit=unit, budget=sf.PureDP(1), ledger=ledger)
+    sf.Session(rows, public_types=True, name="t", unit=unit, budget=sf.PureDP(1), ledger=ledger)
     with pytest.raises(GovernanceError, match="about one person"):
         ledger.amend("t", limits=limits)
 
 
 def test_seeded_noise_is_no_noise():
-    with sf.Session(ROWS, name="t", unit="row", budget=sf.PureDP(1)) as one:
+    with sf.Session(ROWS, public_types=True, name="t", unit="row", budget=sf.PureDP(1)) as one:
         with insecure_seeded(1), pytest.raises(ParameterError, match="follows from a seed"):
             one.sql(COUNT, epsilon="0.1")
         assert one.remaining == sf.PureDP(1)
@@ -88,7 +88,9 @@ def test_seeded_noise_is_no_noise():
 
 def kinds_of(ids):
     frame = pd.DataFrame({"who": ids, "x": [1] * len(ids)})
-    with sf.Session(frame, name="t", unit=sf.Unit("who", rows=1), budget=sf.PureDP(999)) as one:
+    with sf.Session(
+        frame, public_types=True, name="t", unit=sf.Unit("who", rows=1), budget=sf.PureDP(999)
+    ) as one:
         kinds = {column.name: column.kind for column in one.desk.opened.facts["t"].columns}
         return kinds, one.sql(COUNT, epsilon=500).value
 
@@ -104,7 +106,12 @@ def test_people_named_by_doubles_are_joined_with_people_named_by_whole_numbers()
     doubles = pd.DataFrame({"who": [1.0, 2.0, 3.0], "x": [1, 1, 1]})
     whole = pd.DataFrame({"who": [1, 2, 9], "y": [1, 1, 1]})
     with sf.Session(
-        doubles, name="t", private={"u": whole}, unit=sf.Unit("who", rows=1), budget=sf.PureDP(999)
+        doubles,
+        public_types=True,
+        name="t",
+        private={"u": whole},
+        unit=sf.Unit("who", rows=1),
+        budget=sf.PureDP(999),
     ) as one:
         asked = "SELECT COUNT(*) FROM t JOIN u ON t.who = u.who"
         assert one.sql(asked, epsilon=500).value == 2
@@ -114,7 +121,7 @@ def test_registered_kinds_decide_without_the_schema(tmp_path):
     file, schema = tmp_path / "t.parquet", tmp_path / "t.yaml"
     pd.DataFrame({"age": [1.0, 2.0, 3.0], "x": [1, 2, 3]}).to_parquet(file)
     schema.write_text("unit: row\nattributes:\n  age: {role: quasi, type: integer}\n")
-    with sf.Session(file, schema=schema, budget=sf.PureDP(1)) as one:
+    with sf.Session(file, public_types=True, schema=schema, budget=sf.PureDP(1)) as one:
         first = one.sql("SELECT COUNT(*) FROM t WHERE age = 2", epsilon="0.1")
     with sf.Session(file) as one:  # which failed, and named no column
         again = one.sql("SELECT COUNT(*) FROM t WHERE age = 2", epsilon="0.1")
@@ -125,7 +132,7 @@ def test_registered_kinds_decide_without_the_schema(tmp_path):
 def test_a_column_that_changed_is_named(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("age,job\n1,nurse\n")
-    with sf.Session(file, unit="row", budget=sf.PureDP(1)):
+    with sf.Session(file, public_types=True, unit="row", budget=sf.PureDP(1)):
         pass
     file.write_text("age,work\n1,nurse\n")
     with pytest.raises((GovernanceError, SchemaError), match="job"):
@@ -137,7 +144,7 @@ def test_people_registered_by_whole_numbers_keep_their_budget(tmp_path):
     file, place = tmp_path / "t.parquet", str(tmp_path / "ledger.sqlite")
     pd.DataFrame({"who": [1.0, 2.0], "x": [1, 2]}).to_parquet(file)
     more = {"unit": sf.Unit("who", rows=1), "ledger": place}
-    with sf.Session(file, budget=sf.PureDP(1), **more) as one:
+    with sf.Session(file, public_types=True, budget=sf.PureDP(1), **more) as one:
         known, salt = one.ledger.registration("t"), one.ledger.salt("t")
     known.rules["tables"]["t"]["kinds"]["who"] = "integer"
     (tmp_path / "ledger.sqlite").unlink()
@@ -145,6 +152,6 @@ def test_people_registered_by_whole_numbers_keep_their_budget(tmp_path):
         rest.unlink()
     with sf.Ledger(place) as ledger:
         ledger.register(known, salt=salt)
-    with sf.Session(file, **more) as one:
+    with sf.Session(file, public_types=True, **more) as one:
         one.sql(COUNT, epsilon=1)
         assert one.remaining.epsilon == 0

@@ -25,7 +25,13 @@ BOUNDS = {"x": (0, 10), "y": (-2, 12), "z": (0, 6)}
 @pytest.fixture(scope="module")
 def session():
     with sf.Session(
-        TABLE, name="t", unit="row", budget=sf.PureDP(10**7), bounds=BOUNDS, keys={"k": [0, 1]}
+        TABLE,
+        public_types=True,
+        name="t",
+        unit="row",
+        budget=sf.PureDP(10**7),
+        bounds=BOUNDS,
+        keys={"k": [0, 1]},
     ) as opened:
         yield opened
 

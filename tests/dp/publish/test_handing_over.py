@@ -64,7 +64,10 @@ def session():
     example = sf.examples.visits(1_500, seed=1)
     visits = sf.read(example.columns, schema=example.schema, name="visits")
     with sf.Session(
-        visits, unit=sf.Unit("patient", groups=3, rows_per_group=2), budget=sf.PureDP(5)
+        visits,
+        public_types=True,
+        unit=sf.Unit("patient", groups=3, rows_per_group=2),
+        budget=sf.PureDP(5),
     ) as opened:
         yield opened
 
@@ -132,7 +135,10 @@ def test_maps_and_words_are_bought_in_a_session_and_predicted_before():
     example = sf.examples.visits(900, seed=2)
     visits = sf.read(example.columns, schema=example.schema, name="visits")
     with sf.Session(
-        visits, unit=sf.Unit("patient", groups=3, rows_per_group=2), budget=sf.ApproxDP(9, 1e-4)
+        visits,
+        public_types=True,
+        unit=sf.Unit("patient", groups=3, rows_per_group=2),
+        budget=sf.ApproxDP(9, 1e-4),
     ) as session:
         box = {"latitude": (46.2, 47.1), "longitude": (10.4, 12.5)}
         told = session.predict("spatial_histogram", "longitude", "latitude", bounds=box, rows=900, epsilon=2)  # fmt: skip  # noqa: E501

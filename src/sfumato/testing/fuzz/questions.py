@@ -86,7 +86,13 @@ def open_in_duckdb(tables: Tables, unit: PrivacyUnit, **settings: Any) -> Any:
     public = {name: frames[name] for name in ("wards", "tags")}
     private = {} if by_row else {"stays": frames["stays"]}
     return Session(
-        frames["visits"], unit=unit, name="visits", private=private, public=public, **settings
+        frames["visits"],
+        public_types=True,
+        unit=unit,
+        name="visits",
+        private=private,
+        public=public,
+        **settings,
     )
 
 
