@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hangs import usually
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, DataError, ParameterError
@@ -140,15 +141,13 @@ def test_refusals_do_not_quote_data():
 
 
 def test_selections_take_a_million_candidates_quickly():
-    import time
 
     scores = np.random.default_rng(1).normal(size=1_000_000) * 3
     for kind in (sf.dp.Exponential, sf.dp.PermuteAndFlip, sf.dp.ReportNoisyMax):
         mechanism = kind(sensitivity=1, epsilon=1)
         mechanism.release(scores[:1000])
-        start = time.process_time()
-        picked = mechanism.release(scores)
-        assert time.process_time() - start < 2
+        with usually(0.4):
+            picked = mechanism.release(scores)
         assert 0 <= picked < 1_000_000
     keys = {f"k{i}": 0 for i in range(100)} | {"best": 60}
     assert sf.dp.exponential(keys, sensitivity=1, epsilon=2) == "best"
