@@ -125,3 +125,86 @@ def test_the_hierarchy_of_items_is_a_sentence_where_it_is_none(owner):
         body = BASE | {"name": "bomb", "source": "a b\nb a\n", "shape": "sets"}
         refused = owner.post("/api/v1/datasets", json=body | {"schema_text": text})
         assert refused.status_code == 422, refused.text
+
+
+@pytest.mark.parametrize("option", ["population", "pseudonym_key", "progress", "seed"])
+def test_no_option_of_a_release_names_a_file_or_an_address(owner, planted, option):
+    body = {"promise": [{"definition": "KMap", "k": 2}], "purpose": "research"}
+    for named in (
+        str(planted["there"]),
+        "data/birds/rows.csv",
+        "postgresql://127.0.0.1:9/x?table=t",
+    ):
+        told = owner.post(
+            "/api/v1/datasets/people/releases", json=body | {"options": {option: named}}
+        )
+        assert told.status_code == 422, told.text
+        assert CANARY not in told.text
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "(SELECT count(*) FROM read_text('{0}')) > 0", "age IN (SELECT * FROM read_csv('{0}'))",
+        "age > getenv('HOME')", "age IN (SELECT * FROM '{0}')", "glob('{0}') = 1",
+        "age > pg_read_file('{0}')", "age = (SELECT 1 FROM glob('/etc/*'))",
+    ],
+)  # fmt: skip
+def test_no_text_of_a_question_or_condition_reads_a_file(site, owner, planted, what):
+    condition = what.format(planted["there"])
+    client = site.client("analyst", token=True)
+    asked = {"question": f"SELECT COUNT(*) FROM people WHERE {condition}", "price": {"epsilon": 1}}
+    told = client.post("/api/v1/datasets/people/questions", json=asked)
+    assert told.status_code == 422, told.text
+    assert CANARY not in told.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["SELECT COUNT(*) FROM '{0}'", "SELECT COUNT(*) FROM read_csv('{0}')", "ATTACH '{0}' AS x",
+     "COPY people TO '{0}'", "INSTALL httpfs", "PRAGMA database_list", 'SELECT COUNT(*) FROM "{0}"',
+     "SELECT COUNT(*) FROM people; COPY people TO '{0}'", "CALL pragma_version()"],
+)  # fmt: skip
+def test_no_statement_names_a_file(site, planted, question):
+    asked = {"question": question.format(planted["there"]), "price": {"epsilon": 1}}
+    told = site.client("analyst", token=True).post("/api/v1/datasets/people/questions", json=asked)
+    assert told.status_code == 422, told.text
+    assert planted["there"].read_text().startswith(CANARY)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["data/store.duckdb::read_csv('{0}')", "data/store.duckdb::'{0}'", 'data/store.duckdb::x"; --',
+     "data/birds/*.csv", "data/birds/[r]ows.csv", "-", "/dev/stdin", "data/birds/pipe.csv",
+     "data/birds/link.csv", "upload:../birds", "upload:..", "upload:/etc", "upload:", "~/x.csv",
+     "data/store.duckdb::main.read_text('{0}')", "http://127.0.0.1:9/x.csv", "s3://x/y.csv",
+     "file:///etc/passwd", "data/birds/rows.csv\x00.csv"],
+)  # fmt: skip
+def test_no_source_names_what_is_not_a_file_or_table_of_the_server(site, owner, planted, source):
+    import duckdb
+
+    store = site.house.settings.path / "data" / "store.duckdb"
+    if not store.exists():
+        duckdb.connect(str(store)).execute("CREATE TABLE x AS SELECT 1 AS a").close()
+    for shape in ("table", "sets"):
+        body = BASE | {"name": "peeking", "source": source.format(planted["there"]), "shape": shape}
+        told = owner.post("/api/v1/datasets", json=body)
+        assert told.status_code == 422, told.text
+        assert CANARY not in told.text
+
+
+@pytest.mark.parametrize("name", ["../x.csv", "/etc/passwd", "a/b.csv", "x.csv/..", ".csv", "x.so"])
+def test_an_upload_lies_where_the_server_puts_it(site, owner, name):
+    sent = owner.post("/api/v1/uploads", params={"name": name}, content=b"a\n1\n")
+    assert sent.status_code in {201, 422}
+    uploads = site.house.settings.path / "uploads"
+    found = [file for file in uploads.rglob("*") if file.is_file()] if uploads.is_dir() else []
+    assert all(file.parent.parent == uploads and file.stem == "rows" for file in found), found
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "..", "x.yaml/../../keys", "", "a" * 65, "\x00"])
+def test_the_id_of_a_survey_and_the_name_of_a_dataset_are_no_paths(owner, name):
+    survey = {"id": name, "question": "?", "answers": ["a", "b"], "epsilon": "1"}
+    assert owner.post("/api/v1/surveys", json=survey).status_code == 422
+    body = BASE | {"name": name, "source": "age\n30\n40\n"}
+    assert owner.post("/api/v1/datasets", json=body).status_code == 422

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import duckdb
 import pytest
 
@@ -44,6 +47,30 @@ def asked_and_anonymised(site, owner, ask, name, source):
     text = owner.get(f"/api/v1/releases/{job['result']['release']}/file").text
     assert len(text.splitlines()) > 190
     assert "visit" not in text
+
+
+def test_a_password_stands_in_no_command_line_and_no_environment(tmp_path, monkeypatch):
+    from sfumato.errors import ParameterError
+    from sfumato.requests.serve import ServeCommand
+    from sfumato.service.settings import VARIABLE, Settings, address_of
+
+    secret = "postgresql://ann:pass-in-the-mine@db/clinic"
+    for stated in (secret, "postgresql://db/clinic?user=ann&password=pass-in-the-mine"):
+        with pytest.raises(ParameterError, match="@FILE") as refused:
+            address_of(stated)
+        assert "pass-in-the-mine" not in str(refused.value)
+    (tmp_path / "address").write_text(f"{secret}\n")
+    monkeypatch.setenv("CLINIC", secret)
+    assert address_of(f"@{tmp_path}/address") == address_of("env:CLINIC") == secret
+    assert "CLINIC" not in os.environ
+    assert address_of("postgresql://ann@db/clinic") == "postgresql://ann@db/clinic"
+    ServeCommand.of({"database": {"clinic": "@address"}})
+    monkeypatch.setenv(VARIABLE, "")
+    settings = Settings(folder=str(tmp_path / "site"), ledger=secret, databases={"clinic": secret})
+    settings.to_environment()
+    assert "pass-in-the-mine" not in str(dict(os.environ))
+    assert Path(os.environ[VARIABLE]).stat().st_mode & 0o077 == 0
+    assert Settings.from_environment() == settings
 
 
 def test_a_table_of_a_duckdb_file_is_asked_and_anonymised(site, owner, ask):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pydantic import BaseModel, ValidationError
 
@@ -101,8 +101,11 @@ def _one(
     context = found.get("ctx", {})
     kind = found["type"]
     if kind == "extra_forbidden":
-        allowed = list(model.model_fields)
-        return f"'{place}' is unknown; allowed are {listed(allowed)}.{did_you_mean(place, allowed)}"
+        allowed = list(_holding(model, parts).model_fields)
+        return (
+            f"'{place}' is unknown; allowed are {listed(allowed)}."
+            f"{did_you_mean(parts[-1] if parts else place, allowed)}"
+        )
     if kind == "literal_error":
         given = str(found["input"])
         options = [part.strip(" '") for part in context["expected"].replace(" or ", ",").split(",")]
@@ -111,11 +114,29 @@ def _one(
             f"{did_you_mean(given, options)}"
         )
     if kind == "missing":
-        return f"'{place}' is missing; {_meaning(model, place)}"
+        name = parts[-1] if parts else place
+        return f"'{place}' is missing; {_meaning(_holding(model, parts), name)}"
     if kind == "value_error":
         return str(context["error"])
     wish = found["msg"].replace("Input should be", "must be").rstrip(".")
     return f"'{place}' {wish}, but {_shortened(found['input'])} was given."
+
+
+def _holding(model: type[BaseModel], parts: Sequence[str]) -> type[BaseModel]:
+    """Find the model whose field a path ends in: that of a part, where the path goes into one."""
+    for part in parts[:-1]:
+        held = model.model_fields.get(part)
+        if held is not None:
+            model = next(_models(held.annotation), model)
+    return model
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Give the models in an annotation, such as that of `list[Question] | None`."""
+    if isinstance(annotation, type) and hasattr(annotation, "model_fields"):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
 
 
 def _meaning(model: type[BaseModel], name: str) -> str:

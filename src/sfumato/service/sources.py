@@ -155,7 +155,8 @@ def inside(settings: Settings, file: str) -> Path:
     data = (settings.path / "data").resolve()
     try:
         found = (settings.path / file).resolve()
-        is_there = found.is_relative_to(data) and found.is_file()
+        is_pattern = set("*?[") & set(file)  # of several files, to an engine
+        is_there = found.is_relative_to(data) and found.is_file() and not is_pattern
     except (OSError, ValueError):  # a name that no file can have
         is_there = False
     if not is_there:
