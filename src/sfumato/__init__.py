@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table
     from sfumato.anonymize.definitions.risk import UniqueShare as UniqueShare
     from sfumato.anonymize.definitions.structure import KDegreeAnonymity as KDegreeAnonymity
     from sfumato.anonymize.definitions.structure import NodeKAnonymity as NodeKAnonymity
+    from sfumato.anonymize.loss.tables import loss as loss
     from sfumato.anonymize.loss.utility import model_loss as model_loss
     from sfumato.anonymize.loss.utility import query_error as query_error
     from sfumato.anonymize.run import anonymize as anonymize
@@ -118,6 +119,7 @@ _HOME = {
     "perturb": "anonymize.tables.perturb.operations",
     "Policy": "anonymize.tables.policy",
     "PureDP": "dp.guarantees",
+    "loss": "anonymize.loss.tables",
     "query_error": "anonymize.loss.utility",
     "RDP": "dp.guarantees",
     "read": "shape",
