@@ -1,11 +1,19 @@
-"""Fixtures that several folders of tests share: databases that are started for the run."""
+"""How a run of the tests goes, and the databases that are started for it.
+
+Every run has a random order (`--order-seed` repeats it) and the same draws (`--noise-seed` tries
+others): `services/chance.py`. Which process does what is decided in `services/scheduling.py`.
+"""
 
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
+import secrets
+import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -13,16 +21,74 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 
+import chance
+import scheduling
 import throwaway_postgres
 from spark_session import spark  # noqa: F401 - a fixture
 
+# To read a thousand test modules takes most of the start, and is done once where it may be kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # How long an example takes says nothing about what is tested when other programs run beside it.
-settings.register_profile("sfumato", deadline=None)
-settings.load_profile("sfumato")
+settings.register_profile("sfumato", deadline=None, derandomize=True, database=None)
+settings.register_profile("soak", deadline=None)
+
+LONG = 3.0
+"""Seconds from which a test says by `@pytest.mark.slow("why")` what it needs them for."""
+
+ROOT = Path(__file__).parents[1]
 
 # Ledgers that no test names lie in the data directory of the user, whose own must stay as they are.
 _DATA = tempfile.TemporaryDirectory(prefix="sfumato-tests-")
 os.environ["XDG_DATA_HOME"] = _DATA.name
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("sfumato")
+    group.addoption("--order-seed", type=int, help="the order of tests: the number a run has shown")
+    group.addoption("--noise-seed", type=int, default=0, help="other draws: any number")
+    group.addoption("--record-weights", action="store_true", help="keep how long files take")
+    group.addoption("--soak", action="store_true", help="fresh draws; go on where a run has ended")
+
+
+def pytest_configure(config):
+    # Modules of Sfumato are compiled as they are: only tests need words for their assertions.
+    getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("sfumato")
+    settings.load_profile("soak" if config.option.soak else "sfumato")
+    if not hasattr(config, "workerinput"):  # the process that starts the workers, or the only one
+        config.services = throwaway_postgres.prepare()
+        if config.option.order_seed is None:
+            config.option.order_seed = secrets.randbelow(10**6)
+        if config.option.soak and not config.option.noise_seed:
+            config.option.noise_seed = secrets.randbelow(10**9) + 1
+        config.pluginmanager.register(Closing(config), "closing")
+    else:
+        config.option.order_seed, config.option.noise_seed = config.workerinput["seeds"]
+    chance.run_seed, chance.soaking = config.option.noise_seed, config.option.soak
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["seeds"] = node.config.option.order_seed, node.config.option.noise_seed
+
+
+def pytest_report_header(config):
+    seeds = f"--order-seed={config.option.order_seed} --noise-seed={config.option.noise_seed}"
+    return f"order and draws: {seeds}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Let tests that run for minutes do so, leave out what a soak has passed, shuffle the rest."""
+    for item in items:
+        if item.get_closest_marker("soak") or item.get_closest_marker("scale"):
+            item.add_marker(pytest.mark.timeout(0))
+    if config.option.soak:
+        before = _passed(_soaked())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in before])
+        items[:] = [item for item in items if item.nodeid not in before]
+    scheduling.shuffle(items, config.option.order_seed)
 
 
 def pytest_collection_finish(session):
@@ -31,60 +97,101 @@ def pytest_collection_finish(session):
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items):
-    """Let tests that run for minutes do so."""
-    for item in items:
-        if item.get_closest_marker("soak") is not None:
-            item.add_marker(pytest.mark.timeout(0))
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    chance.begin(item.nodeid, fresh=item.get_closest_marker("fresh_noise") is not None)
+    if getattr(item, "module", None) is not None:
+        chance.rewind(item.module)
 
 
-def pytest_configure(config):
-    if not hasattr(config, "workerinput"):  # the process that starts the workers, or the only one
-        config.services = throwaway_postgres.prepare()
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """What several tests share is made of draws of its own, whichever of them comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with chance.shared(f"{fixturedef.baseid} {fixturedef.argname} {request.param_index}"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "call" and chance.stated():
+        report.user_properties.append(("false alarm", chance.stated()))
+    return report
+
+
+def _soaked() -> Path:
+    """Name the file of tests that passed a soak of the code as it is now."""
+    told = [
+        subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=False).stdout
+        for words in (["rev-parse", "HEAD"], ["diff", "HEAD"])
+    ]
+    return ROOT / ".soak" / hashlib.sha256(b"".join(told)).hexdigest()[:16]
+
+
+def _passed(file: Path) -> set[str]:
+    return set(file.read_text(encoding="utf-8").splitlines()) if file.exists() else set()
+
+
+class Closing:
+    """What the closing lines tell: long tests without a reason, false alarms, soaked tests."""
+
+    def __init__(self, config):
+        self.config = config
+        self.seconds = defaultdict(float)
+        self.reasons, self.failing = set(), set()
+        self.alarms = {}
+        self.soaked = _soaked() if config.option.soak else None
+        self.before = len(_passed(self.soaked)) if self.soaked else 0
+
+    def pytest_runtest_logreport(self, report):
+        self.seconds[report.nodeid] += report.duration
+        if "slow" in report.keywords or "soak" in report.keywords or "scale" in report.keywords:
+            self.reasons.add(report.nodeid)
+        if report.when != "call":
+            return
+        for name, probability in report.user_properties:
+            if name == "false alarm":
+                self.alarms[report.nodeid] = probability
+        if self.soaked and report.passed:
+            self.soaked.parent.mkdir(exist_ok=True)
+            with self.soaked.open("a", encoding="utf-8") as file:
+                file.write(f"{report.nodeid}\n")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session):
+        if self.config.option.record_weights:
+            files = defaultdict(float)
+            for nodeid, took in self.seconds.items():
+                files[nodeid.partition("::")[0]] += took
+            scheduling.record(files)
+        if sum(self.alarms.values()) > chance.MOST and not self.soaked:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter):
+        tell = terminalreporter.write_line
+        long = {n: took for n, took in self.seconds.items() if took > LONG}
+        unsaid = sorted(set(long) - self.reasons, key=long.get, reverse=True)
+        if unsaid and not self.soaked:
+            terminalreporter.section(f"more than {LONG:g} s, and no @pytest.mark.slow says why")
+            for nodeid in unsaid:
+                tell(f"{long[nodeid]:6.1f} s  {nodeid}")
+        sum_ = sum(self.alarms.values())
+        tell(
+            f"false alarms: {len(self.alarms)} tests draw what no seed reaches; one of them fails "
+            f"by chance with probability {sum_:.1g} (at most {chance.MOST:g})"
+            + ("" if sum_ <= chance.MOST or self.soaked else ": THAT IS TOO MUCH")
+        )
+        if self.soaked:
+            now = len(_passed(self.soaked))
+            tell(f"soak: {now} tests passed on this code, {self.before} of them in runs before")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give a file of tests to one worker, and all that ask Spark to one, so that one JVM serves.
-
-    Tests of a file share what is dear to make: fixtures, tables, compiled kernels; two workers that
-    began it together would make all of it twice. Only files of few and long tests are shared out.
-    (The mark ``xdist_group`` would say it, but not every version of pytest lets xdist read it.)
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    shared_out = (
-        "docs/test_examples.py", "release/test_every_algorithm.py",
-        "claims/test_no_false_alarms.py", "claims/test_weaknesses.py",
-    )  # fmt: skip
-
-    class OneJvm(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            file = nodeid.partition("::")[0]
-            if "/test_spark" in file or ("/engines/" in file and "spark" in nodeid):
-                return "spark"
-            return nodeid if file.endswith(shared_out) else file
-
-        def remove_node(self, node):
-            """Take back the work of a process that died, except for the test it died of.
-
-            That is told as failed. Handed to the next process, and to the one after, a test that
-            hangs would be ended by its timeout again and again.
-            """
-            work = self.assigned_work.pop(node)
-            left = [(unit, name) for unit in work.values() for name in unit if not unit[name]]
-            if not left:
-                return None
-            unit, died_of = left[0]
-            unit[died_of] = True
-            self.workqueue.update({
-                scope: unit for scope, unit in work.items() if not all(unit.values())
-            })  # fmt: skip
-            for other in self.assigned_work:
-                self._reschedule(other)
-            return died_of
-
-    return OneJvm(config, log)
+    """Give a file of tests to one process, the heaviest first (`services/scheduling.py`)."""
+    return scheduling.ByWeight(config, log)
 
 
 def pytest_unconfigure(config):

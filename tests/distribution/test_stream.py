@@ -11,6 +11,8 @@ import pytest
 from sfumato.dp import noise
 from sfumato.dp.noise.stream import Stream, keyed
 
+pytestmark = pytest.mark.fresh_noise
+
 
 def test_threads_draw_from_different_streams():
     seen = {}

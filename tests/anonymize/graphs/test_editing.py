@@ -8,6 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.anonymize.graphs.degree_edits import find_edits
@@ -71,7 +72,7 @@ def test_a_sequence_of_odd_sum_is_repaired():
     assert release.verify().holds
 
 
-@pytest.mark.parametrize("seed", range(300))
+@seeds(300)
 def test_every_degree_is_shared(seed):
     graph = random_graph(seed)
     n = len(graph)
@@ -121,7 +122,7 @@ def test_edges_that_no_other_way_replaces_go_last(monkeypatch):
     assert careful < cut_off()
 
 
-@pytest.mark.parametrize("seed", range(100))
+@seeds(100)
 def test_another_way_is_found_where_there_is_one(seed):
     graph = random_graph(seed, most=7)
     n, edges = len(graph), [tuple(edge) for edge in graph.edges.tolist()]
@@ -162,7 +163,7 @@ def cheapest_sequence(degrees, k, low, high):
     return best
 
 
-@pytest.mark.parametrize("seed", range(300))
+@seeds(300)
 def test_degree_sequences_are_optimal(seed):
     graph = random_graph(seed, most=6 if seed < 40 else 5)
     degrees, n = graph.degrees, len(graph)
@@ -177,7 +178,7 @@ def test_degree_sequences_are_optimal(seed):
         assert np.abs(found - degrees).sum() == best
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_releases_are_verified_from_their_file(seed, tmp_path):
     graph = random_graph(seed, most=12)
     k = min(3, len(graph))
@@ -192,7 +193,7 @@ def test_releases_are_verified_from_their_file(seed, tmp_path):
         assert least_k(edges, len(graph)) == checked.found["k for degree"]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@seeds(200)
 def test_the_verifier_counts_like_brute_force(seed):
     """On graphs that nobody anonymised, of which some keep a promise by chance."""
     graph = random_graph(seed, most=7)
@@ -222,7 +223,7 @@ def test_names_and_order_stay_in_the_house(tmp_path):
     assert len(orders) > 1
 
 
-@pytest.mark.parametrize("seed", range(30))
+@seeds(30)
 def test_groups_hide_every_structural_fact(seed):
     graph = random_graph(seed + 500, most=14)
     k = min(2 + seed % 3, len(graph))
@@ -292,7 +293,7 @@ def test_a_large_graph_takes_linear_memory():
     assert sys.getsizeof(editor._around) < 10_000_000
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_sensitive_attributes_are_diverse_among_nodes_of_a_degree(seed):
     graph = random_graph(seed + 900, most=12)
     chance = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.anonymize.trees.classes import single
@@ -75,7 +76,7 @@ def test_numbers_that_are_not_generalised_stay_numbers():
     assert all(isinstance(r["age"], str) for r in release.data)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@seeds(120)
 def test_random_trees_fall_into_classes_of_k(seed):
     records = random_records(seed)
     k = 2 + seed % 2
@@ -91,7 +92,7 @@ def test_random_trees_fall_into_classes_of_k(seed):
     assert "name" not in json.dumps(release.data)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@seeds(120)
 def test_random_trees_are_diverse_among_vertices_that_look_alike(seed):
     records = random_records(seed)
     kind = sf.DistinctLDiversity if seed % 2 else sf.VertexDiversity
@@ -107,7 +108,7 @@ def test_random_trees_are_diverse_among_vertices_that_look_alike(seed):
     assert release.verify().holds
 
 
-@pytest.mark.parametrize("seed", range(200))
+@seeds(200)
 def test_the_verifier_measures_what_brute_force_does(seed):
     records = random_records(seed, most=7)
     for record in records:
@@ -137,7 +138,7 @@ def test_diversity_is_about_orbits_not_positions():
     assert checked.found["l at every vertex of visits.illness"] == pytest.approx(4 / 3)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@seeds(200)
 def test_assignment_is_the_best_of_all(seed):
     chance = np.random.default_rng(seed)
     rows = int(chance.integers(1, 5))
@@ -148,7 +149,7 @@ def test_assignment_is_the_best_of_all(seed):
     assert costs[np.arange(rows), chosen].sum() == pytest.approx(cheapest_matching(costs.tolist()))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seeds(60)
 def test_the_price_of_a_merger_is_what_its_members_lose_more(seed):
     trees = sf.read(random_records(seed), shape="trees", schema=SCHEMA)
     forest = make_forest(trees)
@@ -165,7 +166,7 @@ def test_the_price_of_a_merger_is_what_its_members_lose_more(seed):
         assert spent == pytest.approx(lost)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@seeds(200)
 def test_merging_two_trees_is_optimal(seed):
     """Compare with the best over all ways to pair visits, and within them drugs."""
     records = random_records(seed)[:2]

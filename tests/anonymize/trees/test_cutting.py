@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.errors import ParameterError
@@ -63,7 +64,7 @@ def test_without_cutting_labels_pay():
     assert release.loss["loss per vertex"] > 0
 
 
-@pytest.mark.parametrize("seed", range(150))
+@seeds(150)
 def test_random_trees_keep_the_promise(seed):
     records = random_records(seed)
     k, m, n = 2 + seed % 2, 1 + seed % 3, seed % 4
@@ -78,7 +79,7 @@ def test_random_trees_keep_the_promise(seed):
     assert checked.found.get(name) == least
 
 
-@pytest.mark.parametrize("seed", range(100))
+@seeds(100)
 def test_the_verifier_counts_like_brute_force(seed):
     records = random_records(seed, most=6)
     m, n = 1 + seed % 3, seed % 4
@@ -90,7 +91,7 @@ def test_the_verifier_counts_like_brute_force(seed):
         assert checked.promises[0].found == least
 
 
-@pytest.mark.parametrize("seed", range(80))
+@seeds(80)
 def test_what_was_cut_off_may_have_been_anywhere(seed):
     """The guarantee in full: k originals that the release allows show what is known of a person."""
     records = random_records(seed, most=6)

@@ -7,6 +7,7 @@ from math import exp
 
 import numpy as np
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.ask.shaped.winners import _candidates, plan_winners
@@ -52,7 +53,7 @@ def moves_by_one(more, fewer):
     return ((change == 0) | (change == 1)).all()
 
 
-@pytest.mark.parametrize("seed", range(25))
+@seeds(25)
 def test_what_a_unit_of_sets_changes(seed):
     chance = np.random.default_rng(seed)
     lists = [[x for x in "abc" if chance.random() < 0.6] or ["a"] for _ in range(5)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.attack.graphs.collusion import colluding_neighbours
@@ -31,7 +32,7 @@ def colours(arcs, n, depth):
     return [repr(colour) for colour in seen]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_candidate_sets_by_their_definition(seed):
     arcs = list(nx.gnp_random_graph(8, 0.3, seed=seed, directed=True).edges)
     graph = read_graph(arcs, nodes=range(8), direction="keep")

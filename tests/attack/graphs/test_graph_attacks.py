@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.attack.graphs import inference
@@ -48,7 +49,7 @@ def surroundings(graph, node, depth):
     return tuple(sorted(map(str, below)))
 
 
-@pytest.mark.parametrize("seed", range(200))
+@seeds(200)
 def test_candidate_sets_against_brute_force(seed):
     graph = random_graph(seed)
     for depth in (1, 2, 3, 4):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from chance import seeds
 
 from sfumato.attack.releases.exposure import _leading
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_the_worst_come_first_and_the_largest_of_those(seed):
     """As sorting all of them would say, whether many are equally bad or none are."""
     draw = np.random.default_rng(seed)

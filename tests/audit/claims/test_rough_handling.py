@@ -1,8 +1,10 @@
 """Functions that hang, end the program, spoil their input, drift or are seeded; large data sets."""
 
 import contextlib
+import multiprocessing
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -11,11 +13,13 @@ import time
 
 import numpy as np
 import pytest
+from hangs import usually
 from specimens import Specimens, on_grid
 
 import sfumato as sf
 from sfumato.audit.claims.neighbours import are_neighbours
 from sfumato.audit.claims.outputs import read_objects, unit_of
+from sfumato.audit.claims.workers import Workers
 from sfumato.dp import Group, Neighbours, Unit
 from sfumato.errors import ParameterError
 
@@ -41,9 +45,7 @@ def test_the_time_limit_is_kept_by_slow_functions():
         time.sleep(0.02)
         return len(data)
 
-    begin = time.monotonic()
-    verdict = sf.audit.check(slow, PURE, seconds=4, processes=1)
-    assert time.monotonic() - begin < 60  # most of it is slack for a busy machine
+    verdict = sf.audit.check(slow, PURE, seconds=1, processes=1)
     few = sum(verdict.witness.runs) < 60 if verdict.witness else True
     assert few or verdict.refuted  # sixty runs without noise are enough
     assert verdict.calls < 400
@@ -55,12 +57,10 @@ def test_a_call_that_does_not_return_is_ended(processes):
 
     def hangs_sometimes(data):
         if next(calls) == 30:
-            time.sleep(60)
+            time.sleep(1e6)
         return noisy(len(data))
 
-    begin = time.monotonic()
-    verdict = sf.audit.check(hangs_sometimes, PURE, seconds=1, processes=processes)
-    assert time.monotonic() - begin < 40  # the call would go on for 60
+    verdict = sf.audit.check(hangs_sometimes, PURE, seconds=0.6, processes=processes)
     assert not verdict.refuted
     assert "time limit ended the search" in str(verdict)
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
@@ -70,7 +70,7 @@ def test_a_call_that_does_not_return_is_ended(processes):
 def swallows_everything(data):
     while True:
         with contextlib.suppress(Exception):
-            time.sleep(60)
+            time.sleep(1e6)
 
 
 def loops_for_ever(data):
@@ -81,10 +81,8 @@ def loops_for_ever(data):
 
 @pytest.mark.parametrize("func", [swallows_everything, loops_for_ever])
 def test_a_function_that_never_returns_is_not_called_private(func):
-    begin = time.monotonic()
     with pytest.raises(ParameterError, match="did not return once"):
         sf.audit.check(func, PURE, seconds=0.5)
-    assert time.monotonic() - begin < 40
 
 
 def test_two_checks_at_once_do_not_disturb_each_other():
@@ -134,6 +132,87 @@ def test_ctrl_c_ends_the_command_at_once_and_quietly(tmp_path):
     _, errors = started.communicate(timeout=60)
     assert started.returncode == 130
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("at", ["the command", "the forked process"])
+def test_ctrl_c_at_the_moment_of_a_fork_leaves_no_process_behind(at, monkeypatch):
+    """A terminal sends it to both, and either may be anywhere."""
+    fork, forked = os.fork, []
+
+    def interrupted():
+        number = fork()
+        if number:
+            forked.append(number)
+            if at == "the command" and len(forked) == 2:
+                signal.raise_signal(signal.SIGINT)
+        elif signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, []):
+            os._exit(3)  # it would be raised here, in a copy of the command
+        elif at == "the forked process":
+            signal.raise_signal(signal.SIGINT)
+        return number
+
+    monkeypatch.setattr(os, "fork", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    if at == "the command":
+        with pytest.raises(KeyboardInterrupt):
+            Workers.start(len, 2)
+    else:
+        pool = Workers.start(len, 2)
+        (outputs,) = pool.draw(([1, 2, 3],), [0] * 10)
+        assert outputs.numbers[:, 0].tolist() == [3] * 10
+        pool.close()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert len(forked) == 2
+    for number in forked:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
+
+
+def test_processes_that_never_return_end_with_the_command_that_is_killed():
+    reads, writes = os.pipe()
+
+    def command():
+        def never_returns(data):
+            os.write(writes, b"called")
+            while True:
+                time.sleep(1)
+
+        pool = Workers.start(never_returns, 2)
+        for pipe in pool.pipes:
+            pipe.send((([1],), [0]))
+        time.sleep(600)
+
+    started = multiprocessing.get_context("fork").Process(target=command)
+    started.start()
+    os.close(writes)
+    called = b""
+    while len(called) < len(b"called") * 2:
+        called += os.read(reads, 100)
+    started.kill()
+    started.join()
+    ready, _, _ = select.select([reads], [], [], 60)  # against a hang: it takes milliseconds
+    assert ready
+    assert os.read(reads, 1) == b""  # all who could write are gone
+    os.close(reads)
+
+
+def test_a_pool_that_cannot_be_started_leaves_no_process_behind(monkeypatch):
+    fork, forked = os.fork, []
+
+    def exhausted():
+        if forked:
+            raise BlockingIOError("no more processes")
+        number = fork()
+        if number:
+            forked.append(number)
+        return number
+
+    monkeypatch.setattr(os, "fork", exhausted)
+    with pytest.raises(BlockingIOError):
+        Workers.start(len, 2)
+    with pytest.raises(ProcessLookupError):
+        os.kill(forked[0], 0)
 
 
 # -- what a function may do ----------------------------------------------------------------
@@ -255,11 +334,10 @@ def test_without_a_seed_generators_are_left_alone():
 
 def test_large_data_sets_have_neighbours_too():
     people = list(range(20_000))
-    begin = time.process_time()
-    verdict = sf.audit.check(
-        lambda d: noisy(len(d)), PURE, datasets=[people], samples=1_000, processes=1
-    )
-    assert time.process_time() - begin < 20
+    with usually(4):
+        verdict = sf.audit.check(
+            lambda d: noisy(len(d)), PURE, datasets=[people], samples=1_000, processes=1
+        )
     assert not verdict.refuted
     assert verdict.epsilon_lower_bound > 0.2
     assert abs(len(verdict.witness.first) - len(verdict.witness.second)) == 1
@@ -268,19 +346,18 @@ def test_large_data_sets_have_neighbours_too():
 def test_neighbours_of_large_data_sets_are_told_quickly():
     many = list(range(20_000))
     other = [*many[:500], -1, *many[500:]]
-    begin = time.process_time()
-    assert are_neighbours(many, other, Neighbours("unbounded"))
-    assert not are_neighbours(many, many[::-1], Neighbours("unbounded"))
-    assert not are_neighbours(many, [*many[1:], 0], Neighbours("unbounded"))
-    two = Neighbours("unbounded", Group(sf.dp.Row(), 2))
-    assert are_neighbours(many, [*many[1:], 0], two)  # one taken out in front, one put in behind
-    assert not are_neighbours(many, [*many[2:], 0], two)
-    users = [{"user": i // 2} for i in range(4_000)]
-    unit = Neighbours("unbounded", Unit("user", rows=2))
-    assert are_neighbours(users, users[2:], unit)
-    assert not are_neighbours(users, users[1:], unit)
-    assert not are_neighbours(users, users[4:], unit)
-    assert time.process_time() - begin < 10
+    with usually(2):
+        assert are_neighbours(many, other, Neighbours("unbounded"))
+        assert not are_neighbours(many, many[::-1], Neighbours("unbounded"))
+        assert not are_neighbours(many, [*many[1:], 0], Neighbours("unbounded"))
+        two = Neighbours("unbounded", Group(sf.dp.Row(), 2))
+        assert are_neighbours(many, [*many[1:], 0], two)  # one out, one in
+        assert not are_neighbours(many, [*many[2:], 0], two)
+        users = [{"user": i // 2} for i in range(4_000)]
+        unit = Neighbours("unbounded", Unit("user", rows=2))
+        assert are_neighbours(users, users[2:], unit)
+        assert not are_neighbours(users, users[1:], unit)
+        assert not are_neighbours(users, users[4:], unit)
 
 
 def subsequence(a, b):

@@ -86,7 +86,7 @@ class HybridArtefact:
             writer.writerows(zip(*cells, strict=True))
 
     def _write_parquet(self, path: Path) -> None:
-        from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text  # noqa: PLC0415 - as above
+        from sfumato.data.engines.duckdb import DuckDB, quoted  # noqa: PLC0415 - as above
 
         engine = DuckDB()
         kinds = ", ".join(
@@ -97,7 +97,7 @@ class HybridArtefact:
         marks = ", ".join("?" for _ in self.columns)
         rows = [list(row) for row in zip(*self.columns.values(), strict=True)]
         engine.connection.executemany(f"INSERT INTO released VALUES ({marks})", rows)  # noqa: S608 - marks alone
-        engine.run(f"COPY released TO {quoted_text(str(path))} (FORMAT parquet)")
+        engine.write_parquet("FROM released", path)
         engine.close()
 
     def manifest(self) -> dict[str, Any]:

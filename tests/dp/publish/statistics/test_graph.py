@@ -8,6 +8,7 @@ from math import comb, exp
 
 import numpy as np
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.data.graphs.sources import read_graph
@@ -57,7 +58,7 @@ def brute(graph, statistic):
 STATISTICS = [Triangles(), Stars(2), Stars(3), Cliques(3), Cliques(4), Cliques(5)]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seeds(60)
 def test_counts_and_ladders_against_brute_force(seed):
     graph = random_graph(seed)
     n = len(graph)
@@ -84,7 +85,7 @@ def test_counts_and_ladders_against_brute_force(seed):
             assert all(a <= b for a, b in zip(mine, theirs[1:], strict=False))
 
 
-@pytest.mark.parametrize("seed", range(150))
+@seeds(150)
 def test_what_one_node_changes_of_a_graph_that_is_cut(seed):
     graph = random_graph(seed, n=4 + seed % 5)
     key = bytes([seed]) * 16
@@ -255,3 +256,10 @@ def test_small_graphs():
         assert statistic.measure(empty, Edge(), ONE).value is not None
     for statistic in (Edges(), Nodes(), DegreeAtLeast(1), DegreeDistribution()):
         assert statistic.measure(empty, Node(), ONE).value is not None
+
+
+@pytest.mark.parametrize("edges", [[], [(0, 1)], [(0, 1), (1, 2), (0, 2)]])
+def test_stars_and_cliques_of_more_nodes_than_there_are_are_none(edges):
+    graph = read_graph(edges, nodes=range(3))
+    assert ladders.release_stars(graph, 3, ONE) == 0
+    assert ladders.release_cliques(graph, 4, ONE) == 0

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 import pytest
+from chance import seeds
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
@@ -190,7 +191,7 @@ def stated(codes, ills, promise, limit, objective):
     return Problem(table, TREES, promise, costs, out, limit, {"ill": ILLNESS}, objective=objective)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@seeds(24)
 def test_cases_drawn_at_random_equal_an_enumeration(seed):
     equals_an_enumeration(seed)
 
