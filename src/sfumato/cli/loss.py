@@ -21,9 +21,11 @@ def loss(request: LossCommand) -> None:
     from sfumato.anonymize.loss.tables import loss as measure  # noqa: PLC0415 - heavy
     from sfumato.data.tables.sources import read  # noqa: PLC0415 - the same
 
-    form = {"delimiter": request.csv.delimiter, "encoding": request.csv.encoding}
+    form = request.csv
     found = measure(
-        read(request.original, **form), read(request.released, **form), Path(request.schema_file),
+        read(request.original, delimiter=form.delimiter, encoding=form.encoding),
+        read(request.released, delimiter=form.delimiter, encoding=form.encoding),
+        Path(request.schema_file),
         queries=request.queries, seed=request.seed,
     )  # fmt: skip
     result({"values": dict(found.values), "attributes": found.attributes, "notes": found.notes})
