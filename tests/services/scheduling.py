@@ -21,7 +21,7 @@ WEIGHTS = Path(__file__).parent / "weights.json"
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_OUT = (
     "tests/docs/test_examples.py",
-    "tests/release/test_every_algorithm.py",
+    "tests/anonymize/test_every_algorithm.py",
     "tests/audit/claims/test_no_false_alarms.py",
     "tests/audit/claims/test_weaknesses.py",
 )
