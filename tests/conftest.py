@@ -26,6 +26,10 @@ import scheduling
 import throwaway_postgres
 from spark_session import spark  # noqa: F401 - a fixture
 
+# Workers share the cores; threads of linear algebra that wait by spinning would take them away.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+
 # To read a thousand test modules takes most of the start, and is done once where it may be kept.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

@@ -31,6 +31,7 @@ def find_by_mypy():
     return [(name, int(line), text) for name, line, text in found], done
 
 
+@cache
 def find_by_pyright():
     """Return what pyright finds, by file and line."""
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]

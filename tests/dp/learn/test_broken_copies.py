@@ -70,8 +70,10 @@ def one_thread():
     ("broken", "pair"),
     [
         ({"noise": 0.5}, (FEW, MANY)),
-        ({"clip": False}, (FEW, MANY)),
-        ({"declared": False, "epsilon": 0.1, "delta": 0.01}, (ONE, FEW)),
+        pytest.param({"clip": False}, (FEW, MANY), marks=pytest.mark.soak),
+        pytest.param(
+            {"declared": False, "epsilon": 0.1, "delta": 0.01}, (ONE, FEW), marks=pytest.mark.soak
+        ),
     ],
     ids=["half the noise", "no clipping", "divided by the lot drawn"],
 )
@@ -81,7 +83,8 @@ def test_broken_steps_are_refuted(broken, pair):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "pair"), [(1, 0.1, (FEW, MANY)), (0.1, 0.01, (ONE, FEW))]
+    ("epsilon", "delta", "pair"),
+    [(1, 0.1, (FEW, MANY)), pytest.param(0.1, 0.01, (ONE, FEW), marks=pytest.mark.soak)],
 )
 def test_true_steps_are_not_refuted(epsilon, delta, pair):
     assert not refuted(Steps(epsilon=epsilon, delta=delta), pair)
