@@ -6,10 +6,11 @@ costs milliseconds whatever the parts behind it need.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sfumato.lazy import lazy_names
 
-TYPE_CHECKING = False  # as type checkers know it; `typing` alone takes longer to load than we do
-if TYPE_CHECKING:  # what a type checker sees; a test holds it against the table below
+if TYPE_CHECKING:  # what type checkers and notebooks see; a test holds it against the table below
     from sfumato import ask as ask
     from sfumato import attack as attack
     from sfumato import audit as audit

@@ -7,18 +7,20 @@ it may name files, attributes, line numbers and values the user typed as paramet
     SfumatoError
     ├── InputError            the user's files or parameters are at fault (exit code 2)
     │   ├── DataError         a data file or frame cannot be used as it is
-    │   │   └── WorkFailed    what was paid for could not be done; the charge stays
+    │   │   ├── WorkFailed    what was paid for could not be done; the charge stays (70)
+    │   │   ├── OutputError   a file, folder or table cannot be written (74)
+    │   │   └── Unavailable   a database, memory or disk is not there just now; try again (75)
     │   ├── SchemaError       a schema names what does not exist or contradicts itself
     │   ├── HierarchyError    a hierarchy is not a tree over the values it must cover
     │   ├── ParameterError    a parameter is outside what is allowed
     │   └── Refused           a question that cannot be answered privately, with the reason
     ├── Unsatisfiable         no release can meet the promise under the given limits (exit code 1)
     ├── PromiseBroken         a check found that a promise does not hold (exit code 1)
-    ├── BudgetExceeded        a privacy budget does not cover the request (exit code 1)
-    ├── GovernanceError       the owner's rules, or the ledger that keeps them, refuse (exit code 1)
+    ├── BudgetExceeded        a privacy budget does not cover the request (exit code 3)
+    ├── GovernanceError       the owner's rules, or the ledger that keeps them, refuse (exit code 3)
     │   ├── PurposeRefused    the dataset does not name this purpose
-    │   ├── PositionMoved     another question came first; plan this one again
-    │   └── AlreadyUnderWay   the same question is being answered elsewhere
+    │   ├── PositionMoved     another question came first; plan this one again (75)
+    │   └── AlreadyUnderWay   the same question is being answered elsewhere (75)
     └── MissingExtra          an optional library is needed (exit code 2)
 """
 
@@ -60,10 +62,24 @@ class WorkFailed(DataError):  # noqa: N818 - says what became of the work
     ("engine-failed", "internal"); nothing of the cause is told, because it may quote a cell.
     """
 
+    exit_code = 70
+
     def __init__(self, message: str, *, charge: int, code: str) -> None:
         super().__init__(message)
         self.charge = charge
         self.code = code
+
+
+class OutputError(DataError):
+    """A file, folder or table cannot be written; what was there before is as it was."""
+
+    exit_code = 74
+
+
+class Unavailable(DataError):  # noqa: N818 - says what is missing just now
+    """A database, memory or disk is not there just now: the same request may succeed later."""
+
+    exit_code = 75
 
 
 class SchemaError(InputError):
@@ -124,6 +140,8 @@ class BudgetExceeded(SfumatoError):  # noqa: N818 - part of the public contract
     limit's own kind and ``limit`` names the limit; elsewhere they are None.
     """
 
+    exit_code = 3
+
     def __init__(
         self,
         message: str,
@@ -143,6 +161,8 @@ class BudgetExceeded(SfumatoError):  # noqa: N818 - part of the public contract
 class GovernanceError(SfumatoError):
     """The rules that an owner fixed, or the ledger that keeps them, refuse the request."""
 
+    exit_code = 3
+
 
 class PurposeRefused(GovernanceError):  # noqa: N818 - says what was refused
     """The dataset does not name this purpose."""
@@ -151,9 +171,13 @@ class PurposeRefused(GovernanceError):  # noqa: N818 - says what was refused
 class PositionMoved(GovernanceError):  # noqa: N818 - says what happened meanwhile
     """Another question was charged since this one was planned; plan it again."""
 
+    exit_code = 75
+
 
 class AlreadyUnderWay(GovernanceError):  # noqa: N818 - says what is happening
     """The same analyst is just being answered the same question elsewhere; nothing was charged."""
+
+    exit_code = 75
 
 
 class MissingExtra(SfumatoError, ImportError):  # noqa: N818 - says what is missing

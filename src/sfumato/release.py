@@ -56,6 +56,8 @@ class Release(ArtefactParts, Shown):
 
     ``loss`` holds every measure normalised to [0, 1], the one that was minimised first.
     ``decision`` stays inside: the report explains a release from it, and nothing of it is written.
+    ``warnings`` say what is wrong with it whatever it promises, such as a column that tells people
+    apart by itself; it cannot be saved until that is mended or accepted in the schema.
     What the artefact of a shape has beside that (such as ``rows`` or ``levels`` of a table) can be
     asked of the release.
 
@@ -74,6 +76,7 @@ class Release(ArtefactParts, Shown):
     loss: Mapping[str, float] = field(default_factory=dict)
     schema: Any = None
     decision: Any = None
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Say what it is without showing a cell: a representation ends up in logs."""

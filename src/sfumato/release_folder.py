@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.verification.verify import digest, verify
 from sfumato.data.formulas import guard_formulas
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError, OutputError, ParameterError
 from sfumato.govern.purposes import check_purpose
 from sfumato.shape import find_shape
 from sfumato.staging import staged
@@ -100,10 +100,11 @@ def save_release(
                     purpose=purpose,
                     by=by,
                     dataset=dataset,
+                    checked=checked.told,
                 )
             _put_in_place(staging, target, replace, form)
     except OSError as error:
-        raise DataError(
+        raise OutputError(
             f"{target} cannot be written ({error.strerror}); choose a folder that may be "
             "written to."
         ) from None

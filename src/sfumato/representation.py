@@ -184,6 +184,18 @@ def show_html(noun: Any) -> str:
     return str(Markup('<div class="sfumato">{}{}</div>').format(inner, picture))
 
 
+class Picture(str):
+    """A drawing as SVG text; a notebook draws it, and a prompt does not print its marks."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"<Picture: SVG of {len(self):,} characters; write it to a file that ends in .svg>"
+
+
 def _draw(picture: Callable[[], str] | None) -> str:
     """Return the picture of a noun; nothing where it has none, or none yet."""
     from sfumato.errors import SfumatoError  # noqa: PLC0415 - loaded when shown

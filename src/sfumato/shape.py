@@ -53,6 +53,9 @@ _BUILT_IN = {
 TABLE = "table"
 """The shape of data for which none is named."""
 
+_LIBRARIES = {"networkx": "graph"}
+"""Libraries whose values have one shape, which need not be named."""
+
 _REGISTERED: dict[str, Shape] = {}
 
 
@@ -112,6 +115,10 @@ class Shape(Shown, ABC):
 
     def check(self, data: Any, promise: Any) -> None:
         """Refuse a promise that cannot be made about these data."""
+
+    def warnings(self, data: Any) -> Iterable[str]:  # noqa: ARG002 - the signature of the method
+        """Say why a release of these data would be refused whatever it promises."""
+        return ()
 
     def losses(self, data: Any, decision: Decision, artefact: Artefact) -> Mapping[str, float]:  # noqa: ARG002 - the signature of the method
         """Return what the release cost, each loss in [0, 1], the one that was minimised first."""
@@ -226,7 +233,8 @@ def read(source: Any, *, schema: Any = None, shape: str | None = None, **options
 
     `schema` is a `Schema` or the path of a YAML file. A table comes from a CSV or Parquet file, a
     frame (pandas, Polars, Arrow) or a mapping of columns, with the options `name`, `delimiter`,
-    `encoding` and `types`; other shapes say in their own pages what they read.
+    `encoding` and `types`; other shapes say in their own pages what they read. A networkx graph
+    needs no `shape`.
 
     >>> import sfumato as sf
     >>> sf.read({"age": [30, 41]}).columns
@@ -237,4 +245,6 @@ def read(source: Any, *, schema: Any = None, shape: str | None = None, **options
         if shape not in {None, held}:
             raise ParameterError(f"The data have the shape '{held}', not '{shape}'.")
         return source if schema is None else find_shape(held).read(source, schema=schema, **options)
+    if shape is None and type(source).__module__.partition(".")[0] in _LIBRARIES:
+        shape = _LIBRARIES[type(source).__module__.partition(".")[0]]
     return find_shape(shape or TABLE).read(source, schema=schema, **options)

@@ -179,6 +179,7 @@ def test_without_a_schema_the_roles_in_the_manifest_serve(clinic, capsys):
     assert roles == {
         "quasi": ["age", "zip", "sex", "nationality", "job"],
         "sensitive": ["diagnosis", "salary"],
+        "insensitive": [],
     }
     assert run(["attack", str(clinic / "out"), "--public", str(clinic / "patients.csv")]) == 0
     shown = capsys.readouterr().out

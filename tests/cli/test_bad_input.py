@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sfumato import errors
 from sfumato.cli import run
 
 SCHEMA = """
@@ -155,7 +156,9 @@ def test_a_schema_that_does_not_exist(folder, capsys):
 def test_an_output_that_cannot_be_written(folder, capsys):
     (folder / "file").write_text("in the way")
     said = complaint(
-        capsys, ["anonymize", "data.csv", "-s", "schema.yaml", "-k", "2", "-o", "file/out"]
+        capsys,
+        ["anonymize", "data.csv", "-s", "schema.yaml", "-k", "2", "-o", "file/out"],
+        code=74,
     )
     assert "cannot be written" in said
     said = complaint(
@@ -168,7 +171,9 @@ def test_an_output_that_cannot_be_written(folder, capsys):
 @pytest.mark.skipif(os.name != "posix", reason="folders of the system")
 def test_an_output_in_a_folder_of_the_system(folder, capsys):
     said = complaint(
-        capsys, ["anonymize", "data.csv", "-s", "schema.yaml", "-k", "2", "-o", "/proc/out"]
+        capsys,
+        ["anonymize", "data.csv", "-s", "schema.yaml", "-k", "2", "-o", "/proc/out"],
+        code=74,
     )
     assert "/proc/out" in said
 
@@ -275,3 +280,50 @@ def test_an_error_nobody_foresaw_shows_no_text_of_its_own(folder, capsys):
     said = complaint(capsys, anonymize("--definition", "rules:promise"), code=70)
     assert "a cell" not in said
     assert "KeyError" in said
+
+
+def test_a_file_without_a_header_keeps_its_first_record(tmp_path, capsys):
+    file = tmp_path / "people.csv"
+    file.write_text("Anna Hansen,43,13311\nOle Olsen,41,13312\n", encoding="utf-8")
+    schema = tmp_path / "people.yaml"
+    schema.write_text("attributes:\n  zip: quasi\n", encoding="utf-8")
+    assert (
+        run(["anonymize", str(file), "-s", str(schema), "-k", "2", "-o", str(tmp_path / "o")]) == 2
+    )
+    said = capsys.readouterr().err
+    assert "looks like a record" in " ".join(said.split())
+    assert "Anna" not in said
+    assert "13311" not in said
+
+
+def test_a_first_line_that_does_not_end_is_not_cut(tmp_path, capsys):
+    file = tmp_path / "wide.csv"
+    file.write_text(",".join(f"column{i}" for i in range(130_000)) + "\n", encoding="utf-8")
+    assert run(["inspect", str(file)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "the first line does not end within 1 MiB" in said
+    assert "column1" not in said
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.BudgetExceeded("too much"), 3),
+        (errors.PurposeRefused("no such purpose"), 3),
+        (errors.AlreadyUnderWay("under way"), 75),
+        (errors.Unavailable("the database is down"), 75),
+        (errors.OutputError("the disk is full"), 74),
+        (errors.WorkFailed("it failed", charge=1, code="internal"), 70),
+        (errors.DataError("a bad cell"), 2),
+        (errors.Unsatisfiable("no release"), 1),
+    ],
+)
+def test_exit_codes_say_what_to_do(error, code):
+    assert error.exit_code == code
+
+
+def test_an_output_that_cannot_be_written_is_74(tmp_path, capsys):
+    blocked = tmp_path / "file"
+    blocked.write_text("x", encoding="utf-8")
+    assert run(["example", str(blocked / "in"), "--rows", "5"]) == 74
+    assert "Output could not be written" in " ".join(capsys.readouterr().err.split())

@@ -80,8 +80,8 @@ def test_guarantees_read_back(guarantee):
 def test_limits_that_cannot_be_kept_are_refused():
     with pytest.raises(ParameterError, match="GDP"):
         Limits(dataset=GDP(1))
-    with pytest.raises(ParameterError, match="unbounded"):
-        Limits(dataset=PureDP(1, neighbours="bounded"))
+    with pytest.raises(ParameterError, match="one relation"):
+        Limits(dataset=PureDP(1, neighbours="bounded"), analyst=PureDP(1))
     with pytest.raises(ParameterError, match="'other'"):
         Registration("x", Limits(PureDP(1), purposes={"other": PureDP(1)}), purposes=("care",))
     with pytest.raises(ParameterError, match="list of names"):

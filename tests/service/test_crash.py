@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import select
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -24,7 +26,7 @@ from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.office.office import Office
 
 from .live import free_port, serving
-from .load import question, send_all
+from .load import question, send_all, send_stubbornly
 from .setup_site import make_site
 
 POINTS = [p for p in faults.POINTS if p.startswith(("charge", "settle", "repeat"))]
@@ -125,23 +127,15 @@ def crash_once(settings, token, zygote, point, number):
     return told is None
 
 
-def free(settings):
-    """Let the analyst ask again at once; a lease would do so after a quarter of a minute."""
-    office = Office(settings.place)
-    office.change(text("UPDATE sfumato_office_questions SET under_way = NULL"))
-    office.close()
-
-
 def test_killed_at_instants_over_http(crashing):
     settings, token, zygote = crashing
     for number, point in enumerate(("charge-checked", "charge-committed", "settle-appended")):
         assert crash_once(settings, token, zygote, point, number + 1), f"{point} was not reached"
-        free(settings)
     office = Office(settings.place)
     states = {
         row["state"] for row in office.rows(text("SELECT state FROM sfumato_office_questions"))
     }
-    assert states == {"charged"}  # nobody has tried again; a lease ends them
+    assert states == {"charged", "failed"}  # the last one, and those that the next server closed
     office.close()
 
 
@@ -152,7 +146,6 @@ def test_killed_at_every_instant_500_times(crashing):
     killed = 0
     for number in range(rounds):
         killed += crash_once(settings, token, zygote, POINTS[number % len(POINTS)], number + 10)
-        free(settings)
     print(f"{killed} of {rounds} were killed", file=sys.stderr)
     assert killed > rounds * 0.9
 
@@ -200,3 +193,81 @@ def test_a_thousand_analysts_at_two_workers_sqlite(tmp_path):
 @pytest.mark.soak
 def test_a_thousand_analysts_at_two_workers_postgres(tmp_path, fresh_postgres_url):
     many_analysts(tmp_path, fresh_postgres_url, 1000)
+
+
+JUMPING = """import time
+_real, _began = time.time, time.monotonic()
+time.time = lambda: _real() + 3600 * (int(time.monotonic() / 5) % 3 - 1)
+"""
+"""The clock of every process of a server jumps by an hour or two, to and fro, every 5 seconds."""
+
+
+def workers_of(live):
+    """The processes that answer, of a server that was started here."""
+    pids = Path(f"/proc/{live.process.pid}/task/{live.process.pid}/children").read_text().split()
+    lines = {int(pid): Path(f"/proc/{pid}/cmdline") for pid in pids}
+    found = []
+    for pid, file in lines.items():
+        with contextlib.suppress(OSError):
+            if b"spawn_main" in file.read_bytes():
+                found.append(pid)
+    return found
+
+
+class Killer(threading.Thread):
+    """Kills one worker after the other, so that some live most of the time."""
+
+    def __init__(self, live, kills, seed, pause):
+        super().__init__(daemon=True)
+        self.live, self.kills, self.pause = live, kills, pause
+        self.random, self.killed = random.Random(seed), 0
+
+    def run(self):
+        end = time.monotonic() + 420
+        while self.killed < self.kills and time.monotonic() < end:
+            time.sleep(self.pause * self.random.random())
+            found = workers_of(self.live)
+            if found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.random.choice(found), signal.SIGKILL)
+                    self.killed += 1
+
+
+def killed_analysts(tmp_path, monkeypatch, *, analysts, workers, kills, pause):
+    """Analysts of one budget, workers that are killed, a clock that jumps: nothing is overspent."""
+    (tmp_path / "jumping").mkdir()
+    (tmp_path / "jumping" / "sitecustomize.py").write_text(JUMPING)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "jumping"))
+    settings, tokens = make_site(tmp_path / "site", analysts=analysts, budget="2")
+    with serving(settings.folder, "--workers", str(workers), "--rate", "1000000") as live:
+        killer = Killer(live, kills, 7, pause)
+        killer.start()
+
+        def wanted():
+            number = 0
+            while killer.is_alive() or number < analysts:
+                sql = COUNT.format(number // analysts + 1)
+                yield question("people", tokens[number % analysts], sql, "0.004", wait=10)
+                number += 1
+
+        found = send_stubbornly(live.port, wanted(), lanes=16)
+        killer.join(10)
+    assert killer.killed == kills
+    charged, total = check_spent(settings.place, "2")
+    answers = [json.loads(body) for status, body in found if status == 200]
+    paid = {one["charge"] for one in answers if one["state"] == "ready" and one["charge"]}
+    assert {status for status, _ in found} <= {200, 409}
+    assert len(paid) <= charged
+    told = f"{len(found)} asked, {charged} charged ({float(total)} of 2), {killer.killed} killed"
+    print(told, file=sys.stderr)
+    return charged
+
+
+def test_a_worker_is_killed_and_the_clock_jumps_and_nothing_is_overspent(tmp_path, monkeypatch):
+    assert killed_analysts(tmp_path, monkeypatch, analysts=12, workers=2, kills=1, pause=1.0)
+
+
+@pytest.mark.soak
+def test_a_thousand_analysts_at_four_workers_that_are_killed_100_times(tmp_path, monkeypatch):
+    kills = int(os.environ.get("SFUMATO_KILLS", "100"))
+    assert killed_analysts(tmp_path, monkeypatch, analysts=1000, workers=4, kills=kills, pause=4.0)

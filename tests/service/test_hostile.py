@@ -36,6 +36,8 @@ def test_a_forged_host_changes_no_right(site):
         {"Origin": "", "Sec-Fetch-Site": ""},
         {"Origin": "https://testserver", "Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.example", "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "https://evil.example", "Sec-Fetch-Site": "none"},
+        {"Origin": "null", "Sec-Fetch-Site": "none"},
     ],
 )
 def test_another_site_cannot_act_in_a_visitor_s_name(site, headers):
@@ -205,6 +207,41 @@ def test_logins_are_limited_and_unknown_names_read_like_wrong_passwords(site):
     assert client.post("/login", data={"name": "target", "password": "x" * 12}).status_code == 429
 
 
+def test_strangers_who_fail_keep_out_strangers_and_no_person(site):
+    """By account and address; a device from which the account was entered before is let in."""
+    from sfumato.govern.office.events import MOST_IN_ALL, MOST_PER_ADDRESS, begin_attempt
+    from sfumato.govern.office.people import add_person
+
+    office, good = site.house.office, {"name": "Nora", "password": "a long password"}
+    add_person(office, "Nora", "analyst", good["password"])
+    mine = site.client(html=True)
+    done = mine.post("/login", data=good)
+    assert done.status_code == 303
+    device = next(c for c in done.headers.get_list("set-cookie") if "-device=" in c).split(";")[0]
+    for number in range(MOST_PER_ADDRESS):
+        begin_attempt(office, "nora" if number < 20 else f"account {number}", "testclient")
+    assert site.client(html=True).post("/login", data=good).status_code == 429
+    known = {"Cookie": device}
+    assert site.client(html=True).post("/login", data=good, headers=known).status_code == 303
+    for cookie in (device + "0", device.replace("=", "=x"), "__Host-sfumato-device=."):
+        forged = site.client(html=True).post("/login", data=good, headers={"Cookie": cookie})
+        assert forged.status_code == 429, cookie
+    other = site.client(html=True).post("/login", data=good | {"name": "ann"}, headers=known)
+    assert other.status_code == 429  # another account's device is not known
+    wrong = good | {"password": "a wrong password"}
+    for _ in range(10):
+        assert mine.post("/login", data=wrong, headers=known).status_code == 401
+    assert mine.post("/login", data=good, headers=known).status_code == 429
+    begun = [begin_attempt(office, "vic", f"10.0.0.{n}") for n in range(MOST_IN_ALL + 1)]
+    assert None not in begun[:-1]
+    assert begun[-1] is None
+    from sqlalchemy import delete
+
+    from sfumato.govern.office.tables import attempts
+
+    office.change(delete(attempts))
+
+
 def test_a_one_time_link_works_once(site):
     owner = site.client("owner", html=True)
     text = owner.post("/people", data={"name": "Ina", "role": "analyst"}).text
@@ -305,6 +342,23 @@ def test_an_error_quotes_no_cell(site, ask):
     ):
         told = ask(question).json()
         assert name not in json.dumps({k: v for k, v in told.items() if k != "nearest"}), question
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"price": {"epsilon": 1, "deltaa": 0}}, "'price.deltaa' is unknown; allowed are epsilon"),
+        ({"price": {"epsilon": 1}, "prize": {}}, "'prize' is unknown; allowed are question"),
+    ],
+)
+def test_a_nested_field_that_is_unknown_is_told_among_its_neighbours(site, body, told):
+    asked = {"question": "SELECT COUNT(*) FROM people"} | body
+    client = site.client("analyst", token=True)
+    refused = client.post("/api/v1/datasets/people/questions", json=asked)
+    assert refused.status_code == 422
+    assert told in refused.json()["detail"]
+    batch = client.post("/api/v1/datasets/people/estimates", json={"questions": [asked]})
+    assert f"'questions.0.{told[1:]}" in batch.json()["detail"]
 
 
 def test_metrics_are_the_operator_s_and_name_no_dataset(site):

@@ -243,9 +243,15 @@ def test_a_survey_from_the_owner_to_estimates(site):
     reports = survey.protocol.perturb(["none"] * 300 + ["some"] * 100)
     message = encode(reports, survey.address)
     path = "/api/v1/surveys/coffee/reports"
-    sent = public.post(path, content=message, headers={"Origin": "https://elsewhere.example"})
+    elsewhere = {"Origin": "https://elsewhere.example"}
+    refused = public.post(path, content=message, headers=elsewhere)
+    assert refused.json()["accepted"] == 0  # a device sends one report at once
+    assert refused.headers["access-control-allow-origin"] == "*"
+    one = encode(survey.protocol.perturb(["much"]), survey.address)
+    assert public.post(path, content=one, headers=elsewhere).json()["accepted"] == 1
+    sent = owner.post(path, content=message)  # what was gathered elsewhere
     assert sent.json() == {"accepted": 400, "dropped": {}}
-    again = public.post(path, content=message).json()
+    again = owner.post(path, content=message).json()
     assert again == {"accepted": 0, "dropped": {"sent twice": 400}}
     assert public.post(path, content=b"nonsense").json()["accepted"] == 0
     found = owner.get("/api/v1/surveys/coffee/estimate").json()
@@ -255,6 +261,51 @@ def test_a_survey_from_the_owner_to_estimates(site):
     assert owner.post("/api/v1/surveys/coffee/close").status_code == 200
     assert public.post(path, content=message).status_code == 409
     assert site.client(html=True).get("/s/coffee").status_code == 404
+
+
+def test_a_survey_is_answered_and_shown_on_other_sites_as_its_owner_states(site):
+    owner, public = site.client("owner", token=True), site.client()
+    body = {"id": "cake", "question": "Cake?", "answers": ["no", "yes"], "epsilon": "12",
+            "embed": ["https://cafe.example"], "together": 3}  # fmt: skip
+    made = owner.post("/api/v1/surveys", json=body).json()
+    assert "ε = 12 a report hides little" in made["warnings"][0]
+    foreign = {"Origin": "https://cafe.example", "Sec-Fetch-Site": "cross-site"}
+    path = "/api/v1/surveys/cake/reports"
+    wanted = {"Access-Control-Request-Method": "POST",
+              "Access-Control-Request-Headers": "content-type"}  # fmt: skip
+    first = public.options(path, headers=foreign | wanted)
+    assert first.status_code == 204
+    assert first.headers["access-control-allow-origin"] == "*"
+    assert first.headers["access-control-allow-headers"] == "Content-Type"
+    assert public.options("/api/v1/datasets", headers=foreign).status_code == 405
+    told = public.get("/api/v1/surveys/cake/recipe", headers=foreign)
+    assert told.headers["access-control-allow-origin"] == "*"
+    assert (told.json()["answers"], told.json()["together"]) == (["no", "yes"], 3)
+    script = public.get("/api/v1/surveys/cake/client.js", headers=foreign)
+    assert script.headers["cross-origin-resource-policy"] == "cross-origin"
+    page = site.client(html=True).get("/s/cake").headers["content-security-policy"]
+    assert page.endswith("frame-ancestors https://cafe.example")
+    wrong = owner.post("/api/v1/surveys", json=body | {"id": "pie", "embed": ["*"]})
+    assert wrong.status_code == 422
+
+
+def test_shares_that_no_chance_explains_are_warned_about(site):
+    """OUE: reports in which every answer is marked make shares of all of them beyond 1."""
+    owner = site.client("owner", token=True)
+    body = {"id": "forged", "question": "Which?", "answers": [f"a{n}" for n in range(40)],
+            "epsilon": "1"}  # fmt: skip
+    assert owner.post("/api/v1/surveys", json=body).json()["warnings"] == []
+    survey = read_survey(site.house.settings.path / "surveys" / "forged.yaml")
+    path = "/api/v1/surveys/forged/reports"
+    honest = encode(survey.protocol.perturb(["a0"] * 3000), survey.address)
+    assert owner.post(path, content=honest).json()["accepted"] == 3000
+    assert owner.get("/api/v1/surveys/forged/estimate").json()["warnings"] == []
+    forged = survey.protocol.perturb(["a0"])
+    same = type(forged).concatenate([forged] * 9000)
+    assert owner.post(path, content=encode(same, survey.address)).json()["accepted"] == 9000
+    warned = owner.get("/api/v1/surveys/forged/estimate").json()["warnings"]
+    assert any("beyond 0 to 100 %" in one for one in warned), warned
+    assert "beyond 0 to 100 %" in site.client("owner", html=True).get("/surveys/forged").text
 
 
 # -- people ---------------------------------------------------------------------------------

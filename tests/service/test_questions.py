@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from datetime import datetime
@@ -15,6 +16,7 @@ from sfumato.govern.office import questions
 from sfumato.govern.office.entry import end_token, make_token
 from sfumato.govern.office.grants import list_grants, revoke
 from sfumato.service import answering
+from sfumato.service.house import Workers
 
 COUNT = "SELECT COUNT(*) AS n FROM people WHERE age > {}"
 
@@ -104,6 +106,54 @@ def test_a_dead_worker_s_question_is_interrupted_and_not_tried_again(site, monke
     taken = questions.take_question(site.house.office, row)
     told = site.client("stranger", token=True).get(f"/api/v1/questions/{taken.id}").json()
     assert (told["state"], told["code"], told["charged"]) == ("failed", "interrupted", False)
+
+
+def test_a_clock_that_is_set_back_keeps_no_question_waiting(site, ask, monkeypatch):
+    told, clock = COUNT.format(71), time.time
+    assert ask(told).json()["state"] == "ready"
+    monkeypatch.setattr(time, "time", lambda: clock() - 3600)
+    before = len(charges(site))
+    for _ in range(2):
+        again = ask(told)
+        assert (again.status_code, again.json()["state"]) == (200, "ready")
+    assert len(charges(site)) == before
+    assert ask(COUNT.format(72)).json()["state"] == "ready"
+    monkeypatch.setattr(time, "time", lambda: clock() + 3600)
+    assert ask(COUNT.format(73)).json()["state"] == "ready"
+
+
+def test_an_answer_of_a_clock_that_was_set_back_is_shown(site, monkeypatch):
+    """Another process wrote it, before the clock was set back by an hour."""
+    office, person = site.house.office, site.people["stranger"].id
+    row = questions.QuestionRow(person, "people", "", "{}", "ahead", "elsewhere")
+    with monkeypatch.context() as ahead:
+        ahead.setattr(questions, "_BEGAN", questions._BEGAN + 3600)
+        taken = questions.take_question(office, row)
+        questions.finish(office, taken.id, state="ready", tick=0.02, result="{}")
+    assert questions.find_question(office, taken.id)["state"] == "ready"
+    other = questions.QuestionRow(person, "people", "", "{}", "next", "elsewhere")
+    questions.finish(
+        office, questions.take_question(office, other).id, state="failed", tick=0, code="test"
+    )
+
+
+def test_the_question_of_a_worker_that_died_is_free_at_once(site):
+    """Its lock is given back by the system; no lease and no deadline is waited for."""
+    office, workers, person = site.house.office, site.house.workers, site.people["analyst"].id
+    died = Workers(site.house.settings.path / "workers", "dead-1")
+    row = questions.QuestionRow(person, "people", "research", "{}", "dead", "dead-1")
+    taken = questions.take_question(office, row)
+    assert not workers.bury(office)  # it lives
+    asked = {"question": COUNT.format(74), "price": {"epsilon": "0.1"}}
+    client = site.client("analyst", token=True)
+    path = "/api/v1/datasets/people/questions"
+    assert client.post(path, json=asked).status_code == 409
+    os.close(died._held)  # as when its process is killed
+    told = client.post(path, json=asked, headers={"Prefer": "wait=10"})
+    assert told.json()["state"] == "ready"
+    ended = questions.find_question(office, taken.id)
+    assert (ended["state"], ended["code"]) == ("failed", "interrupted")
+    assert workers.alive() == [site.house.worker]
 
 
 @pytest.mark.parametrize(

@@ -236,13 +236,3 @@ def test_reading_names_no_file_of_the_machine(owner):
     refused = owner.post("/api/v1/datasets", json=body)
     assert refused.status_code == 422
     assert "under the folder 'data'" in refused.json()["detail"]
-
-
-@pytest.mark.parametrize("where", ["/etc/passwd", "../people/patients.csv"])
-@pytest.mark.parametrize("form", ["hierarchy: {}", "hierarchy: {{file: {}}}"])
-def test_a_schema_names_no_file_of_another_dataset_or_of_the_machine(owner, where, form):
-    schema = f"attributes:\n  age: {{role: quasi, {form.format(where)}}}\n"
-    body = BASE | {"name": "peeking", "source": "age\n30\n40\n", "schema_text": schema}
-    refused = owner.post("/api/v1/datasets", json=body)
-    assert refused.status_code == 422
-    assert "beside the rows of its own dataset" in refused.json()["detail"]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import duckdb
 import pytest
+
+import sfumato as sf
 
 from .test_journeys import over, until
 
@@ -44,6 +49,30 @@ def asked_and_anonymised(site, owner, ask, name, source):
     assert "visit" not in text
 
 
+def test_a_password_stands_in_no_command_line_and_no_environment(tmp_path, monkeypatch):
+    from sfumato.errors import ParameterError
+    from sfumato.requests.serve import ServeCommand
+    from sfumato.service.settings import VARIABLE, Settings, address_of
+
+    secret = "postgresql://ann:pass-in-the-mine@db/clinic"
+    for stated in (secret, "postgresql://db/clinic?user=ann&password=pass-in-the-mine"):
+        with pytest.raises(ParameterError, match="@FILE") as refused:
+            address_of(stated)
+        assert "pass-in-the-mine" not in str(refused.value)
+    (tmp_path / "address").write_text(f"{secret}\n")
+    monkeypatch.setenv("CLINIC", secret)
+    assert address_of(f"@{tmp_path}/address") == address_of("env:CLINIC") == secret
+    assert "CLINIC" not in os.environ
+    assert address_of("postgresql://ann@db/clinic") == "postgresql://ann@db/clinic"
+    ServeCommand.of({"database": {"clinic": "@address"}})
+    monkeypatch.setenv(VARIABLE, "")
+    settings = Settings(folder=str(tmp_path / "site"), ledger=secret, databases={"clinic": secret})
+    settings.to_environment()
+    assert "pass-in-the-mine" not in str(dict(os.environ))
+    assert Path(os.environ[VARIABLE]).stat().st_mode & 0o077 == 0
+    assert Settings.from_environment() == settings
+
+
 def test_a_table_of_a_duckdb_file_is_asked_and_anonymised(site, owner, ask):
     file = site.house.settings.path / "data" / "clinic.duckdb"
     with duckdb.connect(str(file)) as made:
@@ -66,3 +95,65 @@ def test_a_table_of_a_named_postgres_is_asked_and_anonymised(site, owner, ask, f
     finally:
         site.house._open.pop("in_postgres").asking.close()  # it is emptied next
         object.__setattr__(settings, "databases", {})
+
+
+def in_a_file(site, name, rows=ROWS):
+    file = site.house.settings.path / "data" / f"{name}.duckdb"
+    file.parent.mkdir(exist_ok=True)
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(f"CREATE TABLE visits AS {rows}")
+    return file
+
+
+def test_purposes_of_rows_elsewhere_are_kept_without_a_schema(site, owner):
+    in_a_file(site, "used", ROWS.replace("200", "202"))
+    body = {"name": "used", "source": "data/used.duckdb::visits", "unit": {"unit": "row"},
+            "purposes": ["care"], "owner": {"budget": {"budget": "9"}}}  # fmt: skip
+    made = owner.post("/api/v1/datasets", json=body)
+    assert made.status_code == 201, made.text
+    assert made.json()["purposes"] == ["care"]
+    assert site.house.reader.registration("used").purposes == ("care",)
+
+
+def test_names_are_not_told_apart_by_capitals(site, owner):
+    body = {"name": "PEOPLE", "source": "age\n" + "1\n2\n" * 30, "unit": {"unit": "row"},
+            "owner": {"budget": {"budget": "9"}}}  # fmt: skip
+    refused = owner.post("/api/v1/datasets", json=body)
+    assert refused.status_code == 422
+    assert "'people'" in refused.text
+    assert not (site.house.settings.path / "data" / "PEOPLE").exists()
+
+
+def test_a_dataset_of_the_ledger_is_taken_in_with_its_budget_by_one_who_has_its_rows(site, owner):
+    file = in_a_file(site, "shared", ROWS.replace("200", "203"))
+    with sf.Session(
+        f"{file}::visits", name="shared", unit="row", budget=sf.PureDP(3),
+        ledger=sf.Ledger(site.house.settings.place),
+    ) as session:  # fmt: skip
+        session.sql("SELECT COUNT(*) FROM shared", epsilon=1)
+        session.ledger.close()
+    in_a_file(site, "others", ROWS.replace("200", "201"))
+    body = {"name": "shared", "source": "data/others.duckdb::visits"}
+    stated = (
+        {"owner": {"budget": {"budget": "5"}}},
+        {"purposes": ["care"]},
+        {"unit": {"unit": "age"}},
+    )
+    for changed in (body, *({**body, "source": "data/shared.duckdb::visits", **s} for s in stated)):
+        refused = owner.post("/api/v1/datasets", json=changed)
+        assert refused.status_code == 422
+        assert "taken in with the rows" in refused.text
+        assert "3" not in refused.json()["detail"]  # of its limits nothing is told
+    made = owner.post("/api/v1/datasets", json={**body, "source": "data/shared.duckdb::visits"})
+    assert made.status_code == 201, made.text
+    assert site.house.reader.snapshot("shared", "ann").registration.limits.dataset.epsilon == 3
+    assert site.house.reader.remaining("shared", "ann")["dataset"].epsilon == 2
+
+
+def test_what_a_view_is_is_stated_by_the_operator(site, owner):
+    in_a_file(site, "stated", ROWS.replace("200", "204"))
+    body = {"name": "stated", "source": "data/stated.duckdb::visits?view=rows",
+            "unit": {"unit": "row"}, "owner": {"budget": {"budget": "9"}}}  # fmt: skip
+    refused = owner.post("/api/v1/datasets", json=body)
+    assert refused.status_code == 422
+    assert "operator" in refused.text

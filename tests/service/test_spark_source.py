@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from sfumato.errors import ParameterError
@@ -11,7 +13,16 @@ from sfumato.service.sources import source_at
 BODY = {"unit": {"unit": "row"}, "told": {"tick": 0.02}, "owner": {"budget": {"budget": "100"}}}
 
 
+def test_an_owner_starts_no_spark_that_the_operator_did_not_name(site, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    owner = site.client("owner", token=True)
+    told = owner.post("/api/v1/datasets", json=BODY | {"name": "sparks", "source": "spark:visits"})
+    assert told.status_code == 422
+    assert "has named no Spark" in told.json()["detail"]
+
+
 def test_a_table_of_spark_is_registered_and_asked(site, ask, spark):
+    object.__setattr__(site.house.settings, "spark", True)
     spark.createDataFrame([(20 + i % 40,) for i in range(200)], ["age"]).createOrReplaceTempView(
         "visits"
     )
@@ -29,4 +40,4 @@ def test_spark_names_no_file_of_the_machine(spark, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "passwd").write_text("root:x\n")
     with pytest.raises(ParameterError, match="catalogue"):
-        source_at(Settings(folder=str(tmp_path)), f"spark:{name}")
+        source_at(Settings(folder=str(tmp_path), spark=True), f"spark:{name}")

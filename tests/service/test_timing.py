@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
+import random
+import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import sfumato as sf
 from sfumato.govern.office import questions
 
 
@@ -59,3 +64,86 @@ def test_times_of_neighbouring_and_of_other_tables_are_not_told_apart(tmp_path):
     assert "control, one tick later: refuted" in done.stdout  # the check would see a leak
     small = next(line for line in done.stdout.splitlines() if line.startswith("control, 5%"))
     assert "(busy)" in small or "(calm): refuted" in small  # and a small one
+
+
+REFUSED = ("SELECT COUNT(*) FROM t", "SELECT MAX(w) FROM t", "SELECT nope FROM t", "SELECT")
+ODD = ("a" * 2_000_000, "294277-01-01", "NaN", "b")
+
+
+def opened(odd=None):
+    """A session on 1,000 rows, one of them with an odd cell; every question here is refused."""
+    words = ["a"] * 999 + ["a" if odd is None else odd]
+    rows = pd.DataFrame({"x": [1.0] * 1000, "w": words})
+    return sf.Session(rows, name="t", unit="row", budget=sf.PureDP(1), bounds={"x": (0, 10)})
+
+
+def seconds_until_refused(session, question):
+    began = time.perf_counter()
+    with pytest.raises(sf.errors.SfumatoError):
+        session.sql(question, epsilon=5)
+    return time.perf_counter() - began
+
+
+def fewest(builds, alarm):
+    """The fewest heads of so many fair coins that come at least so rarely, on either side."""
+    tail, heads = 0.0, builds
+    while 2 * (tail + math.comb(builds, heads) / 2**builds) <= alarm:
+        tail += math.comb(builds, heads) / 2**builds
+        heads -= 1
+    return heads + 1
+
+
+def refused_differences(builds, pairs, seed):
+    """For each of several pairs of sessions, the middle difference of the times to refuse.
+
+    Which one is opened first, and asked first, is tossed; so without a leak the sign of each middle
+    is a fair coin, whatever else the machine does.
+    """
+    coin, found = random.Random(seed), []
+    for number in range(builds):
+        odd = ODD[number % len(ODD)]
+        if coin.random() < 0.5:
+            plain, other = opened(), opened(odd)
+        else:
+            other, plain = opened(odd), opened()
+        differences, times = [], []
+        for pair in range(pairs):
+            question = REFUSED[pair % len(REFUSED)]
+            if coin.random() < 0.5:
+                one = seconds_until_refused(plain, question)
+                two = seconds_until_refused(other, question)
+            else:
+                two = seconds_until_refused(other, question)
+                one = seconds_until_refused(plain, question)
+            differences.append(two - one)
+            times.append(one)
+        found.append((statistics.median(differences), statistics.median(times)))
+        plain.close()
+        other.close()
+    return found
+
+
+@pytest.mark.parametrize("question", REFUSED)
+def test_a_refusal_touches_no_row(question, monkeypatch):
+    """So its time cannot depend on one; the engine of the session answers nothing at all."""
+    session = opened()
+    engine = session.desk.opened.engine
+
+    def touched(*_, **__):
+        raise AssertionError("a refused question was brought to the engine")
+
+    for name in ("aggregate", "columns", "fingerprint"):
+        monkeypatch.setattr(type(engine), name, touched)
+    seconds_until_refused(session, question)
+
+
+@pytest.mark.soak
+def test_times_of_refusals_do_not_depend_on_rows():
+    """10,000 pairs in 100 builds; a sign test with a false alarm once in a million."""
+    found = refused_differences(100, 100, seed=3)
+    most = fewest(len(found), 1e-6)
+    later = sum(difference > 0 for difference, _ in found)
+    print(f"the odd table was later in {later} of {len(found)} builds; {most} would tell")
+    assert len(found) - most < later < most
+    leak = sum(difference + 0.05 * usual > 0 for difference, usual in found)
+    assert leak >= most, "a leak of 5 % would not have been seen"

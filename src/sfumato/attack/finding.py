@@ -83,6 +83,8 @@ class Outcome(Shown):
     notes: tuple[str, ...] = ()
     unit: str = "people"
     """What `people` and `exposed` count, where it is not people."""
+    serious: bool = False
+    """Whether the release fails by it whatever was promised, as verification finds, too."""
 
     @property
     def succeeds(self) -> bool:

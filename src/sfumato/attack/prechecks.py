@@ -66,6 +66,11 @@ class Precheck(Shown):
         """The attacks that succeed on the release."""
         return tuple(attempt for attempt in self.tried if attempt.after.succeeds)
 
+    @property
+    def breaks(self) -> bool:
+        """Whether an attack succeeds by which the release fails whatever it promises."""
+        return any(attempt.after.serious for attempt in self.succeeding)
+
     def outcome(self, name: str) -> Outcome:
         """Return what one attack did to the release, by its name as the table shows it."""
         return next(attempt.after for attempt in self.tried if attempt.name == name)

@@ -32,7 +32,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.definition import number_between, positive_integer
 from sfumato.data.tables.sources import read
-from sfumato.data.wording import did_you_mean, listed
+from sfumato.data.wording import its_columns
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.representation import Shown
 
@@ -141,10 +141,7 @@ def _attributes(
         )
     for name in names:
         if name not in known:
-            raise ParameterError(
-                f"The data has no column '{name}'; its columns are {listed(known)}."
-                f"{did_you_mean(name, known)}"
-            )
+            raise ParameterError(f"The data has no column '{name}'; {its_columns(known, name)}")
     return tuple(dict.fromkeys(names))
 
 

@@ -1,8 +1,9 @@
 """The command line: one module per command, no privacy logic.
 
 Exit codes: 0 all is well; 1 a promise does not hold or cannot be met; 2 the input is at
-fault; 70 an error we did not foresee; 74 output could not be written; 130 stopped by Ctrl-C; 141
-nobody read on. A failure is one message on standard error, never a traceback.
+fault; 3 refused by a budget, a purpose or a right; 70 an internal error; 74 output could not be
+written; 75 something is not available just now, try again; 130 stopped by Ctrl-C; 141 the reader of
+a pipe left. A failure is one message on standard error, never a traceback.
 """
 
 from __future__ import annotations
@@ -17,9 +18,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sfumato.errors import SfumatoError
 
+UNWRITABLE = frozenset({
+    errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
+    errno.EISDIR, errno.ENAMETOOLONG,
+})  # fmt: skip
+"""What an output fails with; files that are read say themselves why they cannot be."""
+
 STOPPED = 130
 UNFORESEEN = 70
 UNWRITTEN = 74
+TRY_AGAIN = 75
 
 SPENDING = frozenset({"ask", "histogram", "kmeans", "topk", "synthesize", "train"})
 """Commands that charge a budget before they print anything."""
@@ -103,9 +111,9 @@ def _run(arguments: list[str], *, alone: bool) -> int:
         return READER_GONE
     except MemoryError:
         complain("There is not enough memory; close other programs or use a larger machine.")
-        return 2
+        return TRY_AGAIN
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EIO, errno.EDQUOT}:
+        if error.errno not in UNWRITABLE:
             return _unforeseen(error, arguments)
         complain(f"Output could not be written ({error.strerror}); {_left_behind(arguments)}")
         return UNWRITTEN

@@ -45,6 +45,8 @@ def anonymize(request: AnonymizeCommand) -> None:
         return
     table = _perturbed(table, request.wanted.perturbation, request.wanted.seed)
     release = _released(table, request)
+    for warning in release.warnings:
+        note(warning)
     extra = _swept(release, request)
     saved = release.save(
         request.output, file_format=folder.file_format, report=not folder.no_report,

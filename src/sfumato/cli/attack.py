@@ -57,7 +57,7 @@ def end(found: Precheck, request: AttackCommand | ShapedAttack) -> None:
         from sfumato.report.attack_section import write_page  # noqa: PLC0415 - rarely needed
 
         note(f"wrote {write_page(found, request.report, reveal=request.reveal)}")
-    raise typer.Exit(1 if request.strict and not found.holds else 0)
+    raise typer.Exit(1 if found.breaks or (request.strict and not found.holds) else 0)
 
 
 def _show(found: Precheck, *, reveal: bool) -> None:

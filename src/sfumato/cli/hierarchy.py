@@ -48,15 +48,12 @@ def _built(
     from sfumato.data.hierarchies.rule_table import make_rule  # noqa: PLC0415 - help stays quick
     from sfumato.data.tables.sources import read  # noqa: PLC0415 - help stays quick
     from sfumato.data.tables.table import value_counts  # noqa: PLC0415 - help stays quick
-    from sfumato.data.wording import did_you_mean, listed  # noqa: PLC0415 - help stays quick
+    from sfumato.data.wording import its_columns  # noqa: PLC0415 - help stays quick
     from sfumato.errors import SchemaError  # noqa: PLC0415 - help stays quick
 
     made = make_rule(rule, options)
     table = read(data, delimiter=reading["delimiter"], encoding=reading["encoding"])
     if column not in table.columns:
-        raise SchemaError(
-            f"{data} has no column '{column}'; its columns are {listed(table.columns)}."
-            f"{did_you_mean(column, table.columns)}"
-        )
+        raise SchemaError(f"{data} has no column '{column}'; {its_columns(table.columns, column)}")
     counted = table.count([column])
     return made.over(counted.values[0], column, value_counts(counted, 0))

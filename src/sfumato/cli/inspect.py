@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +51,10 @@ def inspect(request: InspectCommand) -> None:
     show(found, out)
     typer.echo(f"Schema written to {target}. Read it and change what is wrong. Then:")
     told = f" --shape {shape}" if shape else ""
-    typer.echo(
-        f"  sfumato anonymize {re.sub('//[^@/]*@', '//…@', data)} -s {target}{told} -k 5 -o out/"
-    )
+    # The password is left out: libpq takes it from ~/.pgpass or PGPASSWORD.
+    source = re.sub(r"(//[^:@/]*):[^@/]*@", r"\1@", data)
+    files = f"{shlex.quote(source)} -s {shlex.quote(str(target))}"
+    typer.echo(f"  sfumato anonymize {files}{told} -k 5 -o out/")
 
 
 def _beside(data: str) -> Path:

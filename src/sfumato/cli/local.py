@@ -202,18 +202,18 @@ def _lines(path: Path | None) -> list[str]:
 
 
 def _make(folder: Path) -> None:
-    from sfumato.errors import DataError  # noqa: PLC0415 - help stays quick
+    from sfumato.errors import OutputError  # noqa: PLC0415 - help stays quick
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"The folder {folder} cannot be made ({error.strerror}).") from None
+        raise OutputError(f"The folder {folder} cannot be made ({error.strerror}).") from None
 
 
 def _column(path: Path, column: str | None) -> list[str]:
     """Read a column as text."""
     from sfumato.data.tables.sources import read  # noqa: PLC0415 - help stays quick
-    from sfumato.data.wording import did_you_mean, listed  # noqa: PLC0415 - the same
+    from sfumato.data.wording import its_columns, listed  # noqa: PLC0415 - the same
     from sfumato.errors import DataError  # noqa: PLC0415 - the same
 
     table = read(path)
@@ -224,8 +224,5 @@ def _column(path: Path, column: str | None) -> list[str]:
         )
     name = table.columns[0] if column is None else column
     if name not in table.columns:
-        raise DataError(
-            f"{path} has no column '{name}'; its columns are {listed(table.columns)}."
-            f"{did_you_mean(name, table.columns)}"
-        )
+        raise DataError(f"{path} has no column '{name}'; {its_columns(table.columns, name)}")
     return [row[0] for row in table.run(f"SELECT {table.text(name)} FROM {table.scan}")]  # noqa: S608 - quoted

@@ -10,7 +10,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, OutputError
 
 
 def write_text_atomically(
@@ -26,7 +26,7 @@ def write_text_atomically(
     try:
         _write_and_rename(target, text, private=private)
     except OSError as error:
-        raise DataError(
+        raise OutputError(
             f"{target} cannot be written ({error.strerror}); choose a folder that exists and "
             "may be written to."
         ) from None

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -34,9 +34,12 @@ from sfumato.data.domains import Range, domain_leaves, natural_order, refuse_str
 from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy, HierarchyRule
 from sfumato.data.hierarchies.rule_specs import automatic_rule, rule_of, spec_of
 from sfumato.data.schema_files import load_schema, write_schema
-from sfumato.data.wording import did_you_mean, explained, listed
+from sfumato.data.wording import did_you_mean, explained, its_columns, listed
 from sfumato.errors import SchemaError
 from sfumato.representation import Shown
+
+if TYPE_CHECKING:
+    from sfumato.data.hierarchies.files import Reach
 
 Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
 CellType = Literal["text", "integer", "number", "date"]
@@ -49,7 +52,8 @@ ROW_UNIT = "row"
 def _as_rule(value: Any, info: ValidationInfo) -> Any:
     if value is None or value == "" or hasattr(value, "over"):
         return None if value == "" else value
-    return rule_of(value, folder=(info.context or {}).get("folder"))
+    said = info.context or {}
+    return rule_of(value, folder=said.get("folder"), files=said.get("files", "anywhere"))
 
 
 def _as_domain(value: Any) -> Any:
@@ -92,10 +96,34 @@ class Attribute(Shown, BaseModel):
         description="what parts the items within a cell of type 'set', where it is no list",
     )
 
+    linkable: Annotated[
+        str | None,
+        BeforeValidator(_or_none),
+        Field(
+            description="'accepted, <reason>' for an insensitive attribute with nearly as many "
+            "values as records: why no other file has it"
+        ),
+    ] = None
+
     @model_validator(mode="before")
     @classmethod
     def _role_alone(cls, value: Any) -> Any:
         return {"role": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _accepted_with_a_reason(self) -> Attribute:
+        if self.linkable is not None and (self.role != "insensitive" or not self.accepted):
+            raise ValueError(
+                "'linkable' belongs to an insensitive attribute and says 'accepted, ' and the "
+                'reason, such as linkable: "accepted, drawn at random for this file"'
+            )
+        return self
+
+    @property
+    def accepted(self) -> str:
+        """Why it may be released although nearly unique; empty where that was not accepted."""
+        word, _, reason = (self.linkable or "").partition(",")
+        return reason.strip() if word.strip() == "accepted" else ""
 
     @property
     def cell_type(self) -> CellType | None:
@@ -182,12 +210,19 @@ class Schema(Shown, BaseModel):
     # -- files ------------------------------------------------------------------------
 
     @classmethod
-    def read(cls, path: str | Path) -> Schema:
-        """Read a YAML schema; hierarchy files are found relative to it."""
+    def read(
+        cls, path: str | Path, *, text: str | None = None, files: Reach = "anywhere"
+    ) -> Schema:
+        """Read a YAML schema; hierarchy files are found relative to it.
+
+        `text` is what the file is going to hold, where it is not there yet; `files` says where
+        hierarchy files may lie: "anywhere", "beneath" its folder, or "nowhere".
+        """
         file = Path(path)
-        raw = load_schema(file)
+        raw = load_schema(file, text)
         attributes = {
-            name: _read_attribute(name, value, file) for name, value in raw["attributes"].items()
+            name: _read_attribute(name, value, file, files)
+            for name, value in raw["attributes"].items()
         }
         schema = cls(attributes=attributes, unit=raw["unit"], purposes=raw["purposes"])
         return schema.named(f"Schema {file}")
@@ -231,6 +266,11 @@ class Schema(Shown, BaseModel):
     def insensitive_names(self) -> tuple[str, ...]:
         """Attributes that tell nothing about a person: released as they are."""
         return self._names("insensitive")
+
+    @property
+    def accepted(self) -> dict[str, str]:
+        """Insensitive attributes that may be nearly unique, and the reason that was given."""
+        return {name: a.accepted for name, a in self.attributes.items() if a.accepted}
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -295,8 +335,7 @@ class Schema(Shown, BaseModel):
             if name not in columns:
                 raise SchemaError(
                     f"{self._source} names the {attribute.role} attribute '{name}', which "
-                    f"{source} does not have; its columns are {listed(columns)}."
-                    f"{did_you_mean(name, columns)}"
+                    f"{source} does not have; {its_columns(columns, name)}"
                 )
         return tuple(name for name in columns if name not in self.attributes)
 
@@ -325,14 +364,14 @@ def _put_weights(merged: dict[str, Any], weights: Mapping[str, float]) -> None:
         merged[name] = {**(given if isinstance(given, dict) else dict(given)), "weight": weight}
 
 
-def _read_attribute(name: str, value: Any, path: Path) -> Attribute:
+def _read_attribute(name: str, value: Any, path: Path, files: Reach) -> Attribute:
     where = f"Schema {path}, attribute '{name}'"
     if not isinstance(value, dict | str):
         raise SchemaError(
             f"{where}: expected a role, such as 'quasi', or a mapping with at least 'role'."
         )
     try:
-        return Attribute.model_validate(value, context={"folder": path.parent})
+        return Attribute.model_validate(value, context={"folder": path.parent, "files": files})
     except ValidationError as error:
         raise SchemaError(f"{where}: {explained(error, Attribute)}") from None
 

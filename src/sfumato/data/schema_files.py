@@ -22,7 +22,7 @@ from sfumato.data.domains import Range
 from sfumato.data.hierarchies.rule_specs import spec_of
 from sfumato.data.numbers import plain_scalar
 from sfumato.data.wording import did_you_mean, listed
-from sfumato.data.yaml_files import dump_entry, load_yaml
+from sfumato.data.yaml_files import dump_entry, load_yaml, parse_yaml
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -34,9 +34,15 @@ if TYPE_CHECKING:
 KEYS = ("attributes", "unit", "purposes")
 
 
-def load_schema(path: Path) -> dict[str, Any]:
-    """Load a schema file and check all but its attributes; `Schema.read` reads those."""
-    raw = load_yaml(path, SchemaError, "Schema")
+def load_schema(path: Path, text: str | None = None) -> dict[str, Any]:
+    """Load a schema and check all but its attributes; `Schema.read` reads those.
+
+    `text` is its content, where it does not lie in the file yet.
+    """
+    if text is None:
+        raw = load_yaml(path, SchemaError, "Schema")
+    else:
+        raw = parse_yaml(text, SchemaError, f"Schema {path}")
     if not isinstance(raw, dict) or not isinstance(raw.get("attributes"), dict):
         raise SchemaError(
             f"Schema {path} has no attributes; it needs a mapping 'attributes' with one entry per "
@@ -103,6 +109,8 @@ def _attribute_spec(name: str, attribute: Attribute, folder: Path | None) -> Any
         spec["domain"] = list(attribute.domain)
     if attribute.separator != "|":
         spec["separator"] = attribute.separator
+    if attribute.linkable is not None:
+        spec["linkable"] = attribute.linkable
     if attribute.weight != 1:
         spec["weight"] = attribute.weight
     return attribute.role if len(spec) == 1 else spec

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pydantic import BaseModel, ValidationError
 
@@ -47,6 +47,20 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     by_folded = {option.casefold(): option for option in allowed}
     close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
     return f" Did you mean '{by_folded[close[0]]}'?" if close else ""
+
+
+def its_columns(columns: Iterable[str], wanted: str) -> str:
+    """Say which columns there are, and which one was probably meant.
+
+    Where the first line of a file looks like a record, it is one: nothing of it is quoted.
+    """
+    names = list(columns)
+    if any(name[-1:].isdigit() and not name[:1].isalpha() for name in names):
+        return (
+            "its first line looks like a record and not like names: a table needs a line of "
+            "column names first."
+        )
+    return f"its columns are {listed(names)}.{did_you_mean(wanted, names)}"
 
 
 def check_options(
@@ -87,8 +101,11 @@ def _one(
     context = found.get("ctx", {})
     kind = found["type"]
     if kind == "extra_forbidden":
-        allowed = list(model.model_fields)
-        return f"'{place}' is unknown; allowed are {listed(allowed)}.{did_you_mean(place, allowed)}"
+        allowed = list(_holding(model, parts).model_fields)
+        return (
+            f"'{place}' is unknown; allowed are {listed(allowed)}."
+            f"{did_you_mean(parts[-1] if parts else place, allowed)}"
+        )
     if kind == "literal_error":
         given = str(found["input"])
         options = [part.strip(" '") for part in context["expected"].replace(" or ", ",").split(",")]
@@ -97,11 +114,29 @@ def _one(
             f"{did_you_mean(given, options)}"
         )
     if kind == "missing":
-        return f"'{place}' is missing; {_meaning(model, place)}"
+        name = parts[-1] if parts else place
+        return f"'{place}' is missing; {_meaning(_holding(model, parts), name)}"
     if kind == "value_error":
         return str(context["error"])
     wish = found["msg"].replace("Input should be", "must be").rstrip(".")
     return f"'{place}' {wish}, but {_shortened(found['input'])} was given."
+
+
+def _holding(model: type[BaseModel], parts: Sequence[str]) -> type[BaseModel]:
+    """Find the model whose field a path ends in: that of a part, where the path goes into one."""
+    for part in parts[:-1]:
+        held = model.model_fields.get(part)
+        if held is not None:
+            model = next(_models(held.annotation), model)
+    return model
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Give the models in an annotation, such as that of `list[Question] | None`."""
+    if isinstance(annotation, type) and hasattr(annotation, "model_fields"):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
 
 
 def _meaning(model: type[BaseModel], name: str) -> str:

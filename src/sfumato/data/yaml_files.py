@@ -1,11 +1,14 @@
 """YAML as people write it: every scalar is text, and a key that stands twice is an error.
 
 Contract: `load_yaml` returns dictionaries, lists and strings only. Nothing is guessed, so
-the country code `NO` stays a text, `007` keeps its zeros, and an empty value is "".
+the country code `NO` stays a text, `007` keeps its zeros, and an empty value is "". This is the one
+reader of such texts: who checks one and who uses it see the same, tags are refused, and neither
+depth nor aliases make a short text long work.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,31 +24,108 @@ _NOTHING = ("~", "null", "Null", "NULL")
 """How YAML spells an empty value; in quotes they are texts."""
 
 
-class _DuplicateKeyError(yaml.YAMLError):
-    """A mapping names one key twice."""
+MOST_DEEP = 100
+"""Levels of lists and mappings within one another."""
+
+MOST_REPEATED = 200_000
+"""Characters that a short text may come to by its aliases (`*name`); a longer one, twice itself."""
 
 
-class _TextLoader(_Base):  # type: ignore[misc]  # the compiled loader has no types
-    """Build plain texts, and refuse what a dictionary would silently drop."""
+class _RefusedError(yaml.YAMLError):
+    """Well-formed YAML that is not taken, with its line."""
 
-    def construct_scalar(self, node: Any) -> str:
-        text: str = super().construct_scalar(node)
-        return "" if text in _NOTHING and not node.style else text
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: dict[Any, int] = {}
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            line = key_node.start_mark.line + 1
-            if not isinstance(key, str):
-                raise _DuplicateKeyError(f"line {line}: a key must be a plain text")
-            if key in seen:
-                raise _DuplicateKeyError(
-                    f"line {line}: '{key}' stands in line {seen[key]} too; each may be named once"
-                )
-            seen[key] = line
-        built: dict[Any, Any] = super().construct_mapping(node, deep=deep)
-        return built
+@dataclass
+class _Begun:
+    """A list or mapping that is not at its end."""
+
+    value: Any
+    anchor: str | None
+    before: int
+    key: str | None = None
+    lines: dict[str, int] = field(default_factory=dict)
+
+
+class _Builder:
+    """Builds texts, lists and mappings from the events of a parser, one after the other.
+
+    Nothing here calls itself, so a deep text needs no deep stack. What an alias names is built once
+    and shared; the room that it would take written out is bounded, because readers walk all of it.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.documents: list[Any] = []
+        self._room, self._size = room, 0
+        self._begun: list[_Begun] = []
+        self._known: dict[str, tuple[Any, int]] = {}
+
+    def take(self, event: Any) -> None:
+        """Take the next event."""
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            self._repeat(event.anchor, line)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._refuse_tag(event, line)
+            empty = event.value in _NOTHING and not event.style
+            text = "" if empty else event.value
+            self._size += 1 + len(text)
+            self._name(event.anchor, text, 1 + len(text))
+            self._put(text, line)
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            self._refuse_tag(event, line)
+            self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], event, line)
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            done = self._begun.pop()
+            self._name(done.anchor, done.value, self._size - done.before)
+        elif isinstance(event, yaml.DocumentStartEvent) and self.documents:
+            raise _RefusedError(f"line {line}: a second document begins; one is allowed")
+
+    def _begin(self, value: Any, event: Any, line: int) -> None:
+        if len(self._begun) >= MOST_DEEP:
+            raise _RefusedError(f"line {line}: more than {MOST_DEEP} levels within one another")
+        self._put(value, line)
+        self._known.pop(event.anchor, None)  # within itself, a name is not known yet
+        self._begun.append(_Begun(value, event.anchor, self._size))
+        self._size += 1
+
+    def _put(self, value: Any, line: int) -> None:
+        """Put a value where it belongs: into the innermost list or mapping."""
+        if not self._begun:
+            self.documents.append(value)
+            return
+        into = self._begun[-1]
+        if isinstance(into.value, list):
+            into.value.append(value)
+        elif into.key is not None:
+            into.value[into.key], into.key = value, None
+        elif not isinstance(value, str):
+            raise _RefusedError(f"line {line}: a key must be a plain text")
+        elif value in into.lines:
+            raise _RefusedError(
+                f"line {line}: '{value}' stands in line {into.lines[value]} too; each may be named "
+                "once"
+            )
+        else:
+            into.key, into.lines[value] = value, line
+
+    def _repeat(self, name: str, line: int) -> None:
+        if name not in self._known:
+            raise _RefusedError(f"line {line}: '*{name}' stands before the end of what it names")
+        value, size = self._known[name]
+        self._size += size
+        if self._size > self._room:
+            raise _RefusedError(f"line {line}: '*{name}' makes it too large; write out less of it")
+        self._put(value, line)
+
+    def _name(self, anchor: str | None, value: Any, size: int) -> None:
+        if anchor is not None:
+            self._known[anchor] = value, size
+
+    @staticmethod
+    def _refuse_tag(event: Any, line: int) -> None:
+        """Refuse what a reader could pass over, so that two readers understand two things."""
+        if event.tag is not None:
+            raise _RefusedError(f"line {line}: a tag ('{event.tag}') is not allowed; leave it out")
 
 
 def load_yaml(path: str | Path, error: type[InputError], what: str) -> Any:
@@ -61,15 +141,18 @@ def load_yaml(path: str | Path, error: type[InputError], what: str) -> Any:
 
 def parse_yaml(text: str, error: type[InputError], where: str) -> Any:
     """Parse YAML text; raise `error`, naming the place, if it is not well formed."""
+    builder = _Builder(max(MOST_REPEATED, 2 * len(text)))
     try:
-        return yaml.load(text, Loader=_TextLoader)  # noqa: S506 - builds texts only, no objects
-    except _DuplicateKeyError as problem:
+        for event in yaml.parse(text, Loader=_Base):
+            builder.take(event)
+    except _RefusedError as problem:
         raise error(f"{where}, {problem}.") from None
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 0
         raise error(f"{where}, line {line}: not valid YAML ({problem.problem}).") from None
-    except (yaml.YAMLError, RecursionError) as problem:
+    except (yaml.YAMLError, UnicodeEncodeError) as problem:
         raise error(f"{where} is not valid YAML ({problem}).") from None
+    return builder.documents[0] if builder.documents else None
 
 
 class _Dumper(yaml.SafeDumper):

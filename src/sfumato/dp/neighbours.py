@@ -53,7 +53,10 @@ class PrivacyUnit(Written):
 
     @property
     def parts(self) -> int | None:
-        """How many disjoint parts of the records one unit may touch; ``None`` when unlimited."""
+        """How many disjoint parts of the records one unit may touch; ``None`` when unlimited.
+
+        Of a unit that owns whole records (rows, transactions, trees) it is how many of them.
+        """
         return 1
 
     def __str__(self) -> str:

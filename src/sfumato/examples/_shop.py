@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.sets.line_files import write_lines
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import OutputError, ParameterError
 from sfumato.representation import Shown
 
 GOODS: dict[str, dict[str, list[str]]] = {
@@ -61,7 +61,7 @@ class Shop(Shown):
             target.mkdir(parents=True, exist_ok=True)
             write_lines(target / "baskets.dat", self.baskets)
         except OSError as error:
-            raise DataError(f"{target} cannot be written ({error.strerror}).") from None
+            raise OutputError(f"{target} cannot be written ({error.strerror}).") from None
         self.hierarchy.write(target / "goods.csv")
         return target / "baskets.dat"
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.data.hierarchies.hierarchy import MISSING, Hierarchy
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import OutputError, ParameterError
 from sfumato.examples._people import (
     DIAGNOSES,
     FIRST_NAMES,
@@ -65,7 +65,7 @@ class Example(Shown):
         try:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise DataError(f"{target} cannot be made a folder ({error.strerror}).") from None
+            raise OutputError(f"{target} cannot be made a folder ({error.strerror}).") from None
         attributes = dict(self.schema.attributes)
         for name, attribute in attributes.items():
             if isinstance(attribute.hierarchy, Hierarchy):

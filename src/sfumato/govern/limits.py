@@ -2,17 +2,18 @@
 
 Contract: :class:`Limits` is a frozen value. The limit of the dataset holds for all analysts
 together and must be stated; ``analyst`` holds for each analyst who is not named in ``analysts``;
-``purposes`` holds for all analysts of a purpose together. Every limit applies to each block of
-rows by itself. :func:`check` refuses a cost that any of them does not cover, with what was
-requested, what remains and the difference side by side.
+``purposes`` holds for all analysts of a purpose together. All are about one relation, which never
+changes: where units are replaced (bounded neighbours), their number is public. Every limit applies
+to each block of rows by itself. :func:`refuse` says which of them does not cover a cost, with what
+was requested, what remains and the difference side by side.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from sfumato.dp.accounting.filters import fits, left, total
+from sfumato.dp.accounting.filters import left, total
 from sfumato.dp.guarantee_json import guarantee_from_json, guarantee_to_json
 from sfumato.dp.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sfumato.dp.neighbours import Row
@@ -22,11 +23,13 @@ from sfumato.govern.policies import amount_of
 from sfumato.representation import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from sfumato.dp.accounting.costs import SpentTotals
-    from sfumato.dp.neighbours import Neighbours
+    from sfumato.dp.neighbours import Neighbours, Relation
+
+A = TypeVar("A", bound="tuple[Any, Guarantee, SpentTotals]")
 
 SCOPES = ("dataset", "analyst", "purpose")
 
@@ -49,10 +52,10 @@ class Limits(Written):
                     "A limit is PureDP(ε), ApproxDP(ε, δ) or ZCDP(ρ), and "
                     f"{type(guarantee).__name__} was given."
                 )
-            if guarantee.neighbours.bounded:
+            if guarantee.neighbours.relation != self.relation:
                 raise ParameterError(
-                    "A limit is about unbounded neighbours (one unit added or removed), as "
-                    "answers are."
+                    "All limits of a dataset are about one relation: units added or removed "
+                    "(neighbours='unbounded'), or one replaced by another ('bounded')."
                 )
 
     def _all(self) -> Iterator[Guarantee]:
@@ -61,6 +64,11 @@ class Limits(Written):
             yield self.analyst
         yield from self.analysts.values()
         yield from self.purposes.values()
+
+    @property
+    def relation(self) -> Relation:
+        """What neighbours are to the whole dataset: of all limits, and of all that is answered."""
+        return self.dataset.neighbours.relation
 
     def check_unit(self, neighbours: Neighbours) -> None:
         """Refuse limits about another unit than that of the dataset.
@@ -125,12 +133,28 @@ def names_of(analyst: str, purpose: str) -> dict[str, str]:
     return {"dataset": "", "analyst": analyst, "purpose": purpose}
 
 
-def check(
-    limit: Guarantee, spent: SpentTotals, after: SpentTotals, *, scope: str, name: str, block: str
-) -> None:
-    """Refuse a charge after which a limit would be passed."""
-    if fits(limit, after):
-        return
+def tightest(accounts: Sequence[A]) -> A:
+    """Give the account of which least is left; of limits of several kinds, the smallest part.
+
+    An account is (name, limit, spent).
+    """
+    if len(accounts) == 1:
+        return accounts[0]
+    alike = len({type(limit) for _, limit, _ in accounts}) == 1
+
+    def rest(account: A) -> Fraction:
+        _, limit, spent = account
+        found = left(limit, spent)
+        return amount_of(found) if alike else share_left(limit, found)
+
+    return min(accounts, key=rest)
+
+
+def refuse(
+    limit: Guarantee, spent: SpentTotals, after: SpentTotals, key: tuple[str, str, str]
+) -> NoReturn:
+    """Refuse a charge after which a limit, of a block, a scope and a name, would be passed."""
+    block, scope, name = key
     which = f"the limit of {_called(scope, name)}" + ("" if block == "main" else f", block {block}")
     if after.delta > spent.delta and not isinstance(limit, ApproxDP):
         raise BudgetExceeded(

@@ -2,9 +2,10 @@
 
 Contract, in the order in which things happen:
 
-1. **Repeat.** What the same analyst has bought before, by the same text on unchanged data, is given
-   again for nothing. Who wants the same at the same moment, in another thread, session or
-   process, waits for it and pays nothing either (:mod:`sfumato.govern.ledger.question_lock`).
+1. **Repeat.** What the same analyst has bought before for the same purpose, by the same text on
+   unchanged data, is given again for nothing. Who wants the same at the same moment, in another
+   thread, session or process, waits for it and pays nothing either
+   (:mod:`sfumato.govern.ledger.question_lock`).
 2. **Price.** ``plan(snapshot)`` states cost and guarantee from public facts and from what the
    ledger says at one moment. It reads no data, so a refusal costs and tells nothing.
 3. **Charge.** The cost is on disk, checked against every limit, or nothing happens. If somebody
@@ -118,8 +119,9 @@ class Spending(Shown):
     """Where one analyst spends on one dataset, for one purpose.
 
     ``unit`` is whose presence is hidden: every guarantee that is bought is about one of it added or
-    removed. ``fingerprint`` is a text that changes when the data do, or a function that gives
-    one for some blocks; ``blocks`` are those of the dataset.
+    removed (or replaced by another, where the owner's limits are about that). ``fingerprint`` is a
+    text that changes when the data do, or a function that gives one for some blocks; ``blocks`` are
+    those of the dataset.
     """
 
     ledger: Ledger
@@ -135,8 +137,21 @@ class Spending(Shown):
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """What a guarantee of this dataset is about: one unit added or removed."""
-        return Neighbours("unbounded", self.unit)
+        """What a guarantee of this dataset is about: one unit added or removed, or replaced.
+
+        Which of the two is what the owner's limits are about, and never changes.
+        """
+        known = self.ledger.registration(self.dataset)
+        return Neighbours("unbounded" if known is None else known.limits.relation, self.unit)
+
+    def refuse_replaced(self, what: str) -> None:
+        """Refuse what is proved for units that are added or removed, and for no others."""
+        if self.neighbours.bounded:
+            raise ParameterError(
+                f"{what} hides units that are added or removed, and the budget of "
+                f"{self.dataset!r} is about one replaced by another (neighbours='bounded'); use a "
+                "dataset whose budget is unbounded."
+            )
 
     def snapshot(self) -> Snapshot:
         """Read the rules in force, the place in the policy and the totals; check the purpose."""
@@ -224,7 +239,7 @@ class Spending(Shown):
         with self.ledger.hold(self.dataset, self.analyst, [(rows, text) for text in what], wait):
             now = self.snapshot()  # refuses another purpose, also for what was bought before
             if len(what) == 1:
-                stored = self.ledger.repeat(self.dataset, self.analyst, rows, what[0])
+                stored = self.ledger.repeat(*self._identity(rows, what[0]))
                 if stored is not None:
                     return {what[0]: load(what[0], stored)}
                 return self._bought(now, plan, work, tuple(what), chosen, dump)
@@ -337,11 +352,15 @@ class Spending(Shown):
         chosen = smallest([limit for _, limit, _ in now.limits()])
         return next(scope for (_, scope, _), limit, _ in now.limits() if limit == chosen)
 
+    def _identity(self, rows: str, text: str) -> tuple[str, str, str, str, str | None]:
+        """Give all that two requests share if the second is the first again."""
+        return self.dataset, self.analyst, rows, text, self.purpose
+
     def _is_stored(self, rows: str, text: str) -> bool:
-        return self.ledger.stored(self.dataset, self.analyst, rows, text) is not None
+        return self.ledger.stored(*self._identity(rows, text)) is not None
 
     def _repeated(self, rows: str, text: str) -> str:
-        stored = self.ledger.repeat(self.dataset, self.analyst, rows, text)
+        stored = self.ledger.repeat(*self._identity(rows, text))
         assert stored is not None  # it was there a moment ago, and nothing is ever deleted
         return stored
 

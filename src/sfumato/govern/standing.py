@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.dp.accounting.filters import first_delta, fits, left, total
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
-from sfumato.govern.limits import share_left
+from sfumato.govern.limits import tightest
 from sfumato.govern.policies import amount_of
 from sfumato.representation import Shown
 
@@ -48,16 +48,8 @@ class Standing(Shown):
     @property
     def tightest(self) -> tuple[Guarantee, SpentTotals]:
         """The limit of which least is left; of limits of several kinds, the smallest part."""
-        if len(self.accounts) == 1:
-            return self.accounts[0]
-        alike = len({type(limit) for limit, _ in self.accounts}) == 1
-        rest = [(pair, left(*pair)) for pair in self.accounts]
-        return min(
-            rest,
-            key=lambda account: (
-                amount_of(account[1]) if alike else share_left(account[0][0], account[1])
-            ),
-        )[0]
+        _, limit, spent = tightest([("", *account) for account in self.accounts])
+        return limit, spent
 
     @property
     def limit(self) -> Guarantee:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from sfumato.representation import Picture
+
 if TYPE_CHECKING:
     from sfumato.local.comparison import Candidate, Comparison
 
@@ -35,7 +37,7 @@ def draw(comparison: Comparison) -> str:
     ]
     for place, candidate in enumerate(rows):
         marks += _row(candidate, place, longest)
-    return (
+    return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
         f'aria-label="{escape(comparison.reason, quote=True)}"><style>{_STYLE}</style>'
         f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>{"".join(marks)}</svg>'

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from sfumato.representation import Picture
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -107,9 +109,9 @@ def span(pair: tuple[float, float] | None) -> str:
     return "no interval" if pair is None else f"{figure(pair[0])} … {figure(pair[1])}"
 
 
-def svg(marks: Sequence[Markup], height: float, label: str) -> str:
+def svg(marks: Sequence[Markup], height: float, label: str) -> Picture:
     """Put marks on a card that stands alone."""
-    return str(
+    return Picture(
         Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" class="sfumato-answer" '
             'viewBox="0 0 {0} {1:.0f}" width="{0}" height="{1:.0f}" '

@@ -138,15 +138,20 @@ class Evidence:
 
 
 def gather(
-    source: Any, schema: Schema, judged: Iterable[str] = (), person: str | None = None
+    source: Any,
+    schema: Schema,
+    judged: Iterable[str] = (),
+    person: str | None = None,
+    also: Iterable[str] = (),
 ) -> tuple[Evidence, Table]:
     """Read a release and group it; return what it shows, and the table for further looks.
 
     `judged` names attributes that a promise is about, sensitive or not; `person` the column that
-    tells whose the records of a class are.
+    tells whose the records of a class are; `also` attributes that an attacker knows beside the
+    quasi-identifiers.
     """
     table = read(source)
-    quasi = tuple(name for name in schema.quasi_names if name in table.columns)
+    quasi = tuple(name for name in (*schema.quasi_names, *also) if name in table.columns)
     wanted = dict.fromkeys([*schema.sensitive_names, *judged])
     taken = {*quasi, person}
     sensitive = tuple(name for name in wanted if name in table.columns and name not in taken)

@@ -64,10 +64,14 @@ class HybridView(View):
         else:
             columns, quasi = dict(self.columns), self.quasi
         sensitive, unit = [n for n in self.roles.sensitive_names if n in columns], self.roles.unit
-        plain = [n for n in columns if n not in {*quasi, *sensitive, unit}]
+        plain = {
+            name: self.roles.attributes.get(name, "insensitive")
+            for name in columns
+            if name not in {*quasi, *sensitive, unit}
+        }
         named = [unit] if unit in columns else []
         rules = Schema(
-            identifiers=named, quasi=quasi, sensitive=sensitive, insensitive=plain, unit=unit
+            identifiers=named, quasi=quasi, sensitive=sensitive, attributes=plain, unit=unit
         )
         stated = Manifest({"people": self.people})
         return see_table(columns, schema=rules, manifest=stated, called=self.source)
@@ -128,12 +132,13 @@ def see_hybrid(
     quasi, people = _quasi(rules, facts, marks), stated_people(manifest)
     unit = stated_unit(manifest) if rules is None else rules.unit
     sensitive = _sensitive(rules, facts, marks)
+    stated = _accepted(rules, facts)
     kept = table.materialize()
     columns = {name: _texts(kept, name) for name in table.columns if name not in marks}
     sets = {name: _lists(kept, name, mark) for name, mark in marks.items()}
     return HybridView(
         source=called or table.source, promise=promise, quasi=quasi, columns=columns, sets=sets,
-        roles=Schema(quasi=quasi, sensitive=sensitive, unit=unit),
+        roles=Schema(quasi=quasi, sensitive=sensitive, attributes=stated, unit=unit),
         count=int(kept.rows), people=people,
     )  # fmt: skip
 
@@ -168,6 +173,15 @@ def _sensitive(
     if rules is not None:
         return tuple(name for name in rules.sensitive_names if name not in marks)
     return tuple((facts.get("roles") or {}).get("sensitive", ()))
+
+
+def _accepted(rules: Schema | None, facts: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the columns that may be nearly unique, with the reason that was stated."""
+    reasons = (facts.get("linkable") or {}) if rules is None else rules.accepted
+    return {
+        name: {"role": "insensitive", "linkable": f"accepted, {reason}"}
+        for name, reason in reasons.items()
+    }
 
 
 def _texts(table: Table, name: str) -> list[str]:

@@ -7,11 +7,13 @@ they are written, and a label nobody can read may stand for any value.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.data.engines.addresses import is_database
 from sfumato.data.schema import Schema
+from sfumato.data.tables.singling_out import nearly_unique
 from sfumato.data.tables.sources import read
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.released.evidence import gather
@@ -20,10 +22,11 @@ from sfumato.released.people import Persons, find_persons, stated_unit
 from sfumato.released.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from sfumato.anonymize.definitions.classes import Classes
     from sfumato.anonymize.definitions.definition import Definition
+    from sfumato.data.tables.singling_out import NearlyUnique
     from sfumato.data.tables.table import Table
     from sfumato.released.evidence import Evidence, Spread
 
@@ -77,6 +80,32 @@ class TableView(View):
             )
         return name
 
+    @cached_property
+    def linkable(self) -> tuple[NearlyUnique, ...]:
+        """The columns released as they are that tell most records apart by themselves."""
+        person = self.evidence.person
+        who = (*(self.evidence.quasi if self.persons.numbers else ()), person) if person else ()
+        names = [n for n in self.schema.insensitive_names if n in self.table.columns]
+        return nearly_unique(self.table, names, who)
+
+    @cached_property
+    def linked(self) -> TableView:
+        """The same to an attacker who has the nearly unique columns, too.
+
+        A column of which somebody stated in writing why no other file has it does not count.
+        """
+        accepted = self.schema.accepted
+        return self.known_by([c.column for c in self.linkable if c.column not in accepted])
+
+    def known_by(self, names: Collection[str]) -> TableView:
+        """Return the same to an attacker who knows some columns beside the quasi-identifiers."""
+        if not names:
+            return self
+        judged = tuple(name for name in self.evidence.sensitive if name not in names)
+        person = self.evidence.person
+        evidence, table = gather(self.table, self.schema, judged, person, tuple(names))
+        return replace(self, evidence=evidence, table=table)
+
     def spread(self, name: str) -> Spread:
         """Return how a sensitive attribute is spread over the classes."""
         return self.evidence.sensitive[name]
@@ -122,9 +151,18 @@ def see_table(
 def _roles(manifest: Manifest, source: Any) -> Schema:
     roles = manifest.facts.get("roles")
     if isinstance(roles, dict):
+        accepted = manifest.facts.get("linkable")
+        reasons = accepted if isinstance(accepted, dict) else {}
         return Schema(
             quasi=roles.get("quasi", ()),
             sensitive=roles.get("sensitive", ()),
+            attributes={
+                name: {
+                    "role": "insensitive",
+                    "linkable": f"accepted, {reasons[name]}" if reasons.get(name) else None,
+                }
+                for name in roles.get("insensitive", ())
+            },
             unit=stated_unit(manifest),
         )
     if isinstance(source, str | Path) and not is_database(source):

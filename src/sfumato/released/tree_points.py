@@ -21,6 +21,11 @@ class ShownTree:
         for label, vertex in points:
             self.places.setdefault(label, []).append(vertex)
 
+    def label_pairs(self) -> set[tuple[str, ...]]:
+        """Return the pairs of labels that different vertices or different labels give."""
+        twice = {(label, label) for label, places in self.places.items() if len(places) > 1}
+        return twice | set(combinations(sorted(self.places), 2))
+
     def related(self, a: int, b: int) -> bool:
         """Tell whether two vertices are one, or one lies above the other."""
         return a == b or a in self.above[b] or b in self.above[a]
@@ -38,7 +43,7 @@ class ShownTree:
         return found
 
     def fits(self, labels: tuple[str, ...], relations: tuple[tuple[int, int], ...]) -> bool:
-        """Try all vertices for all labels."""
+        """Try all vertices for all labels; equal labels are of different vertices."""
         chosen: list[int] = []
 
         def extend() -> bool:
@@ -47,7 +52,8 @@ class ShownTree:
                 return True
             for vertex in self.places.get(labels[n], ()):
                 known = [a for a, b in relations if b == n]
-                if all(self.related(chosen[a], vertex) for a in known):
+                other = all(chosen[a] != vertex for a in range(n) if labels[a] == labels[n])
+                if other and all(self.related(chosen[a], vertex) for a in known):
                     chosen.append(vertex)
                     if extend():
                         return True

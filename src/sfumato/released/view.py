@@ -8,7 +8,9 @@ the form everybody else will see.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,12 +29,21 @@ if TYPE_CHECKING:
     from sfumato.shape import Shape
 
 
+class TemporaryFolder:
+    """A folder that is there as long as something refers to this."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="sfumato-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class View(ABC):
     """A released file as a stranger sees it.
 
     `promise` is what it says it keeps, `suppressed` how many units it says were left out;
-    `untruthful` lists operations after which single units are no longer facts.
+    `untruthful` lists operations after which single units are no longer facts. `folder` is where
+    the file is while anything looks at it, where the release was not saved.
     """
 
     shape: ClassVar[str]
@@ -42,6 +53,7 @@ class View(ABC):
     promise: Any = None
     suppressed: int = 0
     untruthful: tuple[str, ...] = ()
+    folder: TemporaryFolder | None = None
 
     @property
     @abstractmethod
@@ -92,12 +104,13 @@ def see_people(
 def _see_release(release: Release, schema: Any, options: dict[str, Any]) -> Any:
     form = find_shape(release.shape)
     rules = release.schema if schema is None else schema
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
-        path = release.artefact.write(Path(folder))
-        options.setdefault("called", f"the release of {release.name}")
-        view = form.view(path, schema=rules, manifest=Manifest(release.manifest()), **options)
+    folder = TemporaryFolder()
+    path = release.artefact.write(folder.path)
+    options.setdefault("called", f"the release of {release.name}")
+    view = form.view(path, schema=rules, manifest=Manifest(release.manifest()), **options)
     return replace(
         view,
+        folder=folder,
         promise=release.promise,
         suppressed=release.suppressed,
         untruthful=release.untruthful,

@@ -85,11 +85,14 @@ class Budget(Request):
     def over(self, known: Guarantee | None) -> Guarantee:
         """Read the budget; what is not said of it stays as it is known."""
         from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP  # noqa: PLC0415 - heavy
+        from sfumato.dp.neighbours import Neighbours  # noqa: PLC0415 - the same
 
+        # an amendment keeps the relation
+        near = Neighbours("unbounded" if known is None else known.neighbours.relation)
         if self.budget_rho is not None:
             if self.budget is not None or self.budget_delta is not None:
                 raise ParameterError("Give --budget with --budget-delta, or --budget-rho alone.")
-            return ZCDP(self.budget_rho)  # type: ignore[arg-type]  # decimals as typed
+            return ZCDP(self.budget_rho, neighbours=near)  # type: ignore[arg-type]  # decimals as typed
         if isinstance(known, ZCDP) and (self.budget is None or self.budget_delta is None):
             raise ParameterError(
                 "The budget is one in ρ; state --budget-rho, or both --budget and --budget-delta."
@@ -97,7 +100,9 @@ class Budget(Request):
         epsilon: Any = self.budget or getattr(known, "epsilon", "1.0")
         usual = "1e-6" if known is None else str(getattr(known, "delta", 0))
         delta: Any = self.budget_delta or usual
-        return ApproxDP(epsilon, delta) if float_of("--budget-delta", delta) else PureDP(epsilon)
+        if float_of("--budget-delta", delta):
+            return ApproxDP(epsilon, delta, neighbours=near)
+        return PureDP(epsilon, neighbours=near)
 
 
 class OwnerRules(Request):

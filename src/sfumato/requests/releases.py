@@ -36,6 +36,10 @@ KINDS = {
 """What can be made, and how a page calls it."""
 
 
+_OF_TABLES = ("heuristic", "ranges", "scope", "steps", "strict", "target", "width")
+"""Options of the algorithms for tables; what names another file is no option here."""
+
+
 def kinds_for(shape: str) -> tuple[str, ...]:
     """Tell what can be made of data of a shape."""
     if shape in TABLES:
@@ -109,6 +113,11 @@ class ReleaseRequest(AnonymizeRequest, CopyLikeness, OncePrice):
     def shape_options(self, shape: str) -> dict[str, Any]:
         """Give the options in the words of the shape, checked by the shape's own model."""
         if shape == TABLE:
+            strange = set(self.options) - set(_OF_TABLES)
+            if strange:  # a population, say, would be a file or address that a server opens
+                raise ParameterError(
+                    f"There is no option {min(strange)!r} here; there are: {', '.join(_OF_TABLES)}."
+                )
             return dict(self.options)
         if self.kind == "anonymize":
             return read_shape_options(find_shape(shape).options.get("anonymize"), self.options)

@@ -9,12 +9,14 @@ from sfumato.errors import ParameterError
 from sfumato.requests.request import Request, Texts, argument, option
 from sfumato.requests.texts import pairs_of
 
+_STATED = ("postgresql://", "postgres://", "@", "env:")
+
 
 def _databases(texts: list[str]) -> dict[str, str]:
     form = "NAME=postgresql://host/base, as in clinic=postgresql://db/clinic"
     found = pairs_of("--database", texts, form)
     for name, address in found.items():
-        if not name.isidentifier() or not address.startswith(("postgresql://", "postgres://")):
+        if not name.isidentifier() or not address.startswith(_STATED):
             raise ParameterError(f"--database wants {form}.")
     return found
 
@@ -35,7 +37,12 @@ class ServeCommand(Request):
     ] = ()
     ledger: Annotated[
         str | None,
-        option("--ledger", "-L", metavar="PLACE", help="postgresql://…, to share it by machines."),
+        option(
+            "--ledger",
+            "-L",
+            metavar="PLACE",
+            help="postgresql://…, to share it by machines; with a password as @FILE or env:NAME.",
+        ),
     ] = None
     workers: Annotated[
         int, option("--workers", "-w", help="Processes that answer.", ge=1, le=64)
@@ -52,10 +59,14 @@ class ServeCommand(Request):
             "--database",
             metavar="NAME=postgresql://…",
             help="Database that owners may name as database:NAME::table; repeatable. No other host "
-            "is asked.",
+            "is asked. An address with a password is given as @FILE or env:VARIABLE.",
         ),
         Texts(_databases),
     ] = {}
+    spark: Annotated[
+        bool,
+        option("--spark", help="Let owners name tables of Spark's catalogue: spark:clinic.visits."),
+    ] = False
     deletions: Annotated[
         float,
         option("--deletions", help="Seconds between the times at which deletions take effect."),
@@ -76,3 +87,7 @@ class CertificateCommand(Request):
     output: Annotated[Path, option("--output", "-o", help="File of the certificate.")] = Path(
         "certificate.json"
     )
+    public: Annotated[
+        Path | None,
+        option("--public", help="Write the public key here, for those who check: verify --key."),
+    ] = None

@@ -208,3 +208,13 @@ class SurveyRequest(Request):
     asked_by: Annotated[ShortText, option(help="Who asks.")] = ""
     about: Annotated[LongText, option(help="Why you ask, in a sentence.")] = ""
     remember: Annotated[bool, option(help="Asked again and again: devices keep a memory.")] = False
+    together: Annotated[
+        int, option(help="Reports that a device may send in one message.", ge=1, le=10_000)
+    ] = 1
+    embed: Annotated[
+        list[Annotated[str, Field(pattern=r"^https://[a-z0-9.-]{1,250}(:[0-9]{1,5})?$")]],
+        option(
+            help="Sites that may show its page in a frame, as in https://example.org.",
+            max_length=20,
+        ),
+    ] = []

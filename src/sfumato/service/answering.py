@@ -42,6 +42,9 @@ WAITED = 1.0
 PATIENCE = 30.0
 """Seconds that a question waits for an earlier one of its analyst that is late."""
 
+_LOOK = 1.0
+"""Seconds after which whoever waits for another worker's answer looks again."""
+
 _MOST_SHOWN = 50_000
 
 
@@ -231,7 +234,7 @@ def _enter(house: House, running: RunningQuestion) -> RunningQuestion | None:
         house.taken[running.row.person] = running
         house.running[running.id] = running
     try:
-        same = questions.find_under_way(house.office, running.row)
+        same = _find_under_way(house, running.row)
     except BaseException:
         _leave(house, running)
         raise
@@ -240,6 +243,19 @@ def _enter(house: House, running: RunningQuestion) -> RunningQuestion | None:
         running.id = same.id
         return running
     return None
+
+
+def _find_under_way(house: House, row: questions.QuestionRow) -> questions.TakenQuestion | None:
+    """Find the same question under way at a worker that lives; what has died keeps no one out."""
+    try:
+        same = questions.find_under_way(house.office, row)
+    except questions.QuestionUnderWay:
+        if not house.workers.bury(house.office):
+            raise
+        return questions.find_under_way(house.office, row)
+    if same is not None and house.workers.bury(house.office):
+        same = questions.find_under_way(house.office, row)
+    return same
 
 
 def _leave(house: House, running: RunningQuestion) -> None:
@@ -267,14 +283,15 @@ def _wait_for_late_ones(house: House, running: RunningQuestion, tick: float) -> 
     end = time.monotonic() + PATIENCE
     over = all(other.over.wait(max(0.0, end - time.monotonic())) for other in late)
     if late:
-        _sleep_until(questions.next_tick(tick))
+        _sleep_until(questions.next_tick(tick), tick)
     if not over:
         raise questions.goes_on()
     return bool(late)
 
 
-def _sleep_until(moment: float) -> None:
-    time.sleep(max(0.0, moment - time.time()))
+def _sleep_until(moment: float, tick: float) -> None:
+    """Sleep until a tick, which is no further away than one."""
+    time.sleep(min(max(0.0, moment - questions.now()), tick))
 
 
 def _answer(
@@ -318,7 +335,7 @@ def _repeat(house: House, running: RunningQuestion, answer: Answer) -> None:
     asked = questions.keep_repeat(house.office, row, result=result, tick=0 if seen else tick)
     if asked.again:  # another worker has just answered the same, and nobody may learn when
         running.id = asked.id
-        _sleep_until(questions.next_tick(tick) if asked.shown is None else asked.shown)
+        _sleep_until(questions.next_tick(tick) if asked.shown is None else asked.shown, tick)
     elif not seen:
         _remember_shown(house, row)
     running.tell(running)
@@ -345,19 +362,19 @@ async def wait_for(house: House, running: RunningQuestion, seconds: float) -> di
     ended = running.ended
     if ended is not None and not running.is_late:  # nobody can have closed it as late
         await asyncio.sleep(min(end - time.monotonic(), _until(ended)))
-        if ended["shown"] <= time.time():
+        if ended["shown"] <= questions.now():
             return ended
     while True:
         row = questions.find_question(house.office, running.id)
         left = end - time.monotonic()
         if row is None or row["state"] in {questions.READY, questions.FAILED} or left <= 0:
             return row
-        await asyncio.sleep(min(left, 0.05 if row["shown"] is None else _until(row)))
+        await asyncio.sleep(min(left, 0.05 if row["shown"] is None else min(_until(row), _LOOK)))
 
 
 def _until(row: dict[str, Any]) -> float:
     """Give the seconds until a row is shown."""
-    seconds: float = row["shown"] - time.time()
+    seconds: float = row["shown"] - questions.now()
     return max(0.0, seconds) + 0.0005
 
 
@@ -369,7 +386,8 @@ async def watch(house: House) -> None:
             with contextlib.suppress(Exception):  # a busy database is tried again
                 await _close_late(house, id_, running)
         with contextlib.suppress(Exception):
-            await house.pulse(questions.beat, house.office, house.worker)
+            await house.pulse(house.workers.bury, house.office)
+            await house.pulse(questions.beat, house.office, *house.workers.alive())
 
 
 async def _close_late(house: House, id_: str, running: RunningQuestion) -> None:

@@ -120,12 +120,17 @@ SCHEMAS: dict[str, Schema] = {
     "Envelope": _object(
         payloadType=_TEXT, payload=_TEXT, signatures=_list(_object(keyid=_TEXT, sig=_TEXT))
     ),
-    "Survey": _object(id=_TEXT, protocol=_TEXT, told=_TEXT, page=_TEXT),
+    "Survey": _object(
+        id=_TEXT, protocol=_TEXT, told=_TEXT, warnings=_list(_TEXT), page=_TEXT
+    ),
+    "Recipe": _object(
+        recipe=_map(_ANYTHING), answers=_list(_TEXT), told=_TEXT, send_to=_TEXT, together=_WHOLE
+    ),
     "Surveys": _object(surveys=_list(_object(id=_TEXT, state=_TEXT))),
     "SurveyState": _object(id=_TEXT, state=_TEXT),
     "Receipt": _object(accepted=_WHOLE, dropped=_map(_WHOLE)),
     "Withdrawal": _object(state=_TEXT),
-    "Shares": _object(reports=_WHOLE, answers=_list(_object(
+    "Shares": _object(reports=_WHOLE, warnings=_list(_TEXT), answers=_list(_object(
         answer=_TEXT, share=_NUMBER, standard_error=_NUMBER, interval=_list(_NUMBER),
     ))),
     "Code": _object(code=_TEXT, state=_TEXT),

@@ -129,6 +129,15 @@ class Call:
         return model.of(given)
 
 
+def cookie_of(headers: Mapping[bytes, bytes], wanted: str) -> str:
+    """Give a cookie of a request; an empty text without one."""
+    for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == wanted:
+            return value
+    return ""
+
+
 def too_large(limit: int) -> Problem:
     """Say that a body is too large."""
     return Problem(413, "too-large", f"A body here has at most {limit:,} bytes.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from sfumato.govern.office.surveys import find_survey, is_open
+from sfumato.govern.office.surveys import find_rules, find_survey, is_open
 from sfumato.local.collect.collector import Collector, Intake
 from sfumato.local.collect.survey_files import read_survey
 from sfumato.service.problems import Problem, not_found
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_TOGETHER = 512
 MOST_REPORTS = 10_000
+"""Reports that the owner of a survey may send at once; devices send as many as was stated."""
 
 
 class Gate:
@@ -31,9 +32,12 @@ class Gate:
         if row is None:
             raise not_found()
         self.house, self.id = house, id_
+        self.owner: str = row["owner"]
         self.survey = read_survey(house.settings.path / row["file"])
         store = (house.settings.path / row["file"]).with_suffix(".db")
-        self.collector = Collector(self.survey, store, most_per_message=MOST_REPORTS)
+        self.rules = find_rules(house.office, id_)
+        self.collector = Collector(self.survey, store, most_per_message=self.rules.together)
+        self._gathered = Collector(self.survey, store, most_per_message=MOST_REPORTS)
         self._waiting: list[tuple[bytes, asyncio.Future[Intake]]] = []
         self._busy = False
 
@@ -46,6 +50,15 @@ class Gate:
             self._busy = True
             loop.create_task(self._drain())  # noqa: RUF006 - it keeps itself by `_waiting`
         return await future
+
+    async def receive_gathered(self, data: bytes) -> Intake:
+        """Take what the owner of the survey has gathered from people, many reports at once."""
+
+        def write() -> Intake:
+            self._check_open()
+            return self._gathered.receive(data)
+
+        return await self.house.thread(write)
 
     async def _drain(self) -> None:
         """Write all that waits, group by group, until nobody does."""
@@ -68,9 +81,12 @@ class Gate:
         finally:
             self._busy = False
 
-    def _write(self, several: list[bytes]) -> list[Intake]:
+    def _check_open(self) -> None:
         if not is_open(self.house.office, self.id):
             raise Problem(409, "closed", "This survey is closed and takes no more reports.")
+
+    def _write(self, several: list[bytes]) -> list[Intake]:
+        self._check_open()
         if len(several) == 1:
             return [self.collector.receive(several[0])]
         return self.collector.receive_each(several)

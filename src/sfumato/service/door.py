@@ -24,7 +24,7 @@ from sfumato.govern.office.entry import enter_by_session, enter_by_token, note_u
 from sfumato.service import problems
 from sfumato.service.access import NOBODY, Caller, admit
 from sfumato.service.answering import watch
-from sfumato.service.call import HTML, Call, go
+from sfumato.service.call import HTML, Call, cookie_of, go
 from sfumato.service.house import House
 from sfumato.service.problems import Problem, not_known, problem_of
 from sfumato.service.route import Router
@@ -56,6 +56,13 @@ GUARDS = {
 _KEPT = "pages.public:"
 """Handlers that give everybody what is kept in memory: there is nothing to decide or to put off."""
 
+_ASKED_FIRST = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Content-Type",
+    "Access-Control-Max-Age": "86400",
+}
+"""What a browser is told that asks whether a page of another site may send something."""
+
 _GUARDS = [(name.lower().encode(), value.encode()) for name, value in GUARDS.items()]
 
 
@@ -86,6 +93,9 @@ class Door:
             methods, path = self.router.find(scope["path"])
             method = scope["method"]
             route = methods.get("GET" if method == "HEAD" else method)
+            shared = next((one for one in methods.values() if one.cross_site), None)
+            asks_first = method == "OPTIONS" and shared is not None
+            route = shared if asks_first else route
             if route is None:
                 route = next(iter(methods.values()), None)
                 raise _no_route(methods)  # noqa: TRY301 - explained below, like all errors
@@ -96,9 +106,18 @@ class Door:
                 self._check_site(route, method, headers)
                 granted = admit(self.house.office, route.access, caller, path.get("dataset"))
             call = Call(self.house, route, caller, scope, receive, headers, path, granted)
-            response: Response = await self.handlers[id(route)](call)
+            handle = _ask_first if asks_first else self.handlers[id(route)]
+            response: Response = await handle(call)
         except Exception as error:  # noqa: BLE001 - every error has its one shape
             response = self._explain(error, route, scope, headers, caller)
+        await self._send(response, route, scope, receive, send)
+
+    async def _send(
+        self, response: Response, route: Route | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Send with the guards of every response; what any site may ask, any site may read."""
+        if route is not None and route.cross_site:
+            response.headers["Access-Control-Allow-Origin"] = "*"
         if not hasattr(response, "guarded"):
             stated = {key for key, _ in response.raw_headers}
             response.raw_headers.extend(header for header in _GUARDS if header[0] not in stated)
@@ -130,7 +149,7 @@ class Door:
             if found is None:
                 raise not_known()
         else:
-            secret = _cookie(headers)
+            secret = cookie_of(headers, COOKIE)
             found = enter_by_session(self.house.office, secret) if secret else None
             if found is None:
                 return NOBODY
@@ -163,7 +182,7 @@ class Door:
         origin = headers.get(b"origin", b"").decode("latin-1")
         host = headers.get(b"host", b"").decode("latin-1").lower()
         good = site in {"same-origin", "none"} if site else bool(origin)
-        if good and origin and site != "none":
+        if good and origin:
             good = urlsplit(origin).netloc.lower() == host
         if not good:
             raise Problem(
@@ -215,19 +234,16 @@ class Door:
                 return
 
 
+async def _ask_first(_: Call) -> Response:
+    """Tell a browser that pages of other sites may send what it is about to."""
+    return Response(b"", 204, _ASKED_FIRST)
+
+
 def _no_route(methods: Mapping[str, Route]) -> Problem:
     if not methods:
         return problems.not_found()
     allowed = ", ".join(sorted({*methods, *(["HEAD"] if "GET" in methods else [])}))
     return Problem(405, "method", f"This address takes {allowed}.", headers={"Allow": allowed})
-
-
-def _cookie(headers: Mapping[bytes, bytes]) -> str:
-    for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == COOKIE:
-            return value
-    return ""
 
 
 def from_environment() -> Door:

@@ -6,21 +6,20 @@ file that reading or a schema names lies in the server's folder ``data``, like t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from sfumato.data.hierarchies.rule_table import RULES
+from sfumato.data.hierarchies.hierarchy import Hierarchy
+from sfumato.data.schema import Schema
 from sfumato.data.tables.suggestions import inspect
 from sfumato.dp.neighbours import named_units
 from sfumato.errors import ParameterError
 from sfumato.requests.releases import TABLES, read_shape_options
-from sfumato.service.sources import folder_of, inside, source_at
+from sfumato.service.sources import folder_of, inside, source_at, stored_schema
 from sfumato.shape import find_shape, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from sfumato.ask.shaped.session import ShapedSession
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
     from sfumato.service.settings import Settings
 
 _SCHEMA = {"sets": "hierarchy.csv"}
+WITH_SCHEMA = (*TABLES, "trees")
+"""Shapes whose file is a `Schema`; that of traces states options, a graph has none."""
+
 _NAMES_A_FILE = "hierarchy"
 
 
@@ -59,32 +61,22 @@ def check_reading(settings: Settings, shape: str, given: dict[str, Any]) -> dict
     return said
 
 
-def check_schema_text(text: str, folder: Path) -> None:
-    """Refuse a schema that names a hierarchy file outside of the folder of its own dataset."""
-    try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError:
-        return  # said better where it is read
-    for name in _files_named(found):
-        if not (folder / name).resolve().is_relative_to(folder.resolve()):
-            raise ParameterError(
-                "A hierarchy file of a schema lies beside the rows of its own dataset; write the "
-                "hierarchy into the schema, or ask the operator to put the file there."
-            )
+def read_stated(text: str, file: Path) -> Schema:
+    """Read a schema that an owner states, as the text of a file that is not written yet.
+
+    It holds all itself: a file that it named would be read by the server, whose files are not the
+    owner's. Whether there is one at a path is not looked at.
+    """
+    return Schema.read(file, text=text, files="nowhere")
 
 
-def _files_named(spec: Any) -> Iterator[str]:
-    """Find the files that a schema names, however deep."""
-    if isinstance(spec, list):
-        for part in spec:
-            yield from _files_named(part)
-    elif isinstance(spec, dict):
-        for key, value in spec.items():
-            if isinstance(value, str) and (
-                key == "file" or (key == "hierarchy" and value not in RULES)
-            ):
-                yield value
-            yield from _files_named(value)
+def own_schema(schema: Schema) -> Schema:
+    """Let a schema hold the hierarchies that files beside the rows gave it."""
+    return schema.model_copy(update={"attributes": {
+        name: kind.model_copy(update={"hierarchy": replace(kind.hierarchy, source="the schema")})
+        if isinstance(kind.hierarchy, Hierarchy) else kind
+        for name, kind in schema.attributes.items()
+    }})  # fmt: skip
 
 
 def suggest_roles(file: Path, shape: str) -> Any:
@@ -98,11 +90,11 @@ def read_held(settings: Settings, listed: CatalogueEntry) -> Any:
     """Read data of any shape."""
     facts = listed.facts
     file = schema_at(settings, listed.name, facts.shape)
+    schema: Any = file if file.exists() else None
+    if facts.shape in WITH_SCHEMA:
+        schema = stored_schema(settings, listed.name)
     reading = check_reading(settings, facts.shape, facts.reading)
-    return read(
-        source_at(settings, listed.source), schema=file if file.exists() else None,
-        shape=facts.shape, **reading,
-    )  # fmt: skip
+    return read(source_at(settings, listed.source), schema=schema, shape=facts.shape, **reading)
 
 
 def open_shaped(

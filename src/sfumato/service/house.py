@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import secrets
 import threading
@@ -25,6 +26,7 @@ from sfumato.govern.certificates.keys import key_at
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.office.catalogue import find_dataset
 from sfumato.govern.office.office import Office
+from sfumato.govern.office.questions import bury
 from sfumato.requests.releases import TABLES
 from sfumato.service.problems import not_found
 from sfumato.service.published import PublicTreeKeeper
@@ -34,6 +36,7 @@ from sfumato.service.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from sqlalchemy import Connection
 
@@ -97,6 +100,58 @@ def hearing(listener: Listener) -> Any:
         _HEARD.listener = None
 
 
+class Workers:
+    """Which workers of this folder live: each holds a lock on a file of its own until it ends.
+
+    The system gives the lock back however a process ends, so a death is known at once, by no clock.
+    A worker of another machine has no file here; its questions are freed when their lease is over.
+    """
+
+    def __init__(self, folder: Path, worker: str) -> None:
+        folder.mkdir(exist_ok=True, mode=0o700)
+        self._folder, self._worker = folder, worker
+        self._held = os.open(folder / worker, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._held, fcntl.LOCK_EX)
+
+    def _others(self, *, dead: bool) -> list[Path]:
+        return [
+            file for file in self._folder.iterdir()
+            if file.name != self._worker and _is_free(file) == dead
+        ]  # fmt: skip
+
+    def alive(self) -> list[str]:
+        """Name those that live, this one first."""
+        return [self._worker, *(file.name for file in self._others(dead=False))]
+
+    def bury(self, office: Office) -> bool:
+        """Close the questions of those that are dead; tell whether there were any."""
+        dead = self._others(dead=True)
+        for file in dead:
+            bury(office, file.name)
+            file.unlink(missing_ok=True)
+        return bool(dead)
+
+    def close(self) -> None:
+        """Give the lock back."""
+        (self._folder / self._worker).unlink(missing_ok=True)
+        os.close(self._held)
+
+
+def _is_free(file: Path) -> bool:
+    """Tell whether no process holds the lock of a file; one that is gone counts as held."""
+    try:
+        held = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(held)
+    return True
+
+
 class Open(NamedTuple):
     """A dataset that is open: for questions, and for prices, which only read the ledger."""
 
@@ -119,6 +174,8 @@ class House:
         self.secret = secret_at(settings.path / "keys" / "secret")
         self.operator = secret_at(settings.path / "keys" / "operator").hex()
         self.worker = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self.workers = Workers(settings.path / "workers", self.worker)
+        self.workers.bury(self.office)
         self.threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="sfumato")
         self._pulse = ThreadPoolExecutor(_PULSE, thread_name_prefix="sfumato-pulse")
         self.published = PublicTreeKeeper(self.tree, self.office, self.key)
@@ -210,6 +267,7 @@ class House:
         self._pulse.shutdown(wait=False, cancel_futures=True)
         for found in self._open.values():
             found.asking.close()
+        self.workers.close()
         self.office.close()
         self.ledger.close()
         self.reader.close()

@@ -7,25 +7,36 @@ before that leaves nothing that anybody could ask about.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.session.keys import known_rows, private_part
 from sfumato.ask.session.open import open_dataset
-from sfumato.data.schema import ROW_UNIT, Schema
+from sfumato.data.schema import ROW_UNIT
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.suggestions import inspect
-from sfumato.errors import ParameterError
+from sfumato.dp.neighbours import Unit
+from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.office import events
 from sfumato.govern.office.catalogue import (
     CatalogueEntry,
     Facts,
     add_dataset,
     change_facts,
+    check_free,
     check_name,
-    find_dataset,
 )
-from sfumato.service.held import check_schema_text, is_table, open_shaped, read_held, schema_at
+from sfumato.service.held import (
+    WITH_SCHEMA,
+    is_table,
+    open_shaped,
+    own_schema,
+    read_held,
+    read_stated,
+    schema_at,
+)
 from sfumato.service.sources import (
     folder_of,
     give_back,
@@ -33,6 +44,7 @@ from sfumato.service.sources import (
     place_source,
     rows_only,
     source_at,
+    stored_schema,
 )
 from sfumato.service.whose import check_whose
 from sfumato.shape import TABLE, read
@@ -41,6 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sfumato.data.schema import Schema
+    from sfumato.govern.ledger.registrations import Registration
     from sfumato.requests.service import AmendRequest, DatasetRequest
     from sfumato.service.access import Caller
     from sfumato.service.house import House
@@ -59,9 +73,7 @@ def register(house: House, caller: Caller, wanted: DatasetRequest) -> None:
 def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner: str) -> None:
     """Register a dataset; the operator may do so before there is an owner."""
     check_name(wanted.name)
-    known = find_dataset(house.office, wanted.name) or house.reader.registration(wanted.name)
-    if known is not None:
-        raise ParameterError(f"There is a dataset {wanted.name!r} already; choose another name.")
+    check_free(house.office, wanted.name)
     check_whose(house, caller, wanted.name, [wanted.source, *map(str, wanted.reading.values())])
     folder = folder_of(house.settings, wanted.name)
     is_new = _claim(folder)
@@ -96,14 +108,38 @@ def _claim(folder: Path) -> bool:
 
 
 def _register_rules(house: House, wanted: DatasetRequest, source: str, facts: Facts) -> str:
-    """Register the owner's rules in the ledger; give what she says about the data, as text."""
+    """Register the owner's rules in the ledger; give what they say about the data, as text.
+
+    A dataset that the ledger knows, because it was registered beside the server by the command line
+    or from Python, is taken in with the rules and the budget it has, for one who has its rows.
+    """
+    known = house.reader.registration(wanted.name)
     rules: dict[str, Any] = {
-        "limits": wanted.owner.limits(None), "policy": wanted.owner.chosen_policy(),
+        "limits": wanted.owner.limits(None if known is None else known.limits),
+        "policy": wanted.owner.chosen_policy(),
+        "purposes": tuple(wanted.purposes),
     }  # fmt: skip
+    if known is None:
+        return _register_as_shape(house, wanted, source, facts, rules)
+    if set(wanted.purposes) <= set(known.purposes):
+        # what the ledger says of another registration is for one who has the rows
+        with contextlib.suppress(GovernanceError):
+            return _register_as_shape(house, wanted, source, facts, rules)
+    raise ParameterError(
+        f"The ledger knows a dataset {wanted.name!r} that is not held here. It is taken in with "
+        "the rows it had when it was registered or last asked about, and with the unit, limits, "
+        "purposes and bounds it has: leave them out, or choose another name."
+    )
+
+
+def _register_as_shape(
+    house: House, wanted: DatasetRequest, source: str, facts: Facts, rules: dict[str, Any]
+) -> str:
     if not is_table(wanted.shape):
         return _register_shaped(house, wanted, source, facts, rules)
     where = source_at(house.settings, source)
-    schema = _schema(house, wanted, where)
+    known = house.reader.registration(wanted.name)
+    schema = _schema(house, wanted, where, known)
     _check_subject(schema, facts.subject)
     if wanted.shape != TABLE:
         read(where, schema=schema, shape=wanted.shape)  # says what its schema lacks
@@ -113,7 +149,11 @@ def _register_rules(house: House, wanted: DatasetRequest, source: str, facts: Fa
         schema=rows_only(schema),
         bounds={}, keys={}, public={}, private={}, ledger=house.ledger, **rules,
     )  # fmt: skip
-    opened.close()
+    try:
+        if known is not None:
+            _check_rows(house, wanted.name, opened.fingerprint(opened.blocks))
+    finally:
+        opened.close()
     return "" if schema is None else schema_text(schema)
 
 
@@ -123,7 +163,8 @@ def _register_shaped(
     """Register data that are no table: read once by their shape, which says what is wrong."""
     file = schema_at(house.settings, wanted.name, wanted.shape)
     if wanted.schema_text.strip():
-        check_schema_text(wanted.schema_text, file.parent)
+        if wanted.shape in WITH_SCHEMA:
+            read_stated(wanted.schema_text, file)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(wanted.schema_text, encoding="utf-8")
     listed = CatalogueEntry(wanted.name, "", source, wanted.schema_text, 1, 0.0, facts)
@@ -139,11 +180,20 @@ def _register_shaped(
             f"Data of the shape '{wanted.shape}' have no rows by which a person could be hidden; "
             f"leave the unit out, or name one of the shape, and no number of rows."
         )
-    open_shaped(
-        data, wanted.name, house.ledger, unit=wanted.unit.unit or None,
-        purposes=tuple(wanted.purposes), **rules,
+    is_known = house.reader.registration(wanted.name) is not None
+    session = open_shaped(
+        data, wanted.name, house.ledger, unit=wanted.unit.unit or None, **rules
     )  # fmt: skip
+    if is_known:
+        _check_rows(house, wanted.name, session.spending.fingerprint_of(()))
     return wanted.schema_text
+
+
+def _check_rows(house: House, name: str, fingerprint: str) -> None:
+    """Refuse to take in a dataset of the ledger for one who does not have its rows."""
+    found = {private_part(part) for part in fingerprint.split("+")}
+    if not found <= known_rows(house.reader)[name]:
+        raise GovernanceError(f"The dataset {name!r} is registered with other rows.")
 
 
 def _check_unit(schema: Schema, unit: str, *, stated: bool) -> None:
@@ -155,7 +205,9 @@ def _check_unit(schema: Schema, unit: str, *, stated: bool) -> None:
         )
 
 
-def _schema(house: House, wanted: DatasetRequest, where: Any) -> Schema | None:
+def _schema(
+    house: House, wanted: DatasetRequest, where: Any, known: Registration | None
+) -> Schema | None:
     """Read the schema, or suggest one; write it beside the rows."""
     folder = folder_of(house.settings, wanted.name)
     is_file = isinstance(where, str) and "://" not in where and "::" not in where
@@ -164,17 +216,21 @@ def _schema(house: House, wanted: DatasetRequest, where: Any) -> Schema | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     if text.strip():
-        check_schema_text(text, folder)
-        file.write_text(text, encoding="utf-8")
-    stated = file.exists()
-    found = Schema.read(file) if stated else inspect(where).schema
+        found, stated = read_stated(text, file), True
+    else:
+        stored = stored_schema(house.settings, wanted.name)
+        stated = stored is not None
+        found = own_schema(inspect(where).schema if stored is None else stored)
     if wanted.purposes:
         found = found.model_copy(update={"purposes": tuple(wanted.purposes)})
-    if wanted.unit.unit:
+    if known is not None and not stated:
+        unit = known.unit_hidden
+        found = found.model_copy(update={"unit": unit.name if isinstance(unit, Unit) else ROW_UNIT})
+    elif wanted.unit.unit:
         _check_unit(found, wanted.unit.unit, stated=stated)
         found = found.model_copy(update={"unit": wanted.unit.unit})
     found.write(file)
-    return Schema.read(file)
+    return stored_schema(house.settings, wanted.name)
 
 
 def _check_subject(schema: Schema | None, subject: str) -> None:

@@ -1,17 +1,21 @@
 """Where a server keeps what it keeps, and how it may be reached.
 
-Contract: a frozen value that goes to every worker as JSON in the environment. The folder is the
-operator's alone; what is in it is described in docs/how-to/run-the-service.md.
+Contract: a frozen value that goes to every worker as a file that the operator alone reads; of it
+the environment names the place, because addresses of databases may hold passwords. The folder is
+the operator's alone; what is in it is described in docs/how-to/run-the-service.md.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
+from sfumato.data.atomic import write_text_atomically
 from sfumato.errors import ParameterError
 from sfumato.staging import put_once
 
@@ -48,6 +52,9 @@ class Settings:
     databases: dict[str, str] = field(default_factory=dict)
     """Databases that owners may name, each with its address: the operator's, and no others."""
 
+    spark: bool = False
+    """Whether owners may name tables of the catalogue of the operator's Spark."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", str(Path(self.folder).expanduser().absolute()))
         object.__setattr__(self, "hosts", tuple(host.lower() for host in self.hosts))
@@ -70,7 +77,13 @@ class Settings:
 
     def to_environment(self) -> None:
         """Hand the settings to the workers that are started from here."""
-        os.environ[VARIABLE] = json.dumps(asdict(self))
+        written = json.dumps(asdict(self))
+        file = (
+            self.path / "keys" / f"serve-{hashlib.sha256(written.encode()).hexdigest()[:16]}.json"
+        )
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_text_atomically(file, written, private=True)
+        os.environ[VARIABLE] = str(file)
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -78,8 +91,37 @@ class Settings:
         text = os.environ.get(VARIABLE)
         if text is None:
             raise ParameterError("Start the server with `sfumato serve`.")
-        given = json.loads(text)
+        given = json.loads(Path(text).read_text(encoding="utf-8"))
         return cls(**{**given, "hosts": tuple(given["hosts"])})
+
+
+def address_of(stated: str) -> str:
+    """Read an address: as it is, from a file (@FILE), or from a variable that is then removed.
+
+    One that holds a password is refused as it is: every account of a machine reads command lines.
+    """
+    if stated.startswith("@"):
+        try:
+            return Path(stated[1:]).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise ParameterError(f"The file {stated[1:]} of an address cannot be read.") from None
+    if stated.startswith("env:"):
+        found = os.environ.pop(stated.removeprefix("env:"), None)
+        if found is None:
+            raise ParameterError(f"There is no variable {stated.removeprefix('env:')}.")
+        return found.strip()
+    try:
+        parts = urlsplit(stated)
+        is_open = parts.password is not None or "password" in parse_qs(parts.query)
+    except ValueError:
+        is_open = "@" in stated
+    if "://" in stated and is_open:
+        raise ParameterError(
+            "Every account of the machine can read the password of an address on the command line. "
+            "Write the address into a file and give @FILE, give env:NAME for a variable, or leave "
+            "the password to libpq (PGPASSFILE)."
+        )
+    return stated
 
 
 def secret_at(path: Path) -> bytes:

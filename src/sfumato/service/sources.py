@@ -43,9 +43,14 @@ def folder_of(settings: Settings, dataset: str) -> Path:
 
 def locate(settings: Settings, listed: CatalogueEntry) -> tuple[Any, Schema | None]:
     """Give what a session opens, and the schema."""
-    file = folder_of(settings, listed.name) / "schema.yaml"
-    schema = Schema.read(file) if file.exists() else None
+    schema = stored_schema(settings, listed.name)
     return source_at(settings, listed.source), rows_only(schema)
+
+
+def stored_schema(settings: Settings, dataset: str) -> Schema | None:
+    """Read the schema in the folder of a dataset; files that it names lie there, too."""
+    file = folder_of(settings, dataset) / "schema.yaml"
+    return Schema.read(file, files="beneath") if file.exists() else None
 
 
 def rows_only(schema: Schema | None) -> Schema | None:
@@ -65,8 +70,13 @@ def source_at(settings: Settings, source: str) -> Any:
     if source.startswith(_POSTGRES):
         raise _not_named(settings)
     if source.startswith(SPARK):
-        return _spark_table(source.removeprefix(SPARK))
+        return _spark_table(settings, source.removeprefix(SPARK))
     file, mark, table = source.partition("::")
+    if "?" in table:
+        raise ParameterError(
+            "Whether each row of a view belongs to one person is stated by the operator, who makes "
+            "a table of it, or names its database with view=rows."
+        )
     return f"{inside(settings, file)}{mark}{table}"
 
 
@@ -145,7 +155,8 @@ def inside(settings: Settings, file: str) -> Path:
     data = (settings.path / "data").resolve()
     try:
         found = (settings.path / file).resolve()
-        is_there = found.is_relative_to(data) and found.is_file()
+        is_pattern = set("*?[") & set(file)  # of several files, to an engine
+        is_there = found.is_relative_to(data) and found.is_file() and not is_pattern
     except (OSError, ValueError):  # a name that no file can have
         is_there = False
     if not is_there:
@@ -173,8 +184,13 @@ def _not_named(settings: Settings) -> ParameterError:
     )
 
 
-def _spark_table(name: str) -> Any:
+def _spark_table(settings: Settings, name: str) -> Any:
     """Open a table of the catalogue; Spark itself takes ``text.`/etc/passwd``` for one, too."""
+    if not settings.spark:
+        raise ParameterError(
+            "The operator has named no Spark; `sfumato serve --spark` lets owners name tables of "
+            "its catalogue."
+        )
     if not _SPARK_NAME.fullmatch(name):
         raise _no_spark_name()
     try:

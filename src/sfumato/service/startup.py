@@ -17,7 +17,7 @@ from sfumato.govern.office.catalogue import find_dataset
 from sfumato.govern.office.entry import OWNERS, end_links, make_link
 from sfumato.govern.office.office import Office
 from sfumato.govern.office.people import list_people
-from sfumato.service.settings import Settings, secret_at
+from sfumato.service.settings import Settings, address_of, secret_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,8 +105,10 @@ def _declare(folder: Path) -> None:
 def serve(wanted: ServeCommand, tell: Callable[[str], None]) -> None:
     """Start the server, and answer until it is stopped."""
     settings = Settings(
-        folder=str(wanted.folder), ledger=wanted.ledger or "", hosts=wanted.host,
-        deletions=wanted.deletions, rate=wanted.rate, databases=dict(wanted.database),
+        folder=str(wanted.folder), ledger=address_of(wanted.ledger or ""), hosts=wanted.host,
+        deletions=wanted.deletions, rate=wanted.rate,
+        databases={name: address_of(stated) for name, stated in wanted.database.items()},
+        spark=wanted.spark,
     )  # fmt: skip
     try:
         import uvicorn  # noqa: PLC0415 - an extra

@@ -53,6 +53,16 @@ class HybridShape(Shape):
 
         return apply(data, decision)
 
+    def warnings(self, data: HybridRecords) -> Iterable[str]:
+        """Say which columns released as they are tell people apart by themselves."""
+        from sfumato.data.tables.singling_out import nearly_unique  # noqa: PLC0415 - loaded when used
+        from sfumato.data.tables.sources import read  # noqa: PLC0415 - loaded when used
+
+        plain = {n for n in data.schema.insensitive_names if n not in data.schema.accepted}
+        columns = {name: cells for name, cells in data.others.items() if name in plain}
+        found = nearly_unique(read(columns), tuple(columns)) if columns else ()
+        return [column.warning for column in found]
+
     def losses(self, data: HybridRecords, decision: Decision, artefact: Any) -> Mapping[str, float]:
         """Return what sets, rows and counts of both lost."""
         from sfumato.anonymize.hybrid.loss import measure  # noqa: PLC0415 - heavy

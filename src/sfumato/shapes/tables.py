@@ -47,16 +47,26 @@ class Tables(Shape):
         return read(source, schema=rules, **options)
 
     def algorithms(self) -> Mapping[str, Callable[..., TableDecision]]:
-        """Return the families of algorithms."""
-        from sfumato.anonymize.tables.release import ALGORITHMS, decide  # noqa: PLC0415 - heavy
+        """Return the families of algorithms, and the best of those that are cheap."""
+        from sfumato.anonymize.tables.release import ALGORITHMS, AUTO, decide  # noqa: PLC0415 - heavy
 
-        return {name: partial(decide, algorithm=name) for name in ALGORITHMS}
+        return {name: partial(decide, algorithm=name) for name in (*ALGORITHMS, AUTO)}
 
     def apply(self, data: Table, decision: Any) -> TableArtefact:
         """Make the rows."""
         from sfumato.anonymize.tables.release import apply  # noqa: PLC0415 - heavy
 
         return apply(data, decision)
+
+    def warnings(self, data: Table) -> Iterable[str]:
+        """Say which columns released as they are tell people apart by themselves."""
+        from sfumato.data.tables.singling_out import nearly_unique  # noqa: PLC0415 - loaded when used
+        from sfumato.data.tables.unit import person_column  # noqa: PLC0415 - loaded when used
+
+        person, schema = person_column(data), data.schema
+        who = () if person is None else (person,)
+        names = [n for n in schema.insensitive_names if n not in schema.accepted]
+        return [found.warning for found in nearly_unique(data, names, who)] if names else []
 
     def losses(self, data: Table, decision: Any, artefact: Any) -> Mapping[str, float]:  # noqa: ARG002 - a decision tells its cost
         """Return the losses of the field."""

@@ -264,7 +264,10 @@ def _check_error(
 
 
 def _check_refusals(mechanism: Any, value: Any) -> int:
-    """Count refused parameters and values; mechanisms that are no dataclasses have none."""
+    """Count refused parameters and values; mechanisms that are no dataclasses have none.
+
+    One that is given private cells must take whatever they hold.
+    """
     release, refused = mechanism.release, 0
     if not dataclasses.is_dataclass(mechanism) or isinstance(mechanism, type):
         return refused
@@ -272,12 +275,17 @@ def _check_refusals(mechanism: Any, value: Any) -> int:
         if getattr(mechanism, field.name) is None or not field.init:
             continue
         for bad in _BAD.get(field.name, ()):
+            if field.name == "epsilon" and not bad and getattr(mechanism, "without_budget", False):
+                continue
             changed = partial(dataclasses.replace, mechanism, **{field.name: bad})
             refused += _refuses(changed, f"{field.name} = {bad}")
     if np.asarray(value).dtype.kind in "iuf":
         for bad in (math.nan, math.inf, -math.inf):
             spoilt = np.asarray(value, dtype=np.float64).copy()
             spoilt.reshape(-1)[0] = bad
+            if getattr(mechanism, "reads_cells", False):
+                release(spoilt)  # an error would tell of one cell
+                continue
             refused += _refuses(partial(release, spoilt), f"the value {bad}")
     return refused
 

@@ -112,8 +112,6 @@ def fact_sets(record, m, n):
         for chosen in combinations(mine, size):
             chosen = sorted(chosen)  # noqa: PLW2901 - only its order
             labels = tuple(p[0] for p in chosen)
-            if len(set(labels)) < size:
-                continue
             holds = [
                 (i, j)
                 for i, j in combinations(range(size), 2)
@@ -122,8 +120,15 @@ def fact_sets(record, m, n):
                 or chosen[j][1] in chosen[i][2]
             ]
             for count in range(min(n, len(holds)) + 1):
-                found.update((labels, r) for r in combinations(holds, count))
+                found.update((labels, renamed(labels, r)) for r in combinations(holds, count))
     return found
+
+
+def renamed(labels, relations):
+    """The relations in one writing, by trying every order of equal labels."""
+    orders = [o for o in permutations(range(len(labels)))
+              if all(labels[i] == labels[j] for i, j in enumerate(o))]  # fmt: skip
+    return min(tuple(sorted(tuple(sorted((o[a], o[b]))) for a, b in relations)) for o in orders)
 
 
 def least_support(records, m, n):

@@ -20,7 +20,7 @@ from sfumato.ask.language.language import (
     Question,
     Scan,
 )
-from sfumato.ask.session.blocks import private_part
+from sfumato.ask.session.keys import private_part
 from sfumato.ask.session.submission import Submission
 from sfumato.errors import DataError, GovernanceError, ParameterError, Refused
 from sfumato.govern import Fixed, Limits, Registration

@@ -354,3 +354,51 @@ def test_a_policy_holds_for_questions_asked_together():
         assert one.spent.epsilon == 2
         with pytest.raises(GovernanceError):
             one.together([COUNT], epsilon=3)
+
+
+def test_what_was_bought_for_one_purpose_is_no_answer_for_another():
+    ledger = sf.Ledger(None)
+    facts = {"age": {"role": "quasi", "type": "integer", "domain": {"low": 0, "high": 9}}}
+    schema = sf.Schema.model_validate(
+        {"attributes": facts, "unit": "row", "purposes": ["care", "research"]}
+    )
+    rows = {"age": [i % 10 for i in range(60)]}
+    options = {"name": "ages", "schema": schema, "ledger": ledger}
+    few = sf.ApproxDP("0.5", 1e-9)
+    limits = sf.Limits(sf.ApproxDP(90, "0.01"), purposes={"research": few})
+    bought = [
+        lambda one: one.top_k("age", 1, values=list(range(10)), epsilon=1),
+        lambda one: one.synthesize(epsilon=1, delta=1e-6),
+        lambda one: one.kmeans(["age"], 2, epsilon=1),
+        lambda one: one.fit(sf.dp.PCA(1, epsilon=1)),
+        lambda one: one.sql("SELECT COUNT(*) FROM ages", epsilon=1),
+        lambda one: one.together(["SELECT SUM(age) FROM ages", COUNT_AGES], epsilon=1),
+        lambda one: one.histogram("age", bins=[0, 5, 9], epsilon=1),
+    ]
+    with (
+        sf.Session(rows, purpose="care", limits=limits, **options) as care,
+        sf.Session(rows, purpose="research", **options) as research,
+    ):
+        for buy in bought:
+            buy(care)
+            spent = care.spent
+            buy(care)
+            assert care.spent == spent
+            with pytest.raises(sf.BudgetExceeded, match="purpose 'research'"):
+                buy(research)
+    assert {one.purpose for one in ledger.entries() if one.kind == "charged"} == {"care"}
+    assert ledger.verify().ok
+
+
+COUNT_AGES = "SELECT COUNT(*) FROM ages WHERE age > 3"
+
+
+def test_the_most_frequent_of_listed_real_numbers_are_plain_numbers():
+    rows = pd.DataFrame({"x": [1.5] * 90 + [2.0] * 10})
+    one = sf.Session(
+        rows, name="t", unit="row", budget=sf.PureDP(9), keys={"x": [1.5, 2.0]}
+    )  # fmt: skip
+    won = one.top_k("x", 2, epsilon=2)
+    assert sorted(won.data.items) == [1.5, 2.0]
+    assert {type(item) for item in won.data.items} <= {int, float}
+    assert one.top_k("x", 2, epsilon=2).data.items == won.data.items  # given again for nothing

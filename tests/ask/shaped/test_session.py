@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import combinations
+
 import pytest
 
 import sfumato as sf
+from sfumato.dp.neighbours import Neighbours
+from sfumato.dp.queries.base import sensitivity
+from sfumato.dp.queries.graphs import DegreeCount, EdgeCount
 from sfumato.errors import BudgetExceeded, GovernanceError, ParameterError
 
 ASK = sf.dp.queries
@@ -120,3 +126,105 @@ def test_refusals():
         friends(budget=None)
     with pytest.raises(ParameterError, match="one name per set"):
         sf.Session(sf.read([["x"]], shape="sets"), budget=sf.PureDP(1), people=[1, 2])
+
+
+OTHERS = {
+    "graph": lambda: sf.read(FRIENDS, shape="graph", nodes=range(6)),
+    "sets": lambda: sf.read([["x", "y"], ["x"]] * 5, shape="sets"),
+    "trees": lambda: sf.read([{"courses": [{"id": "a"}]}] * 9, shape="trees"),
+    "trajectories": lambda: sf.read(
+        {"person": [1, 1, 2, 2], "x": [0, 1, 0, 1], "y": [0, 1, 1, 0], "time": [0, 1, 0, 1]},
+        shape="trajectories",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", OTHERS)
+def test_the_same_data_have_one_name_and_one_budget_in_a_ledger(shape):
+    ledger = sf.Ledger(None)
+    options = {"ledger": ledger, "budget": sf.PureDP(1)}
+    people = {"people": ["ann"] * 10, "unit": sf.dp.Customer(transactions=10)}
+    more = people if shape == "sets" else {}
+    sf.Session(OTHERS[shape](), name="first", **options, **more).close()
+    for again in ({}, more):
+        with pytest.raises(GovernanceError, match="'first'"):
+            sf.Session(OTHERS[shape](), name="second", **options, **again)
+    sf.Session(OTHERS[shape](), name="first", ledger=ledger, **more).close()
+
+
+def test_data_that_have_changed_since_are_known_by_their_charges():
+    ledger = sf.Ledger(None)
+    with friends(ledger=ledger, name="first"):
+        pass
+    grown = sf.read([*FRIENDS, (4, 5)], shape="graph", nodes=range(6))
+    with sf.Session(grown, name="first", ledger=ledger, unit="edge") as session:
+        session.ask(ASK.Edges(), epsilon=0.5)
+    with pytest.raises(GovernanceError, match="'first'"):
+        sf.Session(grown, name="second", ledger=ledger, budget=sf.PureDP(1))
+
+
+def test_what_was_bought_for_one_purpose_is_no_answer_for_another():
+    ledger = sf.Ledger(None)
+    few = sf.ZCDP("0.01")
+    limits = sf.Limits(sf.ZCDP(9), purposes={"b": few})
+    sets = sf.read([["x", "y"], ["x"]] * 5, shape="sets")
+    options = {"name": "baskets", "ledger": ledger, "limits": limits, "purposes": ("a", "b")}
+    bought = [
+        lambda one: one.ask(ASK.SetsWith(["x"]), epsilon=1),
+        lambda one: one.top_k(1, among=["x", "y"], epsilon=1),
+        lambda one: one.synthesize(rho="0.1", items=["x", "y"]),
+    ]
+    with (
+        sf.Session(sets, purpose="a", **options) as one,
+        sf.Session(sets, purpose="b", **options) as two,
+    ):
+        for buy in bought:
+            buy(one)
+            spent = one.remaining
+            buy(one)
+            assert one.remaining == spent
+            with pytest.raises(BudgetExceeded, match="purpose 'b'"):
+                buy(two)
+    assert ledger.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("unit", "joined"),
+    [
+        (sf.dp.Node(degree=4), 4),
+        (sf.dp.Node(vertices=20), 20),
+        (sf.dp.Node(vertices=20, degree=4), 4),
+        (sf.dp.Node(vertices=3, degree=9), 3),
+    ],
+    ids=str,
+)
+def test_node_privacy_uses_what_is_declared_of_the_graph(unit, joined):
+    near = Neighbours("unbounded", unit)
+    for asked, query in ((ASK.Edges(), EdgeCount()), (ASK.DegreeAtLeast(2), DegreeCount(2))):
+        assert asked.sensitivity(unit) == sensitivity(query, near).l1
+    assert ASK.Edges().sensitivity(unit) == joined
+    assert ASK.DegreeAtLeast(2).sensitivity(unit) == joined + 1
+    path = sf.read([(0, 1), (1, 2), (2, 3)], shape="graph", nodes=range(4))
+    found = ASK.Edges().measure(path, unit, Fraction(1))
+    assert found.margin == pytest.approx(3 * joined, rel=0.2)  # ln 20 = 3.0 of Lap(joined)
+    assert "limit" not in found.details
+
+
+def test_declared_sensitivities_of_nodes_hold_for_all_small_graphs():
+    pairs = list(combinations(range(4), 2))
+    unit, ask = sf.dp.Node(vertices=4, degree=2), (ASK.Edges(), ASK.DegreeAtLeast(1))
+    worst = [0, 0, 0]
+    asked = (*ask, ASK.DegreeAtLeast(2))
+    for chosen in range(2 ** len(pairs)):
+        edges = [pair for i, pair in enumerate(pairs) if chosen >> i & 1]
+        for friends_of_new in range(16):
+            more = [(4, v) for v in range(4) if friends_of_new >> v & 1]
+            degrees = [sum(v in e for e in [*edges, *more]) for v in range(5)]
+            if max(degrees) > 2:
+                continue
+            old = [sum(v in e for e in edges) for v in range(4)]
+            moved = [len(more), *(abs(sum(d >= k for d in degrees) - sum(d >= k for d in old))
+                                  for k in (1, 2))]  # fmt: skip
+            worst = [max(a, b) for a, b in zip(worst, moved, strict=True)]
+    assert all(w <= one.sensitivity(unit) for w, one in zip(worst, asked, strict=True))
+    assert worst[0] == ASK.Edges().sensitivity(unit)

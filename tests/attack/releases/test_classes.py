@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from sfumato.cli import run
 from sfumato.errors import HierarchyError, ParameterError, SchemaError
 
 
@@ -224,6 +225,65 @@ def test_three_stomach_diseases_tell_one_thing():
     assert not sf.attack.similarity(frame, narrow=0.3, schema=schema).succeeds
 
 
+def test_a_class_of_one_branch_of_three_is_found():
+    """Thirty classes of ten, each of one branch of three that are equally common."""
+    branches = {b: [f"{b}{i}" for i in range(5)] for b in ("heart", "lung", "skin")}
+    rows = [
+        {"age": f"class {c}", "ill": branches[b][i % 5]}
+        for c, b in enumerate([*branches] * 10)
+        for i in range(10)
+    ]
+    frame = pd.DataFrame(rows)
+    tree = sf.Hierarchy.tree({"*": branches})
+    schema = sf.Schema(quasi=["age"], sensitive={"ill": tree})
+    tried = sf.audit.precheck(frame, schema=schema)
+    assert tried.outcome("similarity of ill").exposed == 300
+    rest = ("homogeneity of ill", "skewness of ill", "probabilistic inference of ill")
+    assert not any(tried.outcome(name).succeeds for name in rest)
+    mixed = frame.assign(age=[f"class {(i // 10 + i) % 30}" for i in range(300)])
+    assert not sf.attack.similarity(mixed, schema=schema).succeeds
+
+
+PAPER = {
+    "zip": ["476**"] * 3 + ["4790*"] * 3 + ["476**"] * 3,
+    "age": ["2*"] * 3 + [">=40"] * 3 + ["3*"] * 3,
+    "salary": [3000, 4000, 5000, 6000, 11000, 8000, 7000, 9000, 10000],
+    "disease": [
+        "gastric ulcer", "gastritis", "stomach cancer", "gastritis", "flu", "bronchitis",
+        "bronchitis", "pneumonia", "stomach cancer",
+    ],
+}  # fmt: skip
+"""The 3-diverse table of the paper that proposes t-closeness (Li, Li, Venkatasubramanian, 2007)."""
+
+PAPER_SCHEMA = sf.Schema(
+    quasi=["zip", "age"],
+    sensitive={
+        "salary": None,
+        "disease": sf.Hierarchy.tree(
+            {"*": {
+                "stomach diseases": ["gastric ulcer", "gastritis", "stomach cancer"],
+                "respiratory infections": ["flu", "pneumonia", "bronchitis"],
+            }}
+        ),
+    },
+)  # fmt: skip
+
+
+def test_the_three_diverse_table_of_the_closeness_paper_is_found(tmp_path, capsys):
+    """Its first class has only stomach diseases and the three lowest salaries."""
+    assert sf.verify(PAPER, PAPER_SCHEMA, sf.DistinctLDiversity(3, "disease")).holds
+    tried = sf.audit.precheck(PAPER, schema=PAPER_SCHEMA)
+    for name in ("similarity of disease", "similarity of salary"):
+        findings = tried.outcome(name).findings
+        assert {"zip": "476**", "age": "2*"} in [f.evidence["class"] for f in findings]
+    assert tried.outcome("similarity of disease").exposed == 3
+    pd.DataFrame(PAPER).to_csv(tmp_path / "paper.csv", index=False)
+    PAPER_SCHEMA.write(tmp_path / "paper.yaml")
+    asked = ["attack", str(tmp_path / "paper.csv"), "-s", str(tmp_path / "paper.yaml"), "--strict"]
+    assert run(asked) == 1
+    assert "• similarity of disease: all 3 people with zip = 476**" in capsys.readouterr().out
+
+
 def brute_run(frame, order, limit, narrow):
     overall = frame["salary"].value_counts(normalize=True)
     people = 0
@@ -275,7 +335,9 @@ def test_closeness_stops_similarity_and_the_tree_bound_holds():
         people.columns, sf.TCloseness(t, "diagnosis", distance="hierarchical"), schema=people.schema
     )
     # The root is on level 2: diagnoses (level 0) gain at most 2t, chapters (level 1) at most t.
-    tight = sf.attack.similarity(close, confidence=0.05, narrow=0.2, attribute="diagnosis")
+    tight = sf.attack.similarity(
+        close, confidence=0.05, gain=0.01, narrow=0.2, attribute="diagnosis"
+    )
     chapters = set(people.schema.attribute("diagnosis").hierarchy.labels[1])
     assert tight.findings
     for finding in tight.findings:

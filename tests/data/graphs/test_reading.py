@@ -266,3 +266,10 @@ def test_a_query_that_fails_is_said_to_be_the_users():
     for query in (lambda _graph, _node: 1 / 0, lambda _graph, _node: []):
         with pytest.raises(ParameterError, match="query of NodeKAnonymity raised"):
             sf.verify(graph, definition=sf.NodeKAnonymity(2, query=query), shape="graph")
+
+
+def test_a_networkx_graph_needs_no_shape():
+    given = nx.Graph([("a", "b"), ("b", "c")])
+    found = sf.read(given)
+    assert (found.shape, found.labels, len(found.edges)) == ("graph", ("a", "b", "c"), 2)
+    assert isinstance(sf.read(nx.DiGraph([(0, 1)])), DirectedGraph)

@@ -102,16 +102,30 @@ def test_an_error_that_cannot_be_reached_is_refused():
         (lambda: sf.dp.randomized_response([1, 0], epsilon=1), "True or False"),
         (lambda: sf.dp.median([1, 2], lower=5, upper=5, epsilon=1), "low end below"),
         (lambda: sf.dp.quantile([1, 2], 1.5, lower=0, upper=5, epsilon=1), "between 0 and 1"),
-        (lambda: sf.dp.median([1, math.nan], lower=0, upper=5, epsilon=1), "NaN"),
+        (lambda: sf.dp.median([1, 2], bounds=(-1e308, 1e308), epsilon=1), "too far apart"),
         (lambda: sf.dp.median([1], lower=0, upper=1e300, step=1e-9, epsilon=1), "coarser"),
         (lambda: sf.dp.quantiles([1], [], lower=0, upper=1, epsilon=1), "at least one quantile"),
         (lambda: sf.dp.price([1], [], epsilon=1), "number of prices"),
         (lambda: sf.dp.price([1], [0], epsilon=1), "price is above 0"),
+        (lambda: sf.dp.sensitivity(lambda data: data[0]), "a function was given"),
+        (lambda: sf.dp.sensitivity(sf.dp.Count), "derived from its description"),
+        (lambda: sf.dp.exponential([1, 2], sensitivity=1, epsilon=-1), "above 0"),
+        (lambda: sf.dp.permute_and_flip([1, 2], sensitivity=1, epsilon=0), "above 0"),
     ],
 )
 def test_refusals_say_what_to_do(make, advice):
     with pytest.raises((ParameterError, DataError), match=advice):
         make()
+
+
+def test_an_exponential_mechanism_without_budget_chooses_evenly():
+    mechanism = sf.dp.Exponential(sensitivity=1, epsilon=0, size=4)
+    assert mechanism.guarantee == sf.PureDP(0)
+    assert mechanism.probabilities([0, 10, 2**70, -3]).tolist() == [0.25] * 4
+    counts = np.bincount(mechanism.simulate([0, 10**6, 5, -3], 4000), minlength=4)
+    assert counts.min() > 750  # a chance of less than 1e-17 that one is chosen as rarely
+    assert mechanism.error.expected == math.inf
+    assert sf.dp.exponential({"a": 1, "b": 2}, sensitivity=1, epsilon=0) in {"a", "b"}
 
 
 def test_refusals_do_not_quote_data():

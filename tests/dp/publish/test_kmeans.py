@@ -48,7 +48,8 @@ def test_the_entries_add_up_to_the_budget_whatever_the_noise(
     adversarial(noise)
     model = sf.dp.KMeans(3, bounds=(0, 1), **price).fit(mixture(60, width, 3, 1))
     assert sum(entry.cost for entry in model.entries_) == Fraction(str(next(iter(price.values()))))
-    assert model.cluster_centers_.shape == (3, width)
+    assert model.cluster_centers_.shape == (len(model.sizes_), width)
+    assert len(model.sizes_) in {1, 2, 3}
     assert np.isfinite(model.cluster_centers_).all()
 
 
@@ -248,7 +249,6 @@ def test_scikit_learns_conventions_hold():
     points = mixture(500, 2, 2, 1)
     model = clone(sf.dp.KMeans(2, epsilon=5, bounds=(0, 1)))
     labels = model.fit_predict(points)
-    assert np.array_equal(labels, model.labels_)
     assert np.array_equal(labels, model.predict(points))
     assert model.set_params(n_clusters=4).get_params()["n_clusters"] == 4
     nearest = ((points[:, None] - model.cluster_centers_[None]) ** 2).sum(axis=2).argmin(axis=1)
@@ -267,15 +267,18 @@ def test_bounds_scale_name_and_clamp():
     assert scaled == pytest.approx(np.sort(centres, axis=0), abs=0.03)
     wild = np.vstack([points, [[math.nan, 0.5], [1e300, -1e300], [math.inf, 0.1]]])
     seen = sf.dp.KMeans(2, epsilon=20, bounds=(0, 1)).fit(wild)
-    assert seen.labels_[-3] == -1
+    assert seen.predict(wild)[-3] == -1
     assert np.isfinite(seen.cluster_centers_).all()
     odd = [(0.1, 0.2), ("x", 0.3), None, (0.4,)]
-    assert sf.dp.KMeans(1, epsilon=1, bounds=[(0, 1)] * 2).fit(odd).labels_.tolist() == [
-        0,
-        -1,
-        -1,
-        -1,
-    ]
+    one = sf.dp.KMeans(1, epsilon=1, bounds=[(0, 1)] * 2)
+    assert one.fit_predict(odd).tolist() == [0, -1, -1, -1]
+
+
+def test_labels_of_private_rows_are_not_kept():
+    """A fitted model is handed out, by sessions and by hand; rows are labelled by `predict`."""
+    model = sf.dp.KMeans(2, epsilon=1, bounds=(0, 1)).fit(mixture(400, 2, 2, 1))
+    assert not hasattr(model, "labels_")
+    assert all(np.size(value) < 400 for value in vars(model.release().data).values())
 
 
 def test_what_will_be_useless_is_said_before_and_after():
@@ -290,10 +293,46 @@ def test_what_will_be_useless_is_said_before_and_after():
     assert lecture.forecast(1_000).errors.keys() == poor.forecast(9).errors.keys()
 
 
+def inertia(rows, centres):
+    return ((rows[:, None] - centres) ** 2).sum(axis=2).min(axis=1).sum()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1])
+@pytest.mark.parametrize(("width", "rows"), [(64, 1_800), (20, 1_000), (5, 300), (2, 200)])
+def test_centres_are_never_worse_than_one_noisy_mean(width, rows, epsilon):
+    data = mixture(rows, width, 8, 4)
+    found, single = [], []
+    with insecure_seeded(5):
+        for _ in range(8):
+            model = sf.dp.KMeans(8, epsilon=epsilon, bounds=(0, 1)).fit(data)
+            found.append(inertia(data, model.cluster_centers_))
+            total = len(data) + sf.dp.laplace(0, sensitivity=1, epsilon=epsilon / 2)
+            sums = sf.dp.laplace(
+                (data - 0.5).sum(axis=0), sensitivity=width / 2, epsilon=epsilon / 2
+            )
+            mean = np.clip(0.5 + sums / max(total, 1), 0, 1)
+            single.append(inertia(data, mean[None]))
+    assert np.mean(found) <= 1.02 * np.mean(single)
+
+
+def test_a_warning_stands_where_noise_hides_the_clusters():
+    data = mixture(1_800, 64, 8, 6)
+    with insecure_seeded(7):
+        pure = sf.dp.KMeans(8, epsilon=1, bounds=(0, 1)).fit(data)
+        normal = sf.dp.KMeans(8, epsilon=3, delta=1e-6, bounds=(0, 1)).fit(data)
+    assert len(pure.sizes_) < 8
+    assert any("would hide 8 clusters" in note for note in pure.notes_)
+    assert any("Noise will hide" in note for note in pure.notes_)
+    assert pure.center_error_.max() < 0.2
+    assert normal.notes_ == ()
+    assert inertia(data, normal.cluster_centers_) < 0.5 * inertia(data, pure.cluster_centers_)
+
+
 @pytest.mark.parametrize("rows", [np.empty((0, 2)), np.full((1, 2), 0.5), np.full((40, 2), 0.5)])
 def test_few_rows_and_constant_columns_give_a_release(rows):
     model = sf.dp.KMeans(5, epsilon=1, bounds=(0, 1)).fit(rows)
-    assert model.cluster_centers_.shape == (5, 2)
+    assert model.cluster_centers_.shape == (len(model.sizes_), 2)
+    assert (len(model.sizes_) < 5) == any("would hide 5 clusters" in note for note in model.notes_)
     assert ((model.cluster_centers_ >= 0) & (model.cluster_centers_ <= 1)).all()
 
 
@@ -330,7 +369,7 @@ def test_the_picture_shows_released_numbers_only():
     assert drawn.count("<circle") == 3
     assert "noisy size" in drawn
     assert sf.dp.KMeans(2, epsilon=5, bounds=[(0, 1)]).fit(RNG.random((50, 1))).picture()
-    assert "ε = 5 per row: number of rows 2 %" in model.statement
+    assert "ε = 5 per row: number of rows 4 %" in model.statement
 
 
 def test_weighted_clusters_match_scikit_learn():

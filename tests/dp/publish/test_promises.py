@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.dp.neighbours import Neighbours
 from sfumato.dp.noise import insecure_seeded
 from sfumato.dp.publish.purse import Purse
 from sfumato.dp.publish.synthesis import currencies, graphs, ladder, sets, trajectories
@@ -21,6 +22,7 @@ from sfumato.dp.publish.synthesis.curator import Curator, NoisyCounts
 from sfumato.dp.publish.synthesis.domain import Domain
 from sfumato.dp.publish.topk import release as winners
 from sfumato.dp.publish.topk.release import top_k
+from sfumato.errors import ParameterError
 
 RNG = np.random.default_rng(12)
 BASKETS = [tuple(f"i{k}" for k in np.flatnonzero(RNG.random(8) < 0.3)) for _ in range(400)]
@@ -63,7 +65,68 @@ def test_set_union_has_the_noise_and_the_threshold_that_were_planned(baskets):
     assert (found.deviation, found.threshold) == (plan.deviation, plan.threshold)
 
 
+# -- the unit ----------------------------------------------------------------------------------
+
+FIVE = sf.dp.Customer(transactions=5)
+ONE_EACH = [["a"]] * 60
+
+
+def spent(found):
+    return sum(entry.cost for entry in getattr(found, "entries_", None) or found.entries)
+
+
+UNIT_ASKS = {
+    "kmeans": lambda **near: sf.dp.KMeans(2, bounds=[(0, 1)] * 2, **near).fit([(0.1, 0.2)] * 60),
+    "ordered": lambda **near: sf.dp.ordered_histogram([0.1], bounds=(0, 1), cells=16, **near),
+    "map": lambda **near: sf.dp.spatial_histogram(
+        [(0.1, 0.1)], bounds=[(0, 1)] * 2, side=16, **near
+    ),
+    "winners": lambda **near: sf.dp.top_k(ONE_EACH, 1, items=["a", "b"], **near),
+    "sets": lambda **near: sf.dp.top_k(ONE_EACH, 1, items=["a", "b"], set_size=2, **near),
+}
+
+
+@pytest.mark.parametrize("ask", UNIT_ASKS.values(), ids=UNIT_ASKS)
+def test_a_customer_costs_all_her_transactions(ask):
+    assert spent(ask(epsilon=1)) == 1
+    assert spent(ask(epsilon=1, neighbours=FIVE)) == Fraction(1, 5)
+    assert spent(ask(epsilon=1, neighbours=sf.dp.Neighbours("bounded", FIVE))) == Fraction(1, 10)
+    assert spent(ask(rho=1, neighbours=FIVE)) == Fraction(1, 25)
+    for unlimited in ("customer", sf.dp.Customer(items=3), sf.dp.Unit("who")):
+        with pytest.raises(ParameterError, match="is not limited"):
+            ask(epsilon=1, neighbours=unlimited)
+
+
+def test_a_customer_whose_baskets_are_put_together_costs_one():
+    people = [k % 30 for k in range(60)]
+    for unit in ("customer", FIVE):
+        listed = {"items": ["a", "b"], "people": people, "neighbours": unit}
+        assert spent(sf.dp.top_k(ONE_EACH, 1, epsilon=1, **listed)) == 1
+        unlisted = {"epsilon": 1, "delta": 1e-6, "neighbours": unit}
+        for ask in (lambda **o: sf.dp.top_k(ONE_EACH, 1, **o), lambda **o: sf.dp.set_union(ONE_EACH, **o)):  # fmt: skip  # noqa: E501
+            assert ask(people=people, **unlisted).guarantee.neighbours.unit == Neighbours.of(unit).unit  # fmt: skip  # noqa: E501
+            with pytest.raises(ParameterError, match=r"people=|is not limited"):
+                ask(**unlisted)
+
+
 # -- nothing but noisy numbers decides ---------------------------------------------------------
+
+
+def test_how_many_values_nobody_listed_is_told_nowhere():
+    many, more = ([["a"]] * 800 + rare for rare in ([], [["HIV"]]))
+    asked = {"epsilon": 1, "delta": 1e-6}
+    entries = [sf.dp.top_k(data, 1, **asked).entries for data in (many, more)]
+    assert entries[0] == entries[1]
+
+
+def test_equal_weights_follow_the_names_and_never_the_rows(monkeypatch):
+    """One basket that is put first would else bring its items before others of the same count."""
+    monkeypatch.setattr(winners, "rounded_gaussian", lambda _, size: np.zeros(size, dtype=int))
+    monkeypatch.setattr(winners, "threshold", lambda *_: 0)
+    words = [f"w{k}" for k in range(20)]
+    for first in (words, words[::-1], words[7:9]):
+        data = [[word] for word in first] + [[w] for w in words if w not in first]
+        assert top_k(data, 5, epsilon=1, delta=1e-6).items == tuple(sorted(words)[:5])
 
 
 def tell(patch):

@@ -368,3 +368,16 @@ def test_set_union_without_its_threshold_is_refuted(monkeypatch):
     monkeypatch.setattr(union, "gaussian_sigma_up", lambda *_: 0.2)
     verdict = sf.audit.check(named, sf.ApproxDP(1, 0.1), pairs=RARE, samples=2000, seconds=60)
     assert verdict.refuted
+
+
+def test_sets_that_were_read_are_baskets():
+    # b is in more baskets than c, or either might be picked; at ε = 400 noise changes nothing
+    baskets = [["a", "b"], ["a"], ["a", "c"], ["a", "b"]] * 30
+    read = sf.read(baskets, shape="sets")
+    people = list(range(60)) * 2
+    for options in ({}, {"people": people}):
+        found = sf.dp.top_k(read, 2, items=["a", "b", "c"], epsilon=400, counts=True, **options)
+        plain = sf.dp.top_k(baskets, 2, items=["a", "b", "c"], epsilon=400, counts=True, **options)
+        assert found.items == plain.items
+        assert found.counts.tolist() == plain.counts.tolist()
+    assert set(sf.dp.set_union(read, epsilon=50, delta=1e-6).items) == {"a", "b", "c"}

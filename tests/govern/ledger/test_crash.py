@@ -80,7 +80,7 @@ def test_a_crash_while_settling_loses_at_most_the_answer(
     with Ledger(place) as ledger:
         assert ledger.verify().ok
         assert ledger.spent("patients").epsilon == Fraction(1, 10)
-        kept = ledger.stored("patients", "ann", "f" * 64, "SELECT COUNT(*)")
+        kept = ledger.stored("patients", "ann", "f" * 64, "SELECT COUNT(*)", "care")
         assert (kept is not None) == (operation == "settle" and step == "committed")
         assert len(ledger.entries()) == (3 if step == "committed" else 2)
         if step != "committed":

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import stat
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -190,9 +191,11 @@ def test_a_charge_of_nothing_is_no_charge(charge):
 def test_an_answer_is_kept_for_the_same_analyst_question_and_data(ledger, registration, charge):
     ledger.register(registration)
     ledger.settle(ledger.charge(charge()), '{"count": 41.5}')
-    same = ("patients", "ann", "f" * 64, "SELECT COUNT(*)")
+    same = ("patients", "ann", "f" * 64, "SELECT COUNT(*)", "care")
     assert ledger.stored(*same) == '{"count": 41.5}'
-    for place, other in enumerate(("visits", "bob", "e" * 64, "SELECT COUNT(*) WHERE a")):
+    for place, other in enumerate(
+        ("visits", "bob", "e" * 64, "SELECT COUNT(*) WHERE a", "research")
+    ):
         changed = [*same[:place], other, *same[place + 1 :]]
         assert ledger.stored(*changed) is None
     ledger.settle(ledger.charge(charge()), '{"count": 40.0}')
@@ -357,7 +360,7 @@ def test_texts_of_every_kind_survive(ledger, registration, charge):
     ledger.register(registration)
     odd = "Ψ '; DROP TABLE sfumato_entries; -- \" \\ \n\t😀"
     ledger.settle(ledger.charge(charge(question=odd, guarantee=odd)), json.dumps(odd))
-    assert ledger.stored("patients", "ann", "f" * 64, odd) == json.dumps(odd)
+    assert ledger.stored("patients", "ann", "f" * 64, odd, "care") == json.dumps(odd)
     assert ledger.entries()[1].question == odd
     assert ledger.verify().ok
 
@@ -377,7 +380,7 @@ def test_texts_that_no_database_keeps_are_refused_with_a_sentence(
     ):
         with pytest.raises(ParameterError, match="cannot be kept"):
             attempt()
-    assert ledger.stored("patients", "ann", "f" * 64, bad) is None
+    assert ledger.stored("patients", "ann", "f" * 64, bad, "care") is None
     ledger.settle(receipt, "1")
     assert ledger.verify().ok
 
@@ -488,3 +491,24 @@ def test_importing_sfumato_does_not_load_the_database_library():
     )
     assert done.stdout.strip() == "False"
     assert os.environ.get("SFUMATO_FAULT") is None
+
+
+def test_names_of_datasets_are_not_told_apart_by_capitals(ledger, registration):
+    ledger.register(registration)
+    with pytest.raises(GovernanceError, match="capitals alone"):
+        ledger.register(replace(registration, dataset="PATIENTS"))
+    ledger.register(registration)  # the same is registered already
+    ledger.register(replace(registration, dataset="patients_2"))
+    assert sorted(ledger.names()) == ["patients", "patients_2"]
+
+
+def test_a_refusal_names_the_tightest_limit_that_is_passed(ledger, registration, charge):
+    ledger.register(registration)
+    with pytest.raises(BudgetExceeded, match="analyst 'ann'") as caught:
+        ledger.charge(charge(cost=Cost(4)))  # passes those of the dataset and the purpose, too
+    assert caught.value.limit == "analyst"
+    for analyst in ("bob", "eve"):
+        ledger.charge(charge(cost=Cost(1), analyst=analyst))
+    with pytest.raises(BudgetExceeded) as caught:
+        ledger.charge(charge(cost=Cost(4), analyst="dan"))
+    assert caught.value.limit == "purpose"  # nothing is left of it, and 1 of each other

@@ -13,7 +13,7 @@ from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern import Ledger
 from sfumato.govern.ledger import faults
 
-SAME = ("patients", "ann", "f" * 64, "SELECT COUNT(*)")
+SAME = ("patients", "ann", "f" * 64, "SELECT COUNT(*)", "care")
 KINDS = ["registered", "charged", "answered", "repeated"]
 
 
@@ -44,8 +44,10 @@ def test_what_nobody_answered_is_not_repeated(answered, charge):
     ledger.charge(charge(question="unanswered"))
     for changed in (
         ("patients", "bob", *SAME[2:]),
-        (*SAME[:2], "e" * 64, SAME[3]),
-        (*SAME[:3], "unanswered"),
+        (*SAME[:2], "e" * 64, *SAME[3:]),
+        (*SAME[:3], "unanswered", "care"),
+        (*SAME[:4], "research"),
+        SAME[:4],
     ):
         assert ledger.repeat(*changed) is None
     assert ledger.count() == 4

@@ -2,8 +2,9 @@
 
 k^(m,n)-anonymity: Gkountouna, Terrovitis: Anonymizing collections of tree-structured data, TKDE
 2015. What is known is up to m labels of a tree and up to n relations between the vertices that have
-them: one lies above another, or two labels are of one vertex. A tree fits where its vertices can
-play these parts. Supports count released trees that show all that literally: where one released
+them: one lies above another, or two labels are of one vertex. A label that is known twice is of two
+vertices: who knows that a course was taken twice knows two labels. A tree fits where its vertices
+can play these parts. Supports count released trees that show all that literally: where one released
 tree matches what is known through a hierarchy, its own labels are known facts of the same number,
 and every tree that shows those matches, too.
 
@@ -50,7 +51,8 @@ def _read_known(text: str) -> Definition:
 class KmnAnonymity(Definition):
     """Whoever knows m labels of a tree and n relations between them is left with k trees, or none.
 
-    Labels are values of quasi-identifiers, on any level. A relation says that one of the labels is
+    Labels are values of quasi-identifiers, on any level; the same one may be known of several
+    vertices, and counts as often. A relation says that one of the labels is
     at a vertex above that of another, or at the very same vertex.
     """
 

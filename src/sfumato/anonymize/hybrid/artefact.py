@@ -34,6 +34,8 @@ class HybridArtefact:
     anything: Mapping[str, str] = field(default_factory=dict)
     kind: str = "csv"
     unit: str = "row"
+    insensitive: tuple[str, ...] = ()
+    linkable: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), []))
@@ -84,7 +86,7 @@ class HybridArtefact:
             writer.writerows(zip(*cells, strict=True))
 
     def _write_parquet(self, path: Path) -> None:
-        from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text  # noqa: PLC0415 - as above
+        from sfumato.data.engines.duckdb import DuckDB, quoted  # noqa: PLC0415 - as above
 
         engine = DuckDB()
         kinds = ", ".join(
@@ -95,13 +97,18 @@ class HybridArtefact:
         marks = ", ".join("?" for _ in self.columns)
         rows = [list(row) for row in zip(*self.columns.values(), strict=True)]
         engine.connection.executemany(f"INSERT INTO released VALUES ({marks})", rows)  # noqa: S608 - marks alone
-        engine.run(f"COPY released TO {quoted_text(str(path))} (FORMAT parquet)")
+        engine.write_parquet("FROM released", path)
         engine.close()
 
     def manifest(self) -> dict[str, Any]:
         """Return what columns mean and what labels of items cover."""
         return {
-            "roles": {"quasi": list(self.quasi), "sensitive": list(self.sensitive)},
+            "roles": {
+                "quasi": list(self.quasi),
+                "sensitive": list(self.sensitive),
+                "insensitive": list(self.insensitive),
+            },
+            "linkable": dict(self.linkable),
             "sets": dict(self.sets),
             "people": {"unit": self.unit, "column": None},
             "stands_for": {
@@ -145,6 +152,8 @@ def apply(data: Any, decision: Decision) -> HybridArtefact:  # noqa: ARG001 - th
         anything=anything,
         kind=records.kind,
         unit=schema.unit,
+        insensitive=tuple(n for n in schema.insensitive_names if n in records.others),
+        linkable={n: why for n, why in schema.accepted.items() if n in records.others},
     )
 
 

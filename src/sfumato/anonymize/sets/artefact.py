@@ -69,14 +69,14 @@ class SetsArtefact:
         return path
 
     def _write_parquet(self, path: Path) -> None:
-        from sfumato.data.engines.duckdb import DuckDB, quoted_text  # noqa: PLC0415 - loaded when used
+        from sfumato.data.engines.duckdb import DuckDB  # noqa: PLC0415 - loaded when used
 
         engine = DuckDB()
         engine.run("CREATE TEMP TABLE released (items VARCHAR[])")
         rows = [[list(members)] for members in self.sets]
         if rows:
             engine.connection.executemany("INSERT INTO released VALUES (?)", rows)
-        engine.run(f"COPY released TO {quoted_text(str(path))} (FORMAT parquet)")
+        engine.write_parquet("FROM released", path)
         engine.close()
 
     def manifest(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ class TableArtefact:
     `left_out` names columns that were not released, `pseudonyms` identifiers released under keyed
     pseudonyms; `levels` is the level per quasi-identifier where all records are treated alike.
     `unit` is what the schema calls a person; `numbers` the column that tells the people of a class
-    apart, where somebody has several rows; `home` the engine that holds the data.
+    apart, where somebody has several rows; `home` the engine that holds the data. `linkable` gives
+    the reason why a column that is released as it is may tell people apart by itself.
     """
 
     rows: Rows
@@ -41,6 +42,8 @@ class TableArtefact:
     unit: str = ROW_UNIT
     home: TableEngine | None = None
     numbers: str | None = None
+    insensitive: tuple[str, ...] = ()
+    linkable: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -83,7 +86,12 @@ class TableArtefact:
             "columns": list(self.rows.columns),
             "columns_left_out": list(self.left_out),
             "delimiter": self.delimiter,
-            "roles": {"quasi": list(self.quasi), "sensitive": list(self.sensitive)},
+            "roles": {
+                "quasi": list(self.quasi),
+                "sensitive": list(self.sensitive),
+                "insensitive": list(self.insensitive),
+            },
+            "linkable": dict(self.linkable),
             "pseudonyms": list(self.pseudonyms),
             "people": {"unit": self.unit, "column": self.numbers},
             "levels": None if self.levels is None else dict(self.levels),

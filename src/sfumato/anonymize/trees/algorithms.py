@@ -98,7 +98,7 @@ def disassociate(
     known = [part for part in promise.parts if isinstance(part, KmnAnonymity)]
     search = CutSearch(forest, known, cut=cut)
     state = search.run(progress)
-    plan = CutPlan(data, forest, state.shown, state.attached, state.dropped, seed)
+    plan = CutPlan(data, forest, state.shown, state.attached, state.dropped, state.gone, seed)
     facts = {"label steps": search.steps, "types cut off": int(state.cut_off.sum())}
     settings = {"cut": cut}
     return Decision(

@@ -113,7 +113,7 @@ def _from_cut(plan: CutPlan) -> Trees:
     """Replace labels by the nodes that stand for them, and hang vertices where they belong now."""
     data, forest = plan.data, plan.forest
     keep = np.array([t in forest.kept and not plan.dropped[t] for t in range(len(data.types))])
-    there = keep[data.type_of]
+    there = keep[data.type_of] & ~plan.gone
     up = data.parent.copy()
     for t in np.flatnonzero(keep):
         for v in data.of_type[t].tolist():

@@ -2,8 +2,9 @@
 
 Greedy, as for sets: a step is to show the children of a node as the node, for all trees; to cut a
 vertex type off, so that its vertices hang at a higher ancestor and nobody can tell which of the
-vertices between is theirs (structural disassociation); or, where a label cannot be made any
-coarser, to leave a vertex type out. The steps that mend the most violations per loss are taken;
+vertices between is theirs (structural disassociation); to leave vertices out whose label a tree has
+more often than a bound for all trees; or, where a label cannot be made any coarser, to leave a
+vertex type out. The steps that mend the most violations per loss are taken;
 then steps are taken back, one by one, where nothing breaks.
 
 Why cutting a whole type is safe: where a fact set relates vertices across a cut edge, the release
@@ -41,11 +42,12 @@ TRIES = 600
 
 @dataclass(frozen=True)
 class _Step:
-    """Raise labels to a node, cut a type off, or leave it out."""
+    """Raise labels to a node, cut a type off, leave it out, or a label's vertices beyond `most`."""
 
     score: float
     kind: str
     target: int
+    most: int = 0
 
 
 class CutSearch:
@@ -106,7 +108,35 @@ class CutSearch:
                  for up, gain in mended.items()]  # fmt: skip
         steps += [_Step(gain / (self._weight(kind) + 1e-9), "drop", kind)
                   for kind, gain in stuck.items() if kind > 0]  # fmt: skip
+        steps += self._thinnings(state, found)
         return steps + (self._cuts(state, found) if self.cut else [])
+
+    def _thinnings(self, state: CutState, found: Violations) -> list[_Step]:
+        """Return bounds on how often a tree may have a label that is rare so often."""
+        gains: dict[tuple[int, int], float] = {}
+        for row in found.items.tolist():
+            for look in {a for a in row if a >= 0 and row.count(a) > 1}:
+                gains[look, row.count(look) - 1] = gains.get((look, row.count(look) - 1), 0.0) + 1
+        return [
+            _Step(g / float(self._beyond(state, look, most).sum()), "thin", look, most)
+            for (look, most), g in gains.items()
+        ]
+
+    def _beyond(self, state: CutState, look: int, most: int) -> NDArray[np.bool_]:
+        """Return which vertices have a label more often than bounded, with those below them."""
+        trees = self.forest.trees
+        kind = self.counter.type_of_look(look)
+        vertices = state.of_type(kind)
+        vertices = vertices[(self.counter.looks(state, kind) == look).any(axis=1)]
+        vertices = vertices[np.argsort(trees.record[vertices], kind="stable")]
+        owner = trees.record[vertices]
+        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+        beyond = np.zeros_like(state.gone)
+        beyond[vertices[rank >= most]] = True
+        for t, below in enumerate(trees.of_type):
+            if t > 0:
+                beyond[below] |= beyond[trees.parent[below]]
+        return beyond & ~state.gone
 
     def _cuts(self, state: CutState, found: Violations) -> list[_Step]:
         gains: dict[int, float] = {}
@@ -126,6 +156,8 @@ class CutSearch:
             attached = state.attached.copy()
             attached[step.target] = max(int(state.attached[state.attached[step.target]]), 0)
             return replace(state, attached=attached)
+        if step.kind == "thin":
+            return replace(state, gone=state.gone | self._beyond(state, step.target, step.most))
         dropped = state.dropped.copy()
         for kind in range(step.target, len(dropped)):
             up = kind
@@ -186,6 +218,9 @@ class CutSearch:
             if not len(self._violations(finer, m)):
                 state = finer
                 waiting = self._children(state, node) + waiting
+        if state.gone.any():
+            whole = replace(state, gone=np.zeros_like(state.gone))
+            state = whole if not len(self._violations(whole, m)) else state
         return state
 
     def _by_cost(self, state: CutState) -> list[int]:

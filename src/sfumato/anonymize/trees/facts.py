@@ -1,19 +1,20 @@
 """Facts about trees that too few people share: labels, and relations between their vertices.
 
 A *fact set* has up to m labels and up to n relations, each of which says that two of the labels are
-at one vertex, or one at a vertex above the other's. Violations are fact sets that some, but fewer
+at one vertex, or one at a vertex above the other's. A label that occurs several times is of as many
+vertices. Violations are fact sets that some, but fewer
 than k, trees show. The root lies above everything, so a relation to it adds nothing to its labels.
 
 Up to two labels are counted by matrix products and sorting. Three and more are enumerated tree by
-tree, twins (siblings with the same tree below) once: whatever two twins show, one of them shows
-with more relations.
+tree, of twins (siblings with the same tree below) as many as there are labels: which of them show
+it makes no difference.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations, groupby, permutations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,12 +40,21 @@ ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class CutState:
-    """What is shown: a node for every node, a type to hang at for every type, types left out."""
+    """What is shown: a node for every node, a type to hang at for every type, what is left out.
+
+    `dropped` are types, `gone` single vertices, with all that is below them.
+    """
 
     forest: Forest
     shown: NDArray[np.int32]
     attached: NDArray[np.int32]
     dropped: NDArray[np.bool_]
+    gone: NDArray[np.bool_]
+
+    def of_type(self, kind: int) -> NDArray[np.int64]:
+        """Return the vertices of a type that are there."""
+        vertices = self.forest.trees.of_type[kind].astype(np.int64)
+        return vertices[~self.gone[vertices]]
 
     @property
     def cut_off(self) -> NDArray[np.bool_]:
@@ -85,7 +95,9 @@ def first_state(forest: Forest) -> CutState:
     types = forest.trees.types
     dropped = np.array([t not in forest.kept for t in range(len(types))])
     attached = np.array([kind.parent for kind in types], dtype=np.int32)
-    return CutState(forest, np.arange(len(forest.nodes.parent), dtype=np.int32), attached, dropped)
+    shown = np.arange(len(forest.nodes.parent), dtype=np.int32)
+    gone = np.zeros(len(forest.trees.type_of), dtype=np.bool_)
+    return CutState(forest, shown, attached, dropped, gone)
 
 
 class FactCounter:
@@ -99,10 +111,11 @@ class FactCounter:
 
     def find(self, state: CutState, m: int, n: int, k: int) -> Violations:
         """Return the fact sets of at most m labels and n relations that 1 to k − 1 trees show."""
-        record, item = self._shown(state)
-        found = [self._singles(record, item, k)]
+        record, item, times = self._shown(state)
+        found = [self._singles(item, k)]
         if m >= 2:
             found.append(self._pairs(record, item, k))
+            found.append(self._repeated(item[times > 1], k))
             if n >= 1:
                 found.append(self._related(state, k))
         if m >= 3 and not any(len(part) for part in found):
@@ -111,28 +124,35 @@ class FactCounter:
 
     # -- one and two labels ---------------------------------------------------------------
 
-    def _looks(self, state: CutState, kind: int) -> NDArray[np.int64]:
-        """Return the shown labels of the vertices of a type, a column each."""
+    def looks(self, state: CutState, kind: int) -> NDArray[np.int64]:
+        """Return the shown labels of the vertices of a type that are there, a column each."""
         forest = self.forest
-        marks = forest.marks[forest.trees.of_type[kind]]
+        marks = forest.marks[state.of_type(kind)]
         width = int((marks[0] >= 0).sum()) if len(marks) else 0
         return forest.nodes.look[state.shown[marks[:, :width]]].astype(np.int64)
 
-    def _shown(self, state: CutState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return distinct pairs of tree and label."""
+    def _shown(
+        self, state: CutState
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return distinct pairs of tree and label, and how often the tree has the label."""
         trees = self.forest.trees
         records, items = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for t in self.labelled:
             if not state.dropped[t]:
-                looks = self._looks(state, t)
+                looks = self.looks(state, t)
                 items.append(looks.ravel())
-                records.append(np.repeat(trees.record[trees.of_type[t]], looks.shape[1]))
+                records.append(np.repeat(trees.record[state.of_type(t)], looks.shape[1]))
         wide = int(self.forest.nodes.look.max(initial=0)) + 1
-        code = np.unique(np.concatenate(records).astype(np.int64) * wide + np.concatenate(items))
-        return code // wide, code % wide
+        code = np.concatenate(records).astype(np.int64) * wide + np.concatenate(items)
+        code, times = np.unique(code, return_counts=True)
+        return code // wide, code % wide, times
 
-    def _singles(self, record: NDArray[np.int64], item: NDArray[np.int64], k: int) -> Violations:
-        del record
+    def _repeated(self, item: NDArray[np.int64], k: int) -> Violations:
+        """Find labels that few trees have at two vertices; such vertices are never related."""
+        twice = self._singles(item, k)
+        return replace(twice, items=np.repeat(twice.items, 2, axis=1))
+
+    def _singles(self, item: NDArray[np.int64], k: int) -> Violations:
         labels, support = np.unique(item, return_counts=True)
         rare = labels[support < k]
         return Violations(rare[:, None], np.zeros((0, 3), np.int64))
@@ -157,7 +177,7 @@ class FactCounter:
         for t in self.labelled:
             if state.dropped[t]:
                 continue
-            vertices, mine = trees.of_type[t], self._looks(state, t)
+            vertices, mine = state.of_type(t), self.looks(state, t)
             if t > 0:
                 pieces += [
                     (mine[:, i] * wide + mine[:, j], vertices, t, t)
@@ -185,18 +205,19 @@ class FactCounter:
         """Give for each labelled type above the labels of the ancestors of the vertices of t."""
         trees = self.forest.trees
         local = np.zeros(len(trees.type_of), dtype=np.int64)
-        vertices = trees.of_type[t].astype(np.int64)
+        vertices = state.of_type(t)
         for upper in state.above(t):
             while len(vertices) and trees.type_of[vertices[0]] != upper:
                 vertices = trees.parent[vertices].astype(np.int64)
             if upper in self.labelled and len(vertices):
-                local[trees.of_type[upper]] = np.arange(len(trees.of_type[upper]))
-                yield upper, self._looks(state, upper)[local[vertices]]
+                there = state.of_type(upper)
+                local[there] = np.arange(len(there))
+                yield upper, self.looks(state, upper)[local[vertices]]
 
     # -- three and more ---------------------------------------------------------------------
 
     def _larger(self, state: CutState, m: int, n: int, k: int) -> Violations:
-        points = [self._points(state, r) for r in range(len(self.forest.trees))]
+        points = [self._points(state, r, m) for r in range(len(self.forest.trees))]
         total = sum(_combinations(len(mine), m) for mine in points)
         if total > MOST_COMBINATIONS:
             raise ParameterError(
@@ -213,22 +234,25 @@ class FactCounter:
         for number, (labels, relations) in enumerate(rare):
             items[number, : len(labels)] = labels
             for a, b in relations:
-                ends = (self._type_of_look(labels[a]), self._type_of_look(labels[b]))
+                ends = (self.type_of_look(labels[a]), self.type_of_look(labels[b]))
                 if ends[0] != ends[1]:
                     related.append((number, min(ends), max(ends)))
         return Violations(items, np.array(related, dtype=np.int64).reshape(-1, 3))
 
-    def _type_of_look(self, look: int) -> int:
+    def type_of_look(self, look: int) -> int:
+        """Return the type of the vertices that a label is at."""
         nodes = self.forest.nodes
         node = int(np.argmax(nodes.look == look))
         label = nodes.labels[int(nodes.label_of[node])]
         return next(t for t in self.labelled if label in self.forest.trees.types[t].labels)
 
-    def _points(self, state: CutState, record: int) -> list[tuple[int, int, frozenset[int]]]:
-        """Return (label, vertex, vertices above) of a tree, twins once, the root's labels first."""
+    def _points(
+        self, state: CutState, record: int, m: int
+    ) -> list[tuple[int, int, frozenset[int]]]:
+        """Return (label, vertex, vertices above) of a tree, m twins at most, the root first."""
         trees, looks = self.forest.trees, self.forest.nodes.look
         mine = [v for v in self.forest.originals[record].tolist()
-                if not state.dropped[trees.type_of[v]]]  # fmt: skip
+                if not state.dropped[trees.type_of[v]] and not state.gone[v]]  # fmt: skip
         parent = {v: self._hangs(state, v) for v in mine}
         below: dict[int, list[str]] = {v: [] for v in mine}
         form: dict[int, str] = {}
@@ -236,17 +260,18 @@ class FactCounter:
         for v in reversed(mine):
             marks = self.forest.marks[v]
             labels[v] = [int(looks[state.shown[x]]) for x in marks if x >= 0]
-            form[v] = f"{trees.type_of[v]}:{labels[v]}({sorted(set(below[v]))})"
+            twins = sorted((text, min(n, m)) for text, n in Counter(below[v]).items())
+            form[v] = f"{trees.type_of[v]}:{labels[v]}({twins})"
             if parent[v] >= 0:
                 below[parent[v]].append(form[v])
         above: dict[int, frozenset[int]] = {}
-        seen: set[tuple[int, str]] = set()
+        seen: Counter[tuple[int, str]] = Counter()
         points = []
         for v in mine:
             up = parent[v]
-            if (up >= 0 and up not in above) or (up, form[v]) in seen:
-                continue  # a twin, or below one
-            seen.add((up, form[v]))
+            if (up >= 0 and up not in above) or seen[up, form[v]] >= m:
+                continue  # one twin more than labels, or below one
+            seen[up, form[v]] += 1
             above[v] = frozenset() if up < 0 else above[up] | {up}
             points += [(label, v, above[v]) for label in labels[v]]
         return points
@@ -265,16 +290,32 @@ def fact_sets(points: list[tuple[int, int, frozenset[int]]], m: int, n: int) -> 
     for size in range(3, m + 1):
         for chosen in combinations(sorted(points, key=lambda point: point[0]), size):
             labels = tuple(point[0] for point in chosen)
-            if len(set(labels)) < size:
-                continue
             holds = [
                 (i, j)
                 for (i, a), (j, b) in combinations(enumerate(chosen), 2)
                 if a[1] == b[1] or a[1] in b[2] or b[1] in a[2]
             ]
             for count in range(min(n, len(holds)) + 1):
-                found.update((labels, relations) for relations in combinations(holds, count))
+                found.update(
+                    (labels, _ordered(labels, relations))
+                    for relations in combinations(holds, count)
+                )
     return found
+
+
+def _ordered(
+    labels: tuple[int, ...], relations: tuple[tuple[int, int], ...]
+) -> tuple[tuple[int, int], ...]:
+    """Write relations in one way, whichever of several equal labels they are of."""
+    if len(set(labels)) == len(labels) or not relations:
+        return relations
+    groups = (tuple(group) for _, group in groupby(range(len(labels)), key=labels.__getitem__))
+    ways = []
+    for orders in product(*map(permutations, groups)):  # equal labels are next to each other
+        place = tuple(chain.from_iterable(orders))
+        moved = ((place[a], place[b]) for a, b in relations)
+        ways.append(tuple(sorted((min(a, b), max(a, b)) for a, b in moved)))
+    return min(ways)
 
 
 def _rare(code: NDArray[np.int64], record: NDArray[np.int32], k: int) -> NDArray[np.int64]:

@@ -58,7 +58,7 @@ def _cut(plan: CutPlan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     for number, t in enumerate(forest.kept):
         if plan.dropped[t]:
             continue
-        marks = forest.marks[data.of_type[t]]
+        marks = forest.marks[data.of_type[t]][~plan.gone[data.of_type[t]]]
         shown = np.where(marks >= 0, plan.shown[marks], -1) if len(plan.shown) else marks
         lost[number] = np.where(shown >= 0, forest.model.loss[shown], 0.0).sum()
         there[number] = len(marks)

@@ -32,7 +32,7 @@ class CutPlan:
     """The node that stands for every node, where each type is attached, and which are left out.
 
     `attached[t]` is the type at whose vertices those of t hang, its own parent where nothing was
-    cut.
+    cut; `gone` are single vertices that are left out.
     """
 
     data: Trees
@@ -40,4 +40,5 @@ class CutPlan:
     shown: NDArray[np.int32]
     attached: NDArray[np.int32]
     dropped: NDArray[np.bool_]
+    gone: NDArray[np.bool_]
     seed: int | None = None

@@ -17,7 +17,7 @@ from sfumato.ask.language.domains import bounded_key
 from sfumato.ask.language.evaluation import evaluate
 from sfumato.ask.language.language import Column, Output
 from sfumato.ask.language.request import RowBound, RowsBound
-from sfumato.ask.price.quantiles import is_dated, mechanism
+from sfumato.ask.price.quantiles import is_dated, mechanism, moved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,7 @@ def _quantile_notes(prepared: PreparedQuestion) -> list[Note]:
     for measure in prepared.wanted.parts.quantiles:
         epsilon = prepared.allocation.quantile_epsilon
         assert epsilon is not None
-        chooser = mechanism(measure, prepared.bound, epsilon)
+        chooser = mechanism(measure, prepared.wanted.reach, epsilon)
         if chooser is None:
             continue
         reach = chooser.error.beyond(0.05)
@@ -180,15 +180,23 @@ def _quantile_notes(prepared: PreparedQuestion) -> list[Note]:
             if spelled.upper() in {"MIN", "MAX"}
             else ""
         )
+        away = f"at most {_at_least(reach)} ranks away among the rows that count"
+        off = f"a number within {_at_least(moved(measure))} of it is" if moved(measure) else "it is"
         notes.append(
             Note(
                 f" is the quantile of order {float(measure.order or 0):g}{extreme}; with 95 % "
-                f"confidence it is at most {reach:.3g} ranks away; how far that is in values "
+                f"confidence {off} {away}; how far that is in values "
                 f"depends on the data, so {'it has no interval' if is_dated(measure) else _RANGE}",
                 measure.name,
             )
         )
     return notes
+
+
+def _at_least(number: float) -> str:
+    """Write a number with three digits, as one that is not smaller."""
+    shown = f"{number:.3g}"
+    return shown if float(shown) >= number else f"{1.01 * number:.3g}"
 
 
 def _bounds_notes(found: Numbers) -> tuple[Note, ...]:

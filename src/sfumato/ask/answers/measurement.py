@@ -64,7 +64,7 @@ def measure(prepared: PreparedQuestion, engine: Engine, salt: bytes) -> Numbers:
         counted = engine.aggregate(points_request(question, measure, ready.bound, salt))
         assert allocation.quantile_epsilon is not None
         quantiles[measure.name] = pick(
-            measure, counted, keys, ready.bound, allocation.quantile_epsilon
+            measure, counted, keys, ready.wanted.reach, allocation.quantile_epsilon
         )
     lost = frozenset(m.name for m in prepared.question.measures if (m.term, m.where) in unfound)
     return Numbers(ready, keys, totals, quantiles, lost)

@@ -33,7 +33,7 @@ from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.duckdb import quoted, quoted_text, translated
 from sfumato.data.engines.errors import nothing_quoted
 from sfumato.data.tables.table import Table
-from sfumato.errors import SchemaError
+from sfumato.errors import DataError, SchemaError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -102,7 +102,8 @@ class DuckDBEngine:
             for other, (where, whose) in others.items():
                 engine._add(where, other, {}, person=whose, private=True, **facts)
             for other, place in (public or {}).items():
-                engine._add(stored(place), other, {}, person=None, private=False, **facts)
+                rows = stored(place, private=False)
+                engine._add(rows, other, {}, person=None, private=False, **facts)
         except BaseException:
             engine.close()
             raise
@@ -256,10 +257,10 @@ class DuckDBEngine:
         return int(self._rows(tree)[0][0])
 
 
-def _said(error: BaseException) -> str | None:
+def _said(error: BaseException) -> str | DataError | None:
     """Say what an error of DuckDB means, without its message."""
     if isinstance(error, duckdb.OutOfMemoryException):
-        return "DuckDB needs more memory or temporary disk space than there is."
+        return Unavailable("DuckDB needs more memory or temporary disk space than there is.")
     if isinstance(error, duckdb.Error):
         return "DuckDB could not compute the aggregates of the question."
     return None

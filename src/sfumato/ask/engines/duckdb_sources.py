@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.engines.views import Relation, check_rows_of_one_table, split_statement
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
 from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read
@@ -78,10 +79,10 @@ class ScannedRelation:
             return self.engine.rows(self.scan) * len(self.types) * 12
 
 
-def stored(source: Any, table: str | None = None) -> ScannedRelation:
+def stored(source: Any, table: str | None = None, *, private: bool = True) -> ScannedRelation:
     """Find out how to scan a source: a table, a path, a frame or a mapping of columns."""
     if isinstance(source, (str, Path)) and Path(source).suffix.lower() in _DATABASES:
-        return _database(Path(source), table)
+        return _database(Path(source), table, private=private)
     if table is not None:
         raise SchemaError(f"A table name belongs to a database file, and '{table}' was given.")
     found = brought(read(source))
@@ -91,7 +92,8 @@ def stored(source: Any, table: str | None = None) -> ScannedRelation:
     )
 
 
-def _database(path: Path, table: str | None) -> ScannedRelation:
+def _database(path: Path, table: str | None, *, private: bool) -> ScannedRelation:
+    table, is_stated = (None, False) if table is None else split_statement(table)
     if not path.is_file():
         raise DataError(f"{path} is not a file; give the path of a DuckDB database.")
     engine = DuckDB()
@@ -113,8 +115,38 @@ def _database(path: Path, table: str | None) -> ScannedRelation:
                 f"{path} has the tables {listed([name for _, name in names])}; say which one is "
                 "asked about with table=…"
             )
+        if private and not is_stated:
+            first = _relation(engine, *chosen[0])
+            assert first is not None
+            schema = chosen[0][0]
+            check_rows_of_one_table(
+                first, lambda named, name: _found(engine, schema, named, name), "duckdb"
+            )
         scan = f"source.{quoted(chosen[0][0])}.{quoted(chosen[0][1])}"
         return ScannedRelation(engine, scan, engine.types(scan), str(path), path=path)
+
+
+def _found(engine: DuckDB, schema: str, named: str, name: str) -> Relation | None:
+    """Find what a view of a schema reads: where no schema is named, its own is looked at first."""
+    for place in (named,) if named else (schema, "main"):
+        found = _relation(engine, place, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _relation(engine: DuckDB, schema: str, name: str) -> Relation | None:
+    """Describe a table or a view of the attached file."""
+    scan = f"source.{quoted(schema)}.{quoted(name)}"
+    for kind, definition in (("table", "NULL"), ("view", "sql")):
+        found = engine.run(
+            f"SELECT {definition} FROM duckdb_{kind}s() WHERE database_name = 'source' "
+            f"AND lower(schema_name) = lower({quoted_text(schema)}) "
+            f"AND lower({kind}_name) = lower({quoted_text(name)})"
+        )
+        if found:
+            return Relation(f"{schema}.{name}", kind == "table", found[0][0], engine.types(scan))
+    return None
 
 
 def kinds_of(

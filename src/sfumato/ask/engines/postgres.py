@@ -19,6 +19,7 @@ from sfumato.ask.engines.aggregate_rows import collected
 from sfumato.ask.engines.postgres_types import COLUMNS, StoredColumn, cell
 from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
 from sfumato.ask.engines.table_facts import declared_kinds, described
+from sfumato.ask.engines.views import Relation, check_rows_of_one_table
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.errors import nothing_quoted
@@ -57,8 +58,16 @@ class PostgresEngine:
 
     dialect = "postgres"
 
-    def __init__(self, url: str, *, seconds: float = SECONDS, stream: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        seconds: float = SECONDS,
+        stream: bool = False,
+        views_stated: bool = False,
+    ) -> None:
         self._url = url
+        self._views_stated = views_stated
         self._stream = stream
         self._settings = {**SETTINGS, **_PLANNING, "statement_timeout": str(int(seconds * 1000))}
         self._facts: dict[str, TableFacts] = {}
@@ -91,12 +100,13 @@ class PostgresEngine:
         ``private`` and ``public`` are names in the same database; a private one may be given as
         (name, person column).
         """
-        address, stream = split_option(source)
+        address, stream = split_option(source, "stream", ("off", "on"))
+        address, stated = split_option(address, "view", ("", "rows"))
         url, named = split_url(address)
         where = table or named
         if where is None:
             raise ParameterError("Say which table is asked about, as in …/database?table=visits.")
-        engine = cls(url, seconds=seconds, stream=stream)
+        engine = cls(url, seconds=seconds, stream=stream, views_stated=stated)
         declared: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
         title = name or where.rpartition(".")[2]
         try:
@@ -124,7 +134,7 @@ class PostgresEngine:
     ) -> None:
         if name in self._facts:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
-        schema, relation, columns = self._columns(where)
+        schema, relation, columns = self._columns(where, private=private)
         wanted = declared_kinds(types, [column.name for column in columns], f"The table '{where}'")
         kinds: dict[str, Kind] = {}
         for column in columns:
@@ -147,11 +157,11 @@ class PostgresEngine:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
-    def _columns(self, where: str) -> tuple[str, str, list[StoredColumn]]:
+    def _columns(self, where: str, *, private: bool) -> tuple[str, str, list[StoredColumn]]:
         """Find a table and its columns; a name without a schema is one of the schema public."""
         schema, _, relation = where.rpartition(".")
         found = self._run(
-            "SELECT c.oid, n.nspname, c.relname FROM pg_catalog.pg_class AS c "
+            "SELECT c.oid, n.nspname, c.relname, c.relkind::text FROM pg_catalog.pg_class AS c "
             "JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
             "WHERE ((n.nspname = %s AND c.relname = %s) OR (n.nspname = 'public' AND c.relname = %s"
             ")) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')",
@@ -161,11 +171,34 @@ class PostgresEngine:
             raise SchemaError(
                 f"The database has no table '{where}', or more than one; write it as schema.table."
             )
+        if private and not self._views_stated:
+            self._check_view(*found[0])
         columns = [
             StoredColumn(str(name), str(type_), form == "e", int(modifier))
             for name, type_, form, modifier in self._run(COLUMNS, (found[0][0],))
         ]
         return str(found[0][1]), str(found[0][2]), columns
+
+    def _check_view(self, number: int, schema: str, relation: str, kind: str) -> None:
+        """Refuse a view each of whose rows is not known to be one row of one table."""
+        first = self._relation(number, f"{schema}.{relation}", kind)
+        check_rows_of_one_table(first, self._find_relation, "postgres")
+
+    def _find_relation(self, schema: str, name: str) -> Relation | None:
+        found = self._run(
+            "SELECT c.oid, n.nspname || '.' || c.relname, c.relkind::text "
+            "FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n "
+            "ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
+            (schema or "pg_catalog", name),
+        )
+        return self._relation(*found[0]) if found else None
+
+    def _relation(self, number: int, name: str, kind: str) -> Relation:
+        """Describe a relation; its definition names every other one with its schema."""
+        if kind not in {"v", "m"}:  # of a foreign table nothing is known here
+            return Relation(name, is_table=kind != "f")
+        found = self._run("SELECT pg_catalog.pg_get_viewdef(%s::oid)", (number,))
+        return Relation(name, is_table=False, definition=found[0][0])
 
     # -- the engine -----------------------------------------------------------------------
 
@@ -278,12 +311,17 @@ def _said(error: BaseException) -> str | None:
     return None
 
 
-def split_option(url: str) -> tuple[str, bool]:
-    """Take out of an address whether rows may pass through this process."""
+def split_option(url: str, option: str, words: tuple[str, str]) -> tuple[str, bool]:
+    """Take an option out of an address: whether it is the second of two words, not the first.
+
+    ``stream=on`` lets rows pass through this process; ``view=rows`` states that each row of a view
+    belongs to one person and depends on theirs alone.
+    """
     parts = urlsplit(url)
     given = parse_qsl(parts.query)
-    stated = dict(given).get("stream", "off")
-    if stated not in {"on", "off"}:
-        raise ParameterError("The option stream of a Postgres address is on or off.")
-    rest = urlencode([(name, value) for name, value in given if name != "stream"])
-    return urlunsplit(parts._replace(query=rest)), stated == "on"
+    stated = dict(given).get(option, words[0])
+    if stated not in words:
+        said = " or ".join(word for word in words if word)
+        raise ParameterError(f"The option {option} of a Postgres address is {said}.")
+    rest = urlencode([(name, value) for name, value in given if name != option])
+    return urlunsplit(parts._replace(query=rest)), stated == words[1]

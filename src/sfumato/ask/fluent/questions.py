@@ -91,7 +91,7 @@ class _GroupNames:
         return self.register(asked_for(asked, self.rows), wanted, lambda: asked.spelling)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AggregateMethods:
     """Numbers about groups of rows."""
 
@@ -103,6 +103,14 @@ class AggregateMethods:
     sorting: tuple[tuple[Term, bool], ...] = ()
     most: int | None = None
     asker: Any = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        measures = [
+            name or (what.spelling if isinstance(what, aggregates.Aggregation) else "a number")
+            for name, what in self.measures
+        ]
+        groups = f" for each {', '.join(name for name, _ in self.keys)}" if self.keys else ""
+        return f"<Question: {', '.join(measures) or 'no number yet'}{groups}; .ask(epsilon=…)>"
 
     def aggregate(self, **measures: object) -> AggregateMethods:
         """Ask for numbers, each under its name; arithmetic on aggregates is allowed."""

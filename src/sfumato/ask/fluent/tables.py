@@ -47,7 +47,7 @@ def table(facts: Mapping[str, TableFacts], name: str) -> Rows:
     return Rows(facts, scan(found, name), name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rows:
     """Rows of people: filter, compute, join, and then aggregate."""
 
@@ -55,6 +55,10 @@ class Rows:
     scope: Scope
     alias: str
     asker: Any = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        names = ", ".join(seen.name for seen in self.scope.seen)
+        return f"<Rows of {self.alias}: {names}>"
 
     def _term(self, what: object) -> Expression:
         return checked(named(what).read(RowNames(self.scope)))

@@ -14,7 +14,8 @@ asked, the noisy number of people. Each T_i as a vector over groups has sensitiv
   mechanism on the vector (T_i·√m_i/Δ₂(i))_i, whose L2 sensitivity is at most √(Σ m_i): so the
   numbers asked together cost √(Σ m_i)-GDP, and not the sum of separate (ε, δ)s.
 * A quantile of a group is picked by the exponential mechanism with ε′ for the rows that one unit
-  has there; a unit touches at most t groups, so all groups cost t·ε′ (and t·ε′²/2 of ρ).
+  has there; a unit touches at most t groups, so all groups cost t·ε′ (and t·ε′²/2 of ρ). One unit
+  that is replaced by another touches at most 2t.
 * Keys found privately cost δ more (:mod:`sfumato.ask.price.key_discovery`).
 """
 
@@ -25,7 +26,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfumato.ask.language.request import GroupsBound, RowBound, Total
-from sfumato.ask.price.contributions import rows_in_group, sensitivity_of, touched
+from sfumato.ask.price.contributions import Reach, rows_in_group, sensitivity_of
 from sfumato.ask.price.measures import PEOPLE, Breakdown
 from sfumato.ask.price.noise import Noise, gaussian, geometric
 from sfumato.dp.accounting.costs import Cost
@@ -89,20 +90,34 @@ class Demand:
     """What a question releases: its totals, and what else it takes to answer it."""
 
     parts: Breakdown
-    bound: Bound
+    reach: Reach
     finds_keys: bool
     searches: int  # terms whose bounds have to be found
 
     @property
+    def bound(self) -> Bound:
+        """What is kept of one unit."""
+        return self.reach.bound
+
+    @property
     def people(self) -> bool:
-        """Whether the number of people gets noise."""
+        """Whether the number of people is needed."""
         return self.parts.people or self.finds_keys
+
+    @property
+    def asks_people(self) -> bool:
+        """Whether the number of people is an answer that gets noise."""
+        return self.parts.people and self.moves(None)
+
+    def moves(self, total: Total | None) -> bool:
+        """Tell whether one unit moves a total at all; what it does not costs nothing."""
+        return sensitivity_of(total, self.reach).l1 > 0
 
 
 def allocate(wanted: Demand, price: Price) -> Allocation:
     """Divide a price among the numbers of a question."""
     shares = _Shares.of(wanted, price.kind)
-    picks = len(wanted.parts.quantiles) * touched(wanted.bound)
+    picks = len(wanted.parts.quantiles) * wanted.reach.touched
     epsilon = price.pure_epsilon(shares.picks, picks) if picks else None
     noises, people, search, cost = _additive(wanted, price, shares)
     if epsilon is not None:
@@ -129,8 +144,9 @@ class _Shares:
 
     @classmethod
     def of(cls, wanted: Demand, kind: str) -> _Shares:
-        totals, picks = len(wanted.parts.totals), len(wanted.parts.quantiles)
-        asked = totals + wanted.parts.people
+        moving = [total for total in wanted.parts.totals if wanted.moves(total)]
+        totals, picks = len(moving), len(wanted.parts.quantiles)
+        asked = totals + wanted.asks_people
         if kind == "gaussian":
             block = max(asked, int(wanted.finds_keys or wanted.searches > 0))
             normal = Fraction(block, block + picks)
@@ -145,7 +161,7 @@ class _Shares:
         wanted: Demand, asked: int, helping: Fraction
     ) -> tuple[Fraction, Fraction, Fraction]:
         """Divide 1 among ``asked`` equal numbers, the people and the searches."""
-        if wanted.parts.people:
+        if wanted.asks_people:
             weight = Fraction(1)
         elif wanted.finds_keys:
             weight = asked * helping / (1 - helping) if asked else Fraction(1)
@@ -163,12 +179,12 @@ def _additive(
     wanted: Demand, price: Price, shares: _Shares
 ) -> tuple[tuple[Noise | None, ...], Noise | None, Noise | None, Cost]:
     """Give the noise of totals, of people and of searches for bounds, and what it costs."""
-    parts = [(sensitivity_of(total, wanted.bound), shares.each) for total in wanted.parts.totals]
+    parts = [(sensitivity_of(total, wanted.reach), shares.each) for total in wanted.parts.totals]
     if wanted.people:
-        parts.append((sensitivity_of(None, wanted.bound), shares.people))
-    rows = rows_in_group(wanted.bound)
+        parts.append((sensitivity_of(None, wanted.reach), shares.people))
+    bins = Reach(GroupsBound(1, rows_in_group(wanted.bound)), wanted.reach.relation)
     for _ in range(wanted.searches):
-        size = sensitivity_of(_ROWS, GroupsBound(1, rows))
+        size = sensitivity_of(_ROWS, bins)
         parts.append((size, shares.search / wanted.searches))
     whole = sum((share for _, share in parts), Fraction(0))
     if not whole:

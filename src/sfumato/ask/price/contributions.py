@@ -9,28 +9,37 @@ The derivation is about *kept* rows. An engine keeps, of each person, at most wh
 by a function of her own rows; so for a person added or removed the kept rows of all others stay,
 and the change is what at most C groups of at most L rows (or M rows) can do, each row moving a
 total by at most the largest |z| of its grid.
+
+Where a person is replaced by another (bounded neighbours), the kept rows h of the one give way to
+the kept rows h′ of the other, in the same groups or in others: what they move is ‖h − h′‖, which
+:mod:`sfumato.dp.queries.grouped` bounds by 2m in L1 and √2·S in L2 for counts. Without groups there
+is one number only, and no row can leave it for another: a count lies in [0, m] before and after,
+and a sum in m·[low, high]. How many units there are is the same in all neighbours, and public.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from sfumato.ask.language.language import Filter, PerPerson, Project
+from sfumato.ask.language.language import Filter, PerPerson, Project, Scan
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.language.request import Bound, GroupsBound, RowBound, RowsBound, Total
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit
-from sfumato.dp.queries.base import sensitivity
+from sfumato.dp.queries.base import scalar, sensitivity
 from sfumato.dp.queries.grouped import GroupedSum, Histogram
+from sfumato.dp.queries.tables import Sum
 from sfumato.errors import ParameterError
 from sfumato.message import Argument, Call, Message
 
 if TYPE_CHECKING:
     from sfumato.ask.language.language import Question, Relation
+    from sfumato.dp.guarantees import Guarantee
     from sfumato.dp.queries.base import Query, Sensitivity
     from sfumato.errors import Refused
 
-_MANY = 2  # bins: under added or removed units only "more than one" matters
+_MANY = 2  # bins: only "more than one" matters
 _MOST = 2**31  # rows or groups of one person
 
 
@@ -108,6 +117,37 @@ def _unbounded(unit: Unit, what: str, **limits: int) -> Refused:
     return refuse("unit_bounds", what=what, name=unit.name, example=example)
 
 
+@dataclass(frozen=True)
+class Reach:
+    """What one unit may do to a question: its bound, the relation, and whether there are groups.
+
+    ``counts_all`` tells that the question is about all rows of a table, so that the number of
+    units in it is the number of all.
+    """
+
+    bound: Bound
+    relation: Literal["unbounded", "bounded"] = "unbounded"
+    grouped: bool = True
+    counts_all: bool = False
+
+    @classmethod
+    def of(cls, question: Question, bound: Bound, budget: Guarantee) -> Reach:
+        """Read what a question and the relation of a budget say."""
+        whole = isinstance(question.relation, Scan) and not question.keys
+        return cls(bound, budget.neighbours.relation, bool(question.keys), whole)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a unit is replaced by another, so that their number is public."""
+        return self.relation == "bounded"
+
+    @property
+    def touched(self) -> int:
+        """Give the most groups in which something changes; replacing changes those of two."""
+        groups = touched(self.bound)
+        return 2 * groups if self.bounded and self.grouped else groups
+
+
 def touched(bound: Bound) -> int:
     """Give the most groups in which one unit has rows."""
     if isinstance(bound, RowBound):
@@ -120,25 +160,29 @@ def rows_in_group(bound: Bound) -> int:
     return 1 if isinstance(bound, RowBound) else bound.rows
 
 
-def sensitivity_of(total: Total | None, bound: Bound) -> Sensitivity:
+def sensitivity_of(total: Total | None, reach: Reach) -> Sensitivity:
     """Derive how far one unit moves a total over all groups; None is the number of people."""
-    return _derived(_query(total), _contributing(total, bound))
+    counted = total is None or (total.form == "rows" and isinstance(reach.bound, RowBound))
+    if reach.bounded and reach.counts_all and counted and (total is None or total.where is None):
+        return scalar(0, "the number of units is public")
+    near = Neighbours(reach.relation, _contributing(total, reach.bound))
+    return _derived(_query(total, one=reach.bounded and not reach.grouped), near)
 
 
 @lru_cache(maxsize=1024)
-def _derived(query: Query, unit: PrivacyUnit) -> Sensitivity:
+def _derived(query: Query, neighbours: Neighbours) -> Sensitivity:
     """Derive a sensitivity once; most totals of most questions have one of a few."""
-    return sensitivity(query, Neighbours("unbounded", unit))
+    return sensitivity(query, neighbours)
 
 
-def _query(total: Total | None) -> Query:
+def _query(total: Total | None, *, one: bool) -> Query:
+    """Give the query that a total is over all groups, or the ``one`` number it is without."""
     if total is None or total.form in {"rows", "present"}:
-        return Histogram(_MANY)
+        return Histogram(1 if one else _MANY)
     assert total.grid is not None
     low, high = total.grid.ends
-    if total.form == "sum":
-        return GroupedSum(_MANY, (min(low, 0), max(high, 0)))
-    return GroupedSum(_MANY, (0, total.grid.most**2))
+    ends = (min(low, 0), max(high, 0)) if total.form == "sum" else (0, total.grid.most**2)
+    return Sum(ends) if one else GroupedSum(_MANY, ends)
 
 
 def _contributing(total: Total | None, bound: Bound) -> PrivacyUnit:

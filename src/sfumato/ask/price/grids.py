@@ -38,6 +38,7 @@ _FINE_SQUARED = 30
 _FINEST = -120  # powers of two below which no engine needs to divide
 _MOST_WHOLE = 1 << 46
 _MOST_WHOLE_SQUARED = 1 << 31
+_MOST_POINTS = 1 << 24
 _OFF = 0.52  # steps: ½, and what subtracting the centre and adding ½ in doubles may round
 
 
@@ -73,13 +74,17 @@ def _whole(*numbers: Fraction) -> bool:
     return all(number.denominator == 1 for number in numbers)
 
 
-def point_grid(bounds: Bounds, kind: Kind, points: int = 1024) -> Grid:
-    """Choose the points among which a quantile is picked: about ``points`` of them."""
+def point_grid(bounds: Bounds, kind: Kind) -> Grid:
+    """Choose the points among which a quantile is picked: at most 2²⁴ + 1 of them.
+
+    An engine gives back a row per point that occurs, so that there can be no more of them however
+    many rows there are. Whole numbers that are few enough are their own points.
+    """
     low, high = _as_doubles(bounds)
     spread = high - low
-    if kind == "integer" and spread <= 1 << 20:
+    if kind == "integer" and spread <= _MOST_POINTS:
         return Grid((low, high), Fraction(1), low)
-    power = math.ceil(math.log2(spread / points)) if spread else 0
+    power = math.ceil(math.log2(spread / _MOST_POINTS)) if spread else 0
     return Grid((low, high), Fraction(2) ** max(power, _FINEST), low)
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from sfumato.ask.language.analysis import kind_of
 from sfumato.ask.language.request import Grid, Total
 from sfumato.ask.price.grids import MOST_ROWS, grid_for, rounding
+from sfumato.ask.price.quantiles import grid_of
 from sfumato.errors import ParameterError
 from sfumato.message import Argument, Message
 
@@ -173,6 +174,7 @@ def breakdown(
     summed = {(m.term, m.where, m.bounds) for m in question.measures if m.aggregate == "sum"}
     for measure in question.measures:
         if measure.aggregate == "quantile":
+            grid_of(measure)  # bounds that no grid spans are refused here, before the charge
             quantiles.append(measure)
             continue
         grid = _grid(measure, centred=(measure.term, measure.where, measure.bounds) not in summed)

@@ -18,11 +18,12 @@ from sfumato.ask.language.analysis import interval_of
 from sfumato.ask.language.refusals import refuse
 from sfumato.ask.price.allocation import Allocation, Demand, allocate, counts_people
 from sfumato.ask.price.bounds_search import ASSUMED
-from sfumato.ask.price.contributions import bound_for, touched
+from sfumato.ask.price.contributions import Reach, bound_for
 from sfumato.ask.price.key_discovery import people_needed
 from sfumato.ask.price.measures import breakdown
 from sfumato.ask.price.pricing import offers
 from sfumato.ask.price.quantiles import is_dated
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +62,9 @@ class PreparedQuestion:
             return None
         assert self.allocation.people is not None
         return people_needed(
-            self.allocation.people, delta=self.allocation.price.delta, groups=touched(self.bound)
+            self.allocation.people,
+            delta=self.allocation.price.delta,
+            groups=self.wanted.reach.touched,
         )
 
     def bounded(
@@ -111,12 +114,17 @@ def prepare(
     prices = offers(
         budget, epsilon=epsilon, rho=rho, delta=delta, finds_keys=finds_keys, available=available
     )
-    prepare_at = _preparing(question, unit)
+    prepare_at = _preparing(question, unit, budget)
     found = [prepare_at(price) for price in prices]
     fitting = [
         offer for offer in found if standing is None or standing.covers(offer.allocation.cost)
     ]
     chosen = _quietest(fitting or found)
+    if chosen.allocation.cost.is_nothing and chosen.wanted.reach.bounded:
+        raise ParameterError(
+            "Where a unit is replaced by another (neighbours='bounded'), the number of all units "
+            "is public, and nothing else is asked; read session.size."
+        )
     if chosen.allocation.cost.is_nothing:
         raise refuse("nothing_asked")
     return chosen
@@ -126,7 +134,9 @@ def _quietest(prepared: list[PreparedQuestion]) -> PreparedQuestion:
     return min(prepared, key=lambda offer: offer.allocation.deviation)
 
 
-def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], PreparedQuestion]:
+def _preparing(
+    question: Question, unit: PrivacyUnit, budget: Guarantee
+) -> Callable[[Price], PreparedQuestion]:
     """Find what a question releases; give a function that prepares it at a price."""
     bound = bound_for(unit, question)
     question = replace(question, measures=tuple(_with_bounds(m) for m in question.measures))
@@ -138,7 +148,8 @@ def _preparing(question: Question, unit: PrivacyUnit) -> Callable[[Price], Prepa
             replace(m, bounds=ASSUMED) if _needs_search(m) else m for m in question.measures
         ),
     )
-    wanted = Demand(_parts(assumed, bound, question), bound, finds_keys, len(searched))
+    reach = Reach.of(question, bound, budget)
+    wanted = Demand(_parts(assumed, bound, question), reach, finds_keys, len(searched))
 
     def prepared(price: Price) -> PreparedQuestion:
         return PreparedQuestion(question, bound, wanted, allocate(wanted, price), searched)

@@ -4,6 +4,12 @@ Contract: for every shown group, a point of the term's grid is picked by its dis
 the wanted quantile (:mod:`sfumato.dp.mechanisms.quantiles` has the proof), with the ε that the
 allocation gives to one quantile in one group and the rows that one unit may have there.
 
+Values are moved to points of a public grid first, at most 2²⁴ of them, so that no engine gives back
+more rows than that. Whole numbers in a range that is not wider are their own points, all of the
+same weight; other points are weighted such that coarser grids, down to 1,024 points, count as much
+as the finest. :func:`moved` says how far a value can be from its point, which the notes of answers
+state beside the ranks.
+
 MIN and MAX are the quantiles of order 0 and 1: the true ones would show one person's value. Those
 of dates are picked among days.
 """
@@ -18,7 +24,7 @@ from sfumato.ask.language.analysis import kind_of
 from sfumato.ask.language.days import days_of
 from sfumato.ask.language.language import Case, Constant
 from sfumato.ask.language.request import Request, RowBound, Total
-from sfumato.ask.price.contributions import rows_in_group
+from sfumato.ask.price.contributions import Reach, rows_in_group
 from sfumato.ask.price.grids import point_grid
 from sfumato.dp.mechanisms.quantiles import ExponentialQuantile
 from sfumato.dp.neighbours import Neighbours, Row, Unit
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
     from sfumato.ask.language.language import Expression, Measure, Question, Value
     from sfumato.ask.language.request import Aggregates, Bound, Grid
 
+_COARSEST = 11  # bits of 1,024 points
+
 
 def grid_of(measure: Measure) -> Grid:
     """Give the points among which a quantile is picked."""
@@ -37,6 +45,20 @@ def grid_of(measure: Measure) -> Grid:
     assert measure.bounds is not None
     kind = kind_of(measure.term)
     return point_grid(measure.bounds, "integer" if kind == "date" else kind)
+
+
+def moved(measure: Measure) -> float:
+    """Give the farthest that a clamped value can be from its point; 0 for whole numbers.
+
+    The grid may end before the upper bound, so that a value may be moved by a whole step.
+    """
+    grid = grid_of(measure)
+    return 0.0 if _own_points(measure) else float(grid.step)
+
+
+def _own_points(measure: Measure) -> bool:
+    assert measure.term is not None
+    return kind_of(measure.term) in {"integer", "date"} and grid_of(measure).step == 1
 
 
 def is_dated(measure: Measure) -> bool:
@@ -60,12 +82,13 @@ def points_request(question: Question, measure: Measure, bound: Bound, salt: byt
     )
 
 
-def mechanism(measure: Measure, bound: Bound, epsilon: Fraction) -> ExponentialQuantile | None:
+def mechanism(measure: Measure, reach: Reach, epsilon: Fraction) -> ExponentialQuantile | None:
     """Give the mechanism of one group; None when the bounds leave a single point."""
     grid = grid_of(measure)
     points = grid.ends[1] + 1
     if points <= 1:
         return None
+    bound = reach.bound
     unit = Row() if isinstance(bound, RowBound) else Unit("person", rows=rows_in_group(bound))
     assert measure.order is not None
     return ExponentialQuantile(
@@ -73,8 +96,9 @@ def mechanism(measure: Measure, bound: Bound, epsilon: Fraction) -> ExponentialQ
         lower=grid.centre,
         upper=grid.centre + (points - 1) * grid.step,
         step=grid.step,
+        levels=0 if _own_points(measure) else max(0, points.bit_length() - _COARSEST),
         epsilon=epsilon,
-        neighbours=Neighbours("unbounded", unit),
+        neighbours=Neighbours(reach.relation, unit),
     )
 
 
@@ -82,11 +106,11 @@ def pick(
     measure: Measure,
     counted: Aggregates,
     shown: Sequence[tuple[Value, ...]],
-    bound: Bound,
+    reach: Reach,
     epsilon: Fraction,
 ) -> list[float]:
     """Pick the quantile of every shown group, in their order."""
-    chooser = mechanism(measure, bound, epsilon)
+    chooser = mechanism(measure, reach, epsilon)
     assert measure.bounds is not None
     low, high = (float(end) for end in measure.bounds)
     if chooser is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.ask.language.request import Aggregates, Request, RowBound
+from sfumato.ask.session.keys import private_part
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.registrations import MAIN
 from sfumato.message import Argument, Message
@@ -92,11 +93,6 @@ class SomeBlocks:
 
 def _nothing() -> None:
     """Close nothing: not every engine holds something."""
-
-
-def private_part(fingerprint: str) -> str:
-    """Give the part of a fingerprint that is about private rows, which make a block."""
-    return fingerprint.partition(".")[0]
 
 
 def add_blocks(ledger: Ledger, dataset: str, labels: Mapping[str, str]) -> None:

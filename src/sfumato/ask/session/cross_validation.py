@@ -24,10 +24,11 @@ import numpy as np
 
 from sfumato.ask.session.learn import prepare_fit
 from sfumato.ask.session.publications import read_rows
+from sfumato.data.cells import as_numbers
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.dp.learn.estimator import read_interval, read_labels
-from sfumato.dp.learn.features import as_cells, as_numbers
+from sfumato.dp.learn.features import as_cells
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.laplace import discrete_laplace
 from sfumato.dp.noise.stream import stream
@@ -76,6 +77,7 @@ def cross_validate(
     score_epsilon: Stated | None,
 ) -> Validation:
     """Charge for a cross-validation and make it, or give it again."""
+    desk.spending.refuse_replaced("Cross-validation")
     wanted = prepare_fit(desk, estimator, target, columns)
     if not hasattr(wanted.estimator, "predict"):
         raise ParameterError(
@@ -134,8 +136,8 @@ def _validate(
     number = hasattr(wanted.estimator, "target")
     most = _STEPS if number else 1  # what a row may add
     scale = 2 * limit / epsilon
-    noisy = total + int(discrete_laplace(scale * most, 1)[0])
-    rows = max(len(cells) + int(discrete_laplace(scale, 1)[0]), 1)
+    noisy = int((total + discrete_laplace(scale * most, 1))[0])
+    rows = max(int((len(cells) + discrete_laplace(scale, 1))[0]), 1)
     width = _width(wanted.estimator) if number else 1.0
     error = math.sqrt(2) * float(scale) / rows * width
     measure = "mean absolute error" if number else "share predicted right"

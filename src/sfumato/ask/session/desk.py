@@ -17,9 +17,12 @@ from sfumato.ask.answers.answer import Answer
 from sfumato.ask.answers.answer_records import dump_answer, load_fields
 from sfumato.ask.answers.composition import compose_answer, outputs_of
 from sfumato.ask.answers.measurement import measure
+from sfumato.ask.language.language import Scan
+from sfumato.ask.language.request import GroupsBound, Request, RowBound
 from sfumato.ask.price.preparation import prepare
 from sfumato.ask.session.pilot import find_price
 from sfumato.dp.guarantees import ZCDP
+from sfumato.dp.neighbours import Row
 from sfumato.errors import GovernanceError, ParameterError, Refused
 from sfumato.govern.policies import Free
 from sfumato.govern.spending import Plan, Spending
@@ -74,6 +77,20 @@ class Desk:
     def standing(self, now: Snapshot, blocks: Sequence[str] | None = None) -> Standing:
         """Take down what was spent of every limit that applies, on some blocks or all."""
         return self.spending.standing(now, blocks)
+
+    def size(self) -> int:
+        """Count the units, whose number is the same in all bounded neighbours, and so public."""
+        if not self.spending.neighbours.bounded:
+            raise ParameterError(
+                "How many there are is hidden, because one may be added or removed: ask for "
+                "COUNT(*) at a price. It is public where the budget is about one replaced by "
+                "another, as in sf.PureDP(1, neighbours='bounded')."
+            )
+        opened = self.opened
+        bound = RowBound() if isinstance(opened.unit, Row) else GroupsBound(1, 1)
+        every = Scan(opened.table, opened.facts[opened.table].columns)
+        counted = opened.engine.aggregate(Request(every, (), (), bound, opened.salt))
+        return sum(map(int, counted.people))
 
     # -- a question -----------------------------------------------------------------------
 

@@ -136,7 +136,14 @@ def _declared(
         wanted = column.name in names if names is not None else column.name != target
         if column.name == facts.person or not wanted:
             continue
-        if column.name in listed:
+        if column.name in listed and "domain" not in estimator.get_params():
+            if names is not None:
+                raise ParameterError(
+                    f"{type(estimator).__name__} learns from numbers, and {column.name!r} has "
+                    "categories; leave it out of columns=."
+                )
+            left_out.append(column.name)
+        elif column.name in listed:
             chosen += declare([column.name], None, {column.name: listed[column.name]})
         elif column.bounds is not None:
             low, high = (float(end) for end in column.bounds)

@@ -64,6 +64,7 @@ def train_network(
     **options: Any,
 ) -> Release:
     """Charge for a training and make it, or give it again."""
+    desk.spending.refuse_replaced("Training a network")
     if parameters.rows_per_unit(desk.spending.neighbours) != 1:
         raise ParameterError(
             "Training hides one row, and here a person may have several; open the session with a "

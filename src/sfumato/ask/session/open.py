@@ -4,8 +4,8 @@ Contract: what the ledger has registered decides. The first session registers un
 keys, private tables with the kinds of their columns, purposes, limits and policy; later ones may
 leave them out, and are refused if they state others. Public tables are registered, too
 (:mod:`sfumato.ask.session.public_tables`). An analyst's bounds and keys for one question add to the
-owner's and never replace them. That what is first registered as public is public, and that one
-table is not registered under two names, is the operator's duty.
+owner's and never replace them. That what is first registered as public is public is the operator's
+duty.
 """
 
 from __future__ import annotations
@@ -13,9 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sfumato.ask.session.blocks import Blocks, add_blocks, private_part
+from sfumato.ask.session.blocks import Blocks, add_blocks
 from sfumato.ask.session.dataset import OpenDataset
-from sfumato.ask.session.keys import key_fingerprint, new_salt
+from sfumato.ask.session.keys import (
+    check_registered_once,
+    key_fingerprint,
+    new_salt,
+    private_part,
+)
 from sfumato.ask.session.owner_rules import (
     as_registered,
     check_schema,
@@ -39,10 +44,9 @@ from sfumato.govern.policies import Free
 from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from sfumato.ask.engines.base import Engine
     from sfumato.ask.language.language import TableFacts
     from sfumato.dp.neighbours import PrivacyUnit
 
@@ -78,8 +82,11 @@ def _open(
     if known is not None:
         check_schema(first, given, known)
     unit = unit_for(given["unit"], first, known)
+    limits = limits_for(given, known, unit)
     if len(sources) > 1:
         _check_blocks(unit, given["private"])
+    if limits.relation == "bounded":
+        _check_replaced(sources, given["private"])
     check_places(sources.values(), given, ledger)
     salt = ledger.salt(first.name) or new_salt()
     rules = rules_for(unit, first, given, known, salt)
@@ -108,7 +115,8 @@ def _open(
         check_tables(private, known)
     _check_others(ledger, first.name, private, is_new=known is None)
     if known is None:
-        _check_rows_elsewhere(ledger, first.name, engines.values())
+        rows = [engine.fingerprint() for engine in engines.values()]
+        check_registered_once(ledger, first.name, rows)
     public = public_tables(engines.values(), salt)
     waiting = public if known is None else check_public(public, known)
     check_rows(engines.values(), waiting)
@@ -116,8 +124,8 @@ def _open(
         dataset=first.name,
         unit="row" if isinstance(unit, Row) else str(unit),
         rules=rules | {"tables": private},
-        purposes=first.purposes if known is None else known.purposes,
-        limits=limits_for(given, known, unit),
+        purposes=(given.get("purposes") or first.purposes) if known is None else known.purposes,
+        limits=limits,
         policy=given["policy"] or (Free() if known is None else known.policy),
         public=public if known is None else known.public,
     )
@@ -166,6 +174,19 @@ def _check_blocks(unit: PrivacyUnit, private: Mapping[str, Any]) -> None:
         )
 
 
+def _check_replaced(sources: Mapping[str, Source], private: Mapping[str, Any]) -> None:
+    """Refuse what has no one number of units, which is public where a unit is replaced."""
+    if len(sources) > 1 or private:
+        raise ParameterError(
+            Message(
+                "Where a unit is replaced by another ({}), how many there are is public, of one "
+                "table: a person may be in one block or private table and not in another. Give "
+                "one table, or a budget about units added or removed.",
+                Argument("neighbours", "bounded"),
+            )
+        )
+
+
 def _check_columns(tables: Mapping[str, TableFacts], main: str, rules: dict[str, Any]) -> None:
     """Refuse public facts about columns that are not there, before they are registered."""
     known = {column.name for column in tables[main].columns}
@@ -209,29 +230,6 @@ def _check_others(
             raise GovernanceError(
                 f"{dataset!r} is a private table of the dataset {entry.dataset!r}, whose budget "
                 "covers it; ask about it in a session on that."
-            )
-
-
-def _check_rows_elsewhere(ledger: Ledger, dataset: str, engines: Iterable[Engine]) -> None:
-    """Refuse to register rows that this ledger knows by another name, with a budget of their own.
-
-    A link or a copy of a file has another name. Rows are known from registrations and charges,
-    which hold fingerprints that are keyed with the salt of their dataset.
-    """
-    seen: dict[str, set[str]] = {}
-    for entry in ledger.entries():
-        if entry.dataset not in {None, dataset} and entry.fingerprint:
-            parts = {private_part(part) for part in entry.fingerprint.split("+")}
-            seen.setdefault(str(entry.dataset), set()).update(parts)
-    rows = [engine.fingerprint() for engine in engines]
-    for other, parts in seen.items():
-        salt = ledger.salt(other)
-        if salt is not None and any(
-            private_part(key_fingerprint(salt, fingerprint)) in parts for fingerprint in rows
-        ):
-            raise GovernanceError(
-                f"The rows of {dataset!r} are those of the dataset {other!r} in this ledger, under "
-                f"another name; they have one budget. Ask about {other!r}: give name={other!r}."
             )
 
 

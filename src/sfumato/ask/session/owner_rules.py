@@ -212,7 +212,7 @@ def limits_for(given: dict[str, Any], known: Registration | None, unit: PrivacyU
     """Read the limits that are stated, about this unit, or else the registered ones."""
     found = _stated_limits(given, known)
     if found is not None:
-        found.check_unit(Neighbours("unbounded", unit))
+        found.check_unit(Neighbours(found.relation, unit))
         return found
     assert known is not None
     return known.limits

@@ -7,24 +7,30 @@ they are paid for; ``predict`` tells what it will be worth and reads nothing.
 
 Rows of a unit. Where the unit is a person with at most m rows, m of her rows are kept, drawn
 at random for each person by herself, so adding or removing a person moves at most m rows, and the
-mechanism gets ε/m (:func:`sfumato.dp.publish.purse.price_of`). For winners and words all rows of a
+mechanism gets ε/m (:func:`sfumato.dp.publish.purse.price_of`). Where a person is replaced by
+another, 2m rows move. For winners and words all rows of a
 person are one basket, so nothing has to be cut and ε is hers undivided.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.ask.session.publish import promise_of
+from sfumato.data.cells import as_label
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.noise.stream import stream
 from sfumato.dp.publish.kmeans.estimator import KMeans
+from sfumato.dp.publish.kmeans.rows import box_of
 from sfumato.dp.publish.ranges.ordered import forecast_ordered, ordered_histogram
 from sfumato.dp.publish.ranges.spatial import check_map, forecast_spatial, spatial_histogram
 from sfumato.dp.publish.topk.release import plan_top_k, top_k
 from sfumato.dp.publish.topk.union import plan_union, set_union
+from sfumato.dp.rounding import exp_bounds
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
 
     from sfumato.ask.language.language import Column
     from sfumato.ask.session.desk import Desk
+    from sfumato.dp.guarantees import Guarantee
+    from sfumato.dp.neighbours import Neighbours
 
 
 @dataclass(frozen=True)
@@ -87,22 +95,25 @@ def winners(
     """
     found = find_column(desk, column)
     domain = values or dict(desk.opened.facts[desk.opened.table].domains).get(found.name)
+    if domain is not None:  # fractions are handed out as plain numbers
+        domain = [as_label(value) if isinstance(value, Fraction) else value for value in domain]
     if domain is None and not unlisted:
         raise ParameterError(
             f"{column!r} has no public list of values; give values=, or epsilon= with delta= to "
             "have those named that enough people share."
         )
-    many = None if domain is None else len(domain)
+    many, near = None if domain is None else len(domain), desk.spending.neighbours
     if many is not None and k > many and options.get("set_size", 1) == 1:
         raise ParameterError(f"k is at most the number of values, {many:,}.")
 
     def make(price: dict[str, Any]) -> Any:
         baskets, people = _baskets(desk, found)
-        won = top_k(baskets, k, items=domain, people=people, **price, **options)
-        return replace(won, guarantee=replace(won.guarantee, neighbours=desk.spending.neighbours))
+        half = price_of_a_step(near, price)
+        won = top_k(baskets, k, items=domain, people=people, **half, **options)
+        return replace(won, guarantee=_promised(won.guarantee, desk, price))
 
     def predict(rows: int, price: dict[str, Any]) -> Any:  # noqa: ARG001 - the plan holds for any number
-        return plan_top_k(k, items=many, **price, **options)
+        return plan_top_k(k, items=many, **price_of_a_step(near, price), **options)
 
     predict(1, {"epsilon": 1, **({"delta": "1e-6"} if domain is None else {})})  # refuses bad ones
     listed = None if domain is None else [str(value) for value in domain]
@@ -112,20 +123,45 @@ def winners(
 
 def words(desk: Desk, column: str, *, at_most: int = 50) -> Publication:
     """Plan which values of a column may be named, when nobody lists them."""
-    found = find_column(desk, column)
+    found, near = find_column(desk, column), desk.spending.neighbours
 
     def make(price: dict[str, Any]) -> Any:
         baskets, people = _baskets(desk, found)
-        named = set_union(baskets, people=people, at_most=at_most, **price)
-        near = desk.spending.neighbours
-        return replace(named, guarantee=replace(named.guarantee, neighbours=near))
+        half = price_of_a_step(near, price)
+        named = set_union(baskets, people=people, at_most=at_most, **half)
+        return replace(named, guarantee=_promised(named.guarantee, desk, price))
 
     def predict(rows: int, price: dict[str, Any]) -> Any:  # noqa: ARG001 - it holds for any number
-        return plan_union(at_most=at_most, **price)
+        return plan_union(at_most=at_most, **price_of_a_step(near, price))
 
     predict(1, {"epsilon": 1, "delta": "1e-6"})  # refuses bad parameters
     asked = {"set_union": found.name, "at_most": at_most}
     return Publication(f"values of {found.name}", asked, make, predict)
+
+
+def price_of_a_step(near: Neighbours, price: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a basket added or removed may cost, of which replacing a unit takes two.
+
+    Two steps of ε/2 make ε, of δ/(1 + e^(ε/2)) make δ, and of ρ/4 make ρ
+    (:mod:`sfumato.dp.accounting.restating`).
+    """
+    if not near.bounded:
+        return dict(price)
+    found = dict(price)
+    if "rho" in price:
+        found["rho"] = parameters.positive(price["rho"], "ρ (rho)") / 4
+    if "epsilon" in price:
+        found["epsilon"] = parameters.budget(price["epsilon"]) / 2
+    if "delta" in price:
+        far = 1 + Fraction(exp_bounds(found["epsilon"])[1])
+        found["delta"] = parameters.failure(price["delta"]) / far
+    return found
+
+
+def _promised(made: Guarantee, desk: Desk, price: Mapping[str, Any]) -> Guarantee:
+    """State what was promised about the unit of the session."""
+    near = desk.spending.neighbours
+    return promise_of(desk.spending, price) if near.bounded else replace(made, neighbours=near)
 
 
 def distribution(desk: Desk, column: str, *, cells: Any, bounds: Any) -> Publication:
@@ -162,6 +198,7 @@ def places(
     if len(box) != 2:
         raise ParameterError("A map has two columns, and one was named twice.")
     check_map(side, use)
+    box_of(None, box)  # refuses bounds too far apart
     near = desk.spending.neighbours
     limit = parameters.rows_per_unit(near)
 

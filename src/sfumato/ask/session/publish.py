@@ -50,7 +50,8 @@ def buy(spending: Spending, wanted: Publication, price: Mapping[str, Any]) -> Re
         return Plan(Cost.of(promised), promised, made=amount)
 
     def work(bought: Purchase[dict[str, Any]]) -> Any:
-        return wanted.make(bought.made)
+        # What is handed out is what the ledger keeps, read back: nothing else can come along.
+        return load(dump(wanted.make(bought.made)))
 
     found = spending.spend(plan, work, what=text, dump=dump, load=load)
     released: Release = found.release(wanted.name)

@@ -26,6 +26,7 @@ from sfumato.ask.session.open import open_dataset
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.ask.sql.grouping_sets import split_grouping_sets
 from sfumato.errors import ParameterError
+from sfumato.govern.limits import in_short
 from sfumato.message import Argument, Message
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from sfumato.data.trajectories.trajectories import Trajectories
     from sfumato.data.trees.trees import Trees
     from sfumato.dp.guarantees import Guarantee
-    from sfumato.dp.neighbours import PrivacyUnit
+    from sfumato.dp.neighbours import Neighbours, PrivacyUnit
     from sfumato.dp.rounding import Stated
     from sfumato.govern.ledger.ledger import Ledger
     from sfumato.govern.limits import Limits
@@ -164,6 +165,16 @@ class Session(LearningMethods):
         return self.desk.opened.unit
 
     @property
+    def neighbours(self) -> Neighbours:
+        """What is hidden: one unit added or removed, or (of a bounded budget) replaced."""
+        return self.desk.spending.neighbours
+
+    @property
+    def size(self) -> int:
+        """How many units there are, where that is public: one is replaced (bounded neighbours)."""
+        return self.desk.size()
+
+    @property
     def blocks(self) -> tuple[str, ...]:
         """The blocks of rows, in the order in which they were given; the first is 'main'."""
         return self.desk.opened.blocks
@@ -190,7 +201,8 @@ class Session(LearningMethods):
 
     def __repr__(self) -> str:
         return (
-            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: {self.remaining} left>"
+            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: "
+            f"{in_short(self.remaining)} left>"
         )
 
     def __enter__(self) -> Self:
@@ -381,3 +393,7 @@ class Session(LearningMethods):
             self.desk.opened, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks,
             answerable=self.desk.answerable,
         )  # fmt: skip
+
+
+# `help` and completion show what `__init__` takes; `inspect.signature` looks at `__new__` first.
+Session.__new__.__wrapped__ = Session.__init__  # type: ignore[attr-defined]

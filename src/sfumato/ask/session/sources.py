@@ -186,6 +186,7 @@ def _is_database(source: str | Path) -> bool:
 
 def _database(source: str, name: str | None, schema: Schema | None) -> Source:
     file, _, table = source.partition("::")
+    table = table.partition("?")[0]  # what is stated of a view is read where that is opened
     if not Path(file).is_file():
         raise DataError(f"{file} is not a file; give the path of a DuckDB database.")
     if not name and not table:

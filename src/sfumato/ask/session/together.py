@@ -4,7 +4,8 @@ Contract: if the unit is the row and the conditions of two questions on the same
 no row satisfies both (:mod:`sfumato.ask.price.disjoint`), a row added or removed changes at most
 one of their answers. A row then lies in a set of questions no two of which are disjoint, so the
 cost is the largest total over such sets, number by number; where nothing is proved, or the unit is
-a person with several rows, all costs add up. One charge is made for all before any is answered.
+a person with several rows, or a row is replaced by another (which takes it from the answer of one
+question to that of the other), all costs add up. One charge is made for all before any is answered.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sfumato.ask.language.language import Filter, Logic, Scan
 from sfumato.ask.price.disjoint import disjoint
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ApproxDP
-from sfumato.dp.neighbours import Row
+from sfumato.dp.neighbours import Neighbours, Row
 from sfumato.dp.rounding import stated_up
 from sfumato.errors import ParameterError
 from sfumato.govern.spending import Plan
@@ -75,7 +76,7 @@ def _planned(
     cost = joint_cost(
         [submission.question for submission in asked],
         [ready.allocation.cost for ready in prepared],
-        by_row=isinstance(desk.opened.unit, Row),
+        by_row=desk.spending.neighbours == Neighbours("unbounded", Row()),
     )
     promised = [desk.guarantee(ready.allocation, now) for ready in prepared]
     made = list(zip(prepared, promised, strict=True))

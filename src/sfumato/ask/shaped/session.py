@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sfumato.ask.session.keys import key_fingerprint, new_salt
+from sfumato.ask.session.keys import check_registered_once, key_fingerprint, new_salt
 from sfumato.ask.session.owner_rules import limits_for
 from sfumato.data.graphs.directed import refuse_directions
 from sfumato.data.graphs.graph import require_listed
@@ -31,6 +32,7 @@ from sfumato.dp.rounding import stated_up
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.ledger import Ledger
 from sfumato.govern.ledger.registrations import SALT_HASH, Registration, salt_hash
+from sfumato.govern.limits import in_short
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import purpose_for
 from sfumato.govern.spending import Plan, Spending
@@ -67,7 +69,7 @@ class StatisticAnswer(Shown):
     details: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        margin = "" if self.margin is None else f" ± {self.margin:,.0f} (95 %)"
+        margin = "" if self.margin is None else f" ± {math.ceil(self.margin):,} (95 %)"
         lines = [f"{self.what}: {_shown(self.value)}{margin}", f"cost: {self.guarantee}"]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -141,15 +143,24 @@ class ShapedSession(Shown):
                     f"{self.dataset!r} is registered for {known.unit}, and this session hides "
                     f"{self.unit}; open it with the registered unit, or another name."
                 )
+        stated_limits = limits_for({"limits": limits, "budget": budget}, known, self.unit)
+        if stated_limits.relation == "bounded":
+            raise ParameterError(
+                "Statistics and copies of data that are no table hide units that are added or "
+                "removed; state the budget without neighbours='bounded'."
+            )
         registration = Registration(
             dataset=self.dataset,
             unit=str(self.unit),
             rules=rules if known is None else known.rules,
             purposes=purposes if known is None else known.purposes,
-            limits=limits_for({"limits": limits, "budget": budget}, known, self.unit),
+            limits=stated_limits,
             policy=policy or (Free() if known is None else known.policy),
         )
-        keyed = key_fingerprint(salt, fingerprint(source))
+        rows = fingerprint(source)
+        if known is None:
+            check_registered_once(self.ledger, self.dataset, [rows])
+        keyed = key_fingerprint(salt, rows)
         self.ledger.register(registration, salt=salt, fingerprint=keyed)
         return salt
 
@@ -162,7 +173,8 @@ class ShapedSession(Shown):
 
     def __repr__(self) -> str:
         return (
-            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: {self.remaining} left>"
+            f"<Session of {self.analyst} on {self.dataset}, for {self.unit}: "
+            f"{in_short(self.remaining)} left>"
         )
 
     def __enter__(self) -> Self:
@@ -311,11 +323,11 @@ def _held(source: Any, people: Sequence[Any] | None) -> Any:
 
 
 def _answers_of(source: Any, people: Sequence[Any] | None) -> str:
-    """Return a digest that changes with what answers depend on: the data, and whose they are."""
+    """Return digests that change with what answers depend on: the data, and whose they are."""
     if people is None:
         return fingerprint(source)
     names = json.dumps([str(name) for name in people])
-    return hashlib.sha256(f"{fingerprint(source)} {names}".encode()).hexdigest()
+    return f"{fingerprint(source)}.{hashlib.sha256(names.encode()).hexdigest()}"
 
 
 def fingerprint(source: Any) -> str:

@@ -15,6 +15,9 @@ Two adversaries, in the words of `audit.risk`:
   hold everybody; its records then count as that many people.
 
 Expected re-identifications are those of an adversary who guesses evenly among candidates.
+Columns that are released as they are count, too: `column_linkage` finds people by those that are
+nearly unique, with no table of people at hand, for every other file that has them would do.
+
 For classes that overlap (local recoding) the confidence is that of guessing evenly; what
 can be excluded because somebody else must have a record is not followed up.
 """
@@ -51,6 +54,8 @@ if TYPE_CHECKING:
     from sfumato.attack.releases.fit import Fitting
     from sfumato.data.schema import Schema
     from sfumato.released.tables import TableView
+
+COLUMNS = "linkage by columns released as they are"
 
 Adversary = Literal["journalist", "prosecutor"]
 
@@ -123,6 +128,54 @@ def linkage(
     if names is not None and names not in fitting.table.columns:
         raise SchemaError(f"{fitting.table.source} has no column '{names}' to name people by.")
     return _linked(view, fitting, adversary, limit, names, most)
+
+
+def column_linkage(
+    release: Any,
+    *,
+    schema: str | Path | Schema | None = None,
+    confidence: float = 0.9,
+    most: int = SHOWN,
+) -> Outcome:
+    """Find people by the nearly unique columns that are released as they are.
+
+    The attacker has another file with these columns and the quasi-identifiers. A column that the
+    schema calls `linkable: accepted, <reason>` does not count.
+    """
+    limit = checked_share("confidence", confidence)
+    checked_count("most", most)
+    view = see_people(release, schema)
+    accepted = view.schema.accepted
+    columns = [found.column for found in view.linkable if found.column not in accepted]
+    sizes = view.linked.evidence.sizes
+    exposed = np.flatnonzero(1 / sizes >= limit - NEARLY) if columns else np.zeros(0, np.int64)
+    people = int(view.evidence.sizes.sum())
+    named = ", ".join(columns) or "no column that is released as it is and nearly unique"
+    return Outcome(
+        COLUMNS,
+        f"{named}, and the quasi-identifiers",
+        "confidence",
+        people,
+        int(sizes[exposed].sum()),
+        1 / people,
+        1 / int(sizes.min()),
+        limit,
+        tuple(
+            Finding(
+                COLUMNS,
+                f"the only person with some value of {named}",
+                int(sizes[c]),
+                "which released record is theirs, and all that it says",
+                1 / people,
+                1 / int(sizes[c]),
+                {"columns": columns, "class": view.linked.evidence.cells(int(c))},
+            )
+            for c in exposed[:most]
+        ),
+        f"the role 'quasi' for {named}, or leaving it out",
+        figures={"records alone with their values": float((sizes == 1).sum())},
+        serious=bool(columns),
+    )
 
 
 def _linked(

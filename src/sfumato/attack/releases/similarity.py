@@ -4,8 +4,10 @@ Li, Li, Venkatasubramanian: t-Closeness, ICDE 2007: a class with gastritis, ulce
 cancer has three values, and everybody in it has a stomach disease; a class of the three
 lowest salaries has three values, and everybody in it is poor. Meaning comes from the tree
 declared for the attribute (nodes below the root), or from the order of its values (runs of
-neighbours). A group of values is narrow when at most `narrow` of all records have one of
-them; a class tells when at least `confidence` of it is in one narrow group.
+neighbours). A class tells when at least `confidence` of it is in one group, and the group holds a
+share that is at least `gain` smaller of the whole release: the attacker believed that much less
+before. A run is chosen after the class was seen, and any five values lie in some run, so a run
+counts only where it holds at most half of the whole release.
 
 Closeness with equal distance t bounds the gain of every group by t. Over a tree of root
 level H, hierarchical closeness bounds the gain g of a node on level h by t·H/(h + 1): the
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
 
 Meaning = Literal["tree", "order"]
 
+RUN = 0.5
+"""Largest share of the whole release in a run of the order that tells something."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
@@ -63,26 +68,32 @@ def similarity(
     *,
     by: Meaning | None = None,
     confidence: float = 0.9,
-    narrow: float = 0.25,
+    gain: float = 0.25,
+    narrow: float | None = None,
     attribute: str | None = None,
     schema: str | Path | Schema | None = None,
     most: int = SHOWN,
 ) -> Outcome:
-    """Find the people whose class lies in one narrow group of similar values.
+    """Find the people whose class lies in one group of similar values, as few others do.
 
-    `by` is "tree" or "order"; without it, the tree where one is declared.
+    `by` is "tree" or "order"; without it, the tree where one is declared. `narrow` is the largest
+    share of the whole release that a group may hold; without it any share does for a node of the
+    tree, and one half for a run of the order.
     """
     limit = checked_share("confidence", confidence)
-    checked_share("narrow", narrow)
+    checked_share("gain", gain)
+    if narrow is not None:
+        checked_share("narrow", narrow)
     view = see_people(release, schema)
     name = view.attribute(attribute)
     spread = view.spread(name)
     kind = ("order" if spread.hierarchy is None else "tree") if by is None else by
-    groups = _found(spread, kind, limit, narrow, name)
+    most_of_all = (RUN if kind == "order" else 1.0) if narrow is None else narrow
+    groups = _found(spread, kind, limit, gain, most_of_all, name)
     exposed = groups.inside > 0
     people = np.round(groups.inside * spread.sizes).astype(np.int64)
     worst = int(np.argmax(np.where(exposed, groups.inside - groups.overall, -1)))
-    t = round(0.96 * max(limit - narrow, 0.01), 6)
+    t = round(0.96 * max(limit - most_of_all, gain), 6)
     stop = TCloseness(t, name)
     return Outcome(
         "similarity",
@@ -97,7 +108,7 @@ def similarity(
             _finding(view, name, groups, int(c), int(people[c]), kind)
             for c in _ranked(groups, exposed)[:most]
         ),
-        f"{stop}: no narrow group of values fills {limit:g} of a class",
+        f"{stop}: no group of values fills {limit:g} of a class and much less of the rest",
         stop,
         name,
         {"classes that tell": float(exposed.sum()), "classes": float(len(exposed))},
@@ -111,19 +122,21 @@ def _ranked(groups: _Groups, exposed: NDArray[np.bool_]) -> NDArray[np.int64]:
     return ranked
 
 
-def _found(spread: Spread, kind: str, limit: float, narrow: float, name: str) -> _Groups:
+def _found(
+    spread: Spread, kind: str, limit: float, gain: float, narrow: float, name: str
+) -> _Groups:
     if kind == "order":
-        return _runs(spread, limit, narrow)
+        return _runs(spread, limit, gain, narrow)
     if kind != "tree":
         raise ParameterError(f"by must be 'tree' or 'order', not {kind!r}.")
     if spread.hierarchy is None:
         raise HierarchyError(
             f"'{name}' has no hierarchy in the schema; declare one, or attack by='order'."
         )
-    return _nodes(spread, limit, narrow)
+    return _nodes(spread, limit, gain, narrow)
 
 
-def _nodes(spread: Spread, limit: float, narrow: float) -> _Groups:
+def _nodes(spread: Spread, limit: float, gain: float, narrow: float) -> _Groups:
     """Return the most telling node below the root of each class, the finest first."""
     tree = spread.hierarchy
     assert tree is not None
@@ -136,7 +149,9 @@ def _nodes(spread: Spread, limit: float, narrow: float) -> _Groups:
         width = len(tree.labels[level])
         whole = np.bincount(node, weights=spread.total, minlength=width) / spread.total.sum()
         key, share = _add_up(spread.class_ * width + node[spread.value], spread.inside)
-        tells = (share >= limit - NEARLY) & (whole[key % width] <= narrow + NEARLY)
+        prior = whole[key % width]
+        tells = (share >= limit - NEARLY) & (share - prior >= gain - NEARLY)
+        tells &= prior <= narrow + NEARLY
         chosen, first = np.unique(key[tells] // width, return_index=True)
         fresh = inside[chosen] == 0
         chosen, at = chosen[fresh], np.flatnonzero(tells)[first[fresh]]
@@ -156,13 +171,13 @@ def _add_up(
     return distinct, np.bincount(index.reshape(-1), weights=shares).astype(np.float64)
 
 
-def _runs(spread: Spread, limit: float, narrow: float) -> _Groups:
+def _runs(spread: Spread, limit: float, gain: float, narrow: float) -> _Groups:
     """Return the narrowest run of neighbouring values that fills enough of each class."""
     starts = np.searchsorted(spread.class_, np.arange(len(spread.sizes) + 1)).astype(np.int64)
     climb = np.concatenate([[0.0], np.cumsum(spread.total) / spread.total.sum()])
     low, high, share = _narrowest(starts, spread.value, spread.inside, climb, limit - NEARLY)
     overall = climb[high + 1] - climb[low]
-    tells = overall <= narrow + NEARLY
+    tells = (overall <= narrow + NEARLY) & (share - overall >= gain - NEARLY)
 
     def name(c: int) -> str:
         return f"{spread.values[low[c]]} to {spread.values[high[c]]}"
@@ -202,7 +217,7 @@ def _finding(
         "similarity",
         people_in(people, int(view.evidence.sizes[c]), cells),
         people,
-        f"their {name} is in one narrow group of the {kind}",
+        f"their {name} is in one group of the {kind}",
         float(groups.overall[c]),
         float(groups.inside[c]),
         {

@@ -13,7 +13,7 @@ from sfumato.attack.releases.composition import composition
 from sfumato.attack.releases.de_finetti import de_finetti
 from sfumato.attack.releases.fit import People
 from sfumato.attack.releases.homogeneity import homogeneity
-from sfumato.attack.releases.linkage import linkage
+from sfumato.attack.releases.linkage import COLUMNS, column_linkage, linkage
 from sfumato.attack.releases.membership import membership
 from sfumato.attack.releases.minimality import minimality
 from sfumato.attack.releases.probabilistic_inference import probabilistic_inference
@@ -72,9 +72,15 @@ class _Adversary:
             self.came if self._shares(self.came) else None,
             unless="the original people are not known",
         )
+        yield NamedAttack(COLUMNS, lambda view, _: column_linkage(view, **sure), _no_column)
         why = "no public table was given that shares a quasi-identifier"
         public = self.public if self._shares(self.public) else None
-        journalist = partial(linkage, adversary="journalist", **sure)
+
+        def journalist(view: TableView, people: People) -> Outcome:
+            had = [n for n in view.schema.insensitive_names if n in people.columns]
+            known = view.known_by([n for n in had if n in view.table.columns])
+            return linkage(known, people, adversary="journalist", **sure)
+
         yield _attack("linkage by a journalist", journalist, public, unless=why)
         yield _attack("membership", partial(membership, **sure), public, unless=why)
 
@@ -92,7 +98,7 @@ class _Adversary:
                 probabilistic_inference, confidence=knowledge.confidence
             ),
             "skewness": partial(skewness, gain=knowledge.gain),
-            "similarity": partial(similarity, confidence=knowledge.confidence),
+            "similarity": partial(similarity, confidence=knowledge.confidence, gain=knowledge.gain),
         }
         for title, attack in named.items():
             fits = title != "similarity" or self._has_meaning(name)
@@ -142,6 +148,15 @@ class _Adversary:
         for name in self.view.evidence.sensitive:
             if name in second.evidence.sensitive:
                 yield _about("composition", name, both, "", twice=False)
+
+
+def _no_column(view: TableView, _: Knowledge) -> str | None:
+    accepted = view.schema.accepted
+    found = [column.column for column in view.linkable]
+    if any(name not in accepted for name in found):
+        return None
+    reasons = "; ".join(f"{name} is nearly unique, accepted: {accepted[name]}" for name in found)
+    return reasons or "no column that is released as it is is nearly unique"
 
 
 def _people(source: Any) -> People | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
@@ -74,7 +73,7 @@ def known_facts(release: Any, *, confidence: float = 0.9, **options: Any) -> Out
     view: TreesView = see(release, shape="trees", **options)
     facts = []
     for tree in shown_trees(view):
-        mine: set[tuple[str, ...]] = {("", *pair) for pair in combinations(sorted(tree.places), 2)}
+        mine: set[tuple[str, ...]] = {("", *pair) for pair in tree.label_pairs()}
         mine |= {("related", *pair) for pair in tree.related_pairs()}
         mine |= {("", label) for label in tree.places}
         facts.append(mine)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.audit.claims.evidence.scores import text_of
+from sfumato.representation import Picture
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,7 +53,7 @@ def picture(
         for place in range(0, len(labels), every)
     ]
     marks.append(_text(_WIDTH / 2, _HEIGHT - 8, "output", 12))
-    return (
+    return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         f'aria-label="{escape(title)}" font-family="sans-serif" fill="#222">'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff"/>{"".join(marks)}</svg>\n'

@@ -15,12 +15,14 @@ import numpy as np
 
 from sfumato.data.engines.duckdb import quoted
 from sfumato.data.hierarchies.hierarchy import MISSING, ROOT, Hierarchy
+from sfumato.data.tables.singling_out import TOGETHER
 from sfumato.released.labels import Labels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from sfumato.data.schema import Schema
+    from sfumato.data.tables.singling_out import NearlyUnique
     from sfumato.data.tables.table import Table
     from sfumato.released.evidence import Evidence
     from sfumato.released.population import PopulationCounts
@@ -28,17 +30,11 @@ if TYPE_CHECKING:
 FEW_RECORDS = 20
 """Below this, whole numbers that happen to be close and all different prove nothing."""
 
-CODE_DIGITS = 7
-"""Whole numbers of as many digits each look like numbers given to people from this length on."""
-
 MOST_OF = 0.9
 """Share of cells of a form from which on a column is taken to be of it."""
 
 FIRST_RECORDS = 10_000
 """How many records are looked at before a column is searched for repeated values."""
-
-TOGETHER = 16
-"""How many columns are counted by one query."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +56,23 @@ def look(
     schema: Schema,
     pseudonyms: Collection[str] = (),
     numbers: str | None = None,
+    linkable: Sequence[NearlyUnique] = (),
 ) -> tuple[FileFinding, ...]:
     """Return everything found about the columns and labels of a release.
 
     `numbers` is the column that tells the people of a class apart; `people.py` looks at it.
+    `linkable` are the columns released as they are that are nearly unique.
     """
+    told = {found.column for found in linkable}
     found = [
         *_identifiers(table, schema, pseudonyms),
         *_columns_without_role(table, schema, numbers),
-        *_row_numbers(evidence, table, schema, {*pseudonyms, numbers or ""}),
+        *_linkable(linkable, schema),
+        *(
+            finding
+            for finding in _row_numbers(evidence, table, schema, {*pseudonyms, numbers or ""})
+            if finding.kind != "all different" or finding.attribute not in told
+        ),
         *_strange_labels(evidence, schema),
         *_nothing_left(evidence, schema),
         *_missing_columns(table, schema),
@@ -108,6 +112,17 @@ def _columns_without_role(table: Table, schema: Schema, numbers: str | None) -> 
     ]
 
 
+def _linkable(columns: Sequence[NearlyUnique], schema: Schema) -> list[FileFinding]:
+    """Tell of nearly unique columns: they break the release unless accepted with a reason."""
+    accepted = schema.accepted
+    return [
+        FileFinding("linkable", c.column, f"{c.told}; accepted: {accepted[c.column]}.", False)
+        if c.column in accepted
+        else FileFinding("linkable", c.column, c.warning)
+        for c in columns
+    ]
+
+
 def _row_numbers(
     evidence: Evidence, table: Table, schema: Schema, pseudonyms: Collection[str]
 ) -> list[FileFinding]:
@@ -123,36 +138,13 @@ def _row_numbers(
             continue
         named = name in schema.attributes and name not in schema.identifier_names
         if named and (records < FEW_RECORDS or high - low >= 2 * records):
-            # Salaries may well be all different; row numbers stand close together.
-            found += _codes(name, low, high, records, schema)
-            continue
+            continue  # salaries may well be all different; row numbers stand close together
         text = (
             f"Column '{name}' holds {records} different whole numbers, one per record: it looks "
             "like the row number of the original file, which tells who is who; leave it out."
         )
         found.append(FileFinding("row number", name, text))
     return found
-
-
-def _codes(name: str, low: int, high: int, records: int, schema: Schema) -> list[FileFinding]:
-    """Find whole numbers that single out every record of a column that is said to tell nothing.
-
-    As many digits each, and many of them, are how numbers look that are given to people: of social
-    insurance, accounts, telephones.
-    """
-    if name not in schema.insensitive_names or records < FEW_RECORDS:
-        return []
-    given = low > 0 and len(str(low)) == len(str(high)) >= CODE_DIGITS
-    words = (
-        f"Column '{name}' is said to tell nothing about people and holds a different whole number "
-        "in every record: whoever knows the number of a person finds the record"
-    )
-    if given:
-        text = (
-            f"{words}. All have {len(str(low))} digits, as numbers given to people; leave it out."
-        )
-        return [FileFinding("code", name, text)]
-    return [FileFinding("all different", name, f"{words}.", serious=False)]
 
 
 def _all_different(table: Table, name: str, records: int, schema: Schema) -> list[FileFinding]:

@@ -61,11 +61,15 @@ def verify_table(
     numbers = persons.column if persons.numbers else None
     findings = (
         *look_at_people(evidence, view.table, persons),
-        *look(evidence, view.table, rules, view.pseudonyms, numbers),
+        *look(evidence, view.table, rules, view.pseudonyms, numbers, view.linkable),
         *look_at_values(evidence, parts, people),
         *look_at_cells(evidence, view.table),
         *look_at_file(view.table, kept_order=view.kept_order, known=evidence.texts),
     )
+    known = view.linked.evidence  # by whom has another file with columns released as they are
+    crowd = at_least_itself(evidence, people)
+    if crowd is not None and known is not evidence:
+        crowd = known.sizes  # such a file leaves no more people than records
     return TableVerification(
         source=evidence.source,
         records=evidence.records,
@@ -74,7 +78,7 @@ def verify_table(
         measured=tuple(_measure(evidence)),
         findings=(*findings, *incomplete_population(evidence, people)),
         unchecked=stated.own,
-        risk=reidentification_risk(evidence.sizes, at_least_itself(evidence, people)),
+        risk=reidentification_risk(known.sizes, crowd),
         evidence=evidence,
     )
 

@@ -1,5 +1,7 @@
 """How many released trees show the same m labels with n relations: counted from the file alone.
 
+A label may be known several times, of as many vertices.
+
 One and two labels are counted for all trees. Of more labels every combination in every tree is gone
 through where there are not too many; beyond that, combinations are drawn at random, and for each
 the trees that show it are counted by trying all vertices for all parts.
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from math import comb
 from random import Random
 from typing import TYPE_CHECKING
@@ -44,7 +46,7 @@ def rarest_fact(view: TreesView, m: int, n: int, k: int) -> RarestFact | None:
     best = _pick(Counter((label,) for tree in trees for label in tree.places), 0)
     if m >= 2:
         both: Counter[tuple[str, ...]] = Counter(
-            pair for tree in trees for pair in combinations(sorted(tree.places), 2)
+            pair for tree in trees for pair in tree.label_pairs()
         )
         best = _less(best, _pick(both, 0))
         if n >= 1:
@@ -79,8 +81,6 @@ def _facts_of(
     """Give the fact sets that some points of a tree show."""
     ordered = sorted(chosen)
     labels = tuple(label for label, _ in ordered)
-    if len(set(labels)) < len(labels):
-        return
     holds = [
         (i, j)
         for i, j in combinations(range(len(ordered)), 2)
@@ -88,7 +88,19 @@ def _facts_of(
     ]
     for count in range(min(n, len(holds)) + 1):
         for relations in combinations(holds, count):
-            yield labels, relations
+            yield labels, _any_of_the_same(labels, relations)
+
+
+def _any_of_the_same(
+    labels: tuple[str, ...], relations: tuple[tuple[int, int], ...]
+) -> tuple[tuple[int, int], ...]:
+    """Write relations with the places of equal labels so that they come first of all ways."""
+    best = relations
+    for order in permutations(range(len(labels))) if len(set(labels)) < len(labels) else ():
+        if all(labels[i] == labels[j] for i, j in enumerate(order)):
+            moved = [(min(order[a], order[b]), max(order[a], order[b])) for a, b in relations]
+            best = min(best, tuple(sorted(moved)))
+    return best
 
 
 def _all_facts(trees: list[ShownTree], m: int, n: int) -> RarestFact | None:

@@ -150,12 +150,20 @@ def _rules(entry: Entry) -> Iterable[str]:
 
 def _released(details: dict[str, Any]) -> Iterable[str]:
     """Tell what was released, where to, and what it cost."""
-    loss = details.get("loss")
-    if isinstance(loss, dict):
-        loss = ", ".join(f"{name} {value}" for name, value in loss.items())
-    for name, value in (details | {"loss": loss}).items():
+    for name, value in details.items():
         if value is not None:
-            yield f"{plain(name)}: {plain(str(value))}"
+            yield f"{plain(name)}: {plain(_listed(value))}"
+
+
+def _listed(value: Any) -> str:
+    """Write a value of an entry as words and not as Python would."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_listed(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_listed, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
 
 
 def _paragraph(text: str, rest: str | None = None) -> None:

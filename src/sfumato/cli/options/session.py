@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.display.terminal import note
 from sfumato.cli.options.login import login
-from sfumato.errors import ParameterError
+from sfumato.errors import OutputError, ParameterError
 from sfumato.requests.texts import pairs_of
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def check_files(delivery: Delivery) -> None:
             with tempfile.TemporaryFile(dir=path.parent):
                 pass
         except OSError as error:
-            raise ParameterError(
+            raise OutputError(
                 f"--{option}: {path} cannot be written ({error.strerror}); choose a folder that "
                 "may be written to. Nothing was asked."
             ) from None

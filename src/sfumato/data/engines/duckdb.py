@@ -24,7 +24,7 @@ import numpy as np
 from sfumato.data.engines.base import ROW
 from sfumato.data.engines.counted import Counted
 from sfumato.data.engines.errors import nothing_quoted
-from sfumato.errors import DataError
+from sfumato.errors import DataError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,8 +51,13 @@ class DuckDB:
     def __init__(self) -> None:
         self.connection = duckdb.connect()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.run("SET enable_progress_bar = false")  # it would write among our results
+        # A bar would write among our results. A notebook without ipywidgets has none, and DuckDB
+        # refuses to switch off there what it could not show.
+        if self.run("SELECT current_setting('enable_progress_bar')") == [(True,)]:
+            self.run("SET enable_progress_bar = false")
         self.run("SET preserve_insertion_order = false")
+        # A type guessed from some objects of a column would fail on others: look at all.
+        self.run("SET pandas_analyze_sample = 1000000000000")
         self.run(f"SET temp_directory = {quoted_text(str(self.folder / 'spill'))}")
         self.run(f"SET memory_limit = '{memory_limit()}'")
         self._names = 0
@@ -123,6 +128,18 @@ class DuckDB:
         finally:
             self.run("SET disabled_optimizers = ''")
             self.run("SET preserve_insertion_order = false")
+
+    def write_parquet(self, query: str, path: Path) -> None:
+        """Write rows to a Parquet file, in their order; the same rows give the same bytes.
+
+        One thread writes: several would divide the rows into groups by who comes first.
+        """
+        self.run("SET threads = 1")
+        try:
+            with self.in_order():
+                self.run(f"COPY ({query}) TO {quoted_text(str(path))} (FORMAT parquet)")
+        finally:
+            self.run("RESET threads")
 
     def ways_missing(self, scan: str, column: str, kind: str) -> tuple[bool, bool]:
         """Tell whether cells are missing as NULL, and as the empty text or NaN."""
@@ -307,6 +324,25 @@ def cell_text(column: str, kind: str) -> str:
     return f"coalesce({text}, '')"
 
 
+def plain_text(column: str, kind: str) -> str:
+    """Return the SQL of a cell's text that is the same whatever type its column has.
+
+    1.0 is written as 1, and midnight as its day, as :func:`sfumato.data.cells.as_text` writes them.
+    """
+    name = quoted(column)
+    if kind in FLOATS or kind.startswith("DECIMAL"):
+        number = f"CAST({name} AS DOUBLE)"
+        whole = f"{number} = trunc({number}) AND abs({number}) < 9007199254740992"
+        text = (
+            f"CASE WHEN isnan({number}) THEN '' WHEN {whole} "
+            f"THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"
+        )
+        return f"coalesce({text}, '')"
+    if kind.startswith("TIMESTAMP") and "ZONE" not in kind:
+        return f"regexp_replace({cell_text(column, kind)}, ' 00:00:00$', '')"
+    return cell_text(column, kind)
+
+
 def values_list(texts: Sequence[str]) -> str:
     """Return texts as an SQL list literal."""
     return "[" + ", ".join(quoted_text(text) for text in texts) + "]"
@@ -323,19 +359,21 @@ def translated(source: str) -> nothing_quoted:
     )
 
 
-def unread(error: BaseException, source: str) -> str | None:
+def unread(error: BaseException, source: str) -> str | DataError | None:
     """Say why rows that another engine gave cannot be held here, without the cells quoted."""
     if not isinstance(error, duckdb.Error):
         return None
     if isinstance(error, (duckdb.OutOfMemoryException, duckdb.IOException)):
-        return f"{source}: there is too little memory or disk space here for the rows brought."
+        return Unavailable(
+            f"{source}: there is too little memory or disk space here for the rows brought."
+        )
     return (
         f"{source}: rows brought here cannot be read; some column holds what its type does not "
         "allow here, such as a year too far away. Leave it out, or make it text in a view."
     )
 
 
-def _explanation(error: Any, source: str) -> str:
+def _explanation(error: Any, source: str) -> str | DataError:
     text = str(error)
     line = _LINE.search(text)
     where = f"{source}, line {line[1]}" if line else source
@@ -362,7 +400,7 @@ def _explanation(error: Any, source: str) -> str:
             "written by another program."
         )
     if isinstance(error, duckdb.OutOfMemoryException):
-        return f"{source} needs more memory or temporary disk space than there is."
+        return Unavailable(f"{source} needs more memory or temporary disk space than there is.")
     return (
         f"{where} cannot be read as a table; check that it is a CSV or Parquet file that is "
         "whole, with one header line and one record per line."

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 
 class nothing_quoted:  # noqa: N801 - reads as a statement
-    """Turn the errors of an engine into sentences of ours; None leaves an error as it is."""
+    """Turn the errors of an engine into sentences of ours; None leaves an error as it is.
 
-    def __init__(self, explained: Callable[[BaseException], str | None]) -> None:
+    A sentence becomes a `DataError`; an error of another kind is given as it is to be raised.
+    """
+
+    def __init__(self, explained: Callable[[BaseException], str | DataError | None]) -> None:
         self._explained = explained
 
     def __enter__(self) -> None:
@@ -36,7 +39,7 @@ class nothing_quoted:  # noqa: N801 - reads as a statement
         if message is None:
             return
         try:
-            raise DataError(message) from None  # noqa: TRY301 - it is caught to be changed
+            raise message if isinstance(message, DataError) else DataError(message)
         except DataError as ours:
             ours.__context__ = None  # Python puts there the error that is being handled
             raise

@@ -72,11 +72,11 @@ def driver() -> Any:
 
 
 def split_url(source: str) -> tuple[str, str | None]:
-    """Take the table out of an address, and what only questions need to know (``stream``)."""
+    """Take the table out of an address, and what only questions need (``stream``, ``view``)."""
     parts = urlsplit(source)
     given = parse_qsl(parts.query)
     table = dict(given).get("table")
-    ours = {"table", "stream"}
+    ours = {"table", "stream", "view"}
     rest = urlencode([(name, value) for name, value in given if name not in ours])
     return urlunsplit(parts._replace(query=rest)), table
 

@@ -24,6 +24,11 @@ def checked_rows(rows: Sequence[Sequence[str]], source: str) -> list[tuple[str, 
 
 def _check_widths(table: list[tuple[str, ...]], source: str) -> None:
     width = len(table[0])
+    if width < 2:
+        raise HierarchyError(
+            f"Hierarchy {source}, row 1: there is one level; a row goes from a value to the root, "
+            "as in 'flu;*'."
+        )
     for number, row in enumerate(table, start=1):
         if len(row) != width:
             raise HierarchyError(

@@ -1,20 +1,23 @@
 """Hierarchies as files: the leaf-to-root CSV that ARX uses, and nested YAML trees.
 
 Contract: reading finds the delimiter, accepts UTF-8 with or without a byte-order mark and
-quoted cells, and checks that the file is a tree; messages name file and row. Writing
-appears whole or not at all and reads back as it was.
+quoted cells, and checks that the file is a tree; messages name file and row. A schema may say
+where the files that it names may lie (`Reach`). Writing appears whole or not at all and reads back
+as it was.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
-from typing import TYPE_CHECKING
+import os
+import stat
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Literal
 
 from sfumato.data.atomic import write_text_atomically
 from sfumato.data.hierarchies.nested_trees import rows_of_tree, tree_of_rows
-from sfumato.data.yaml_files import dump_yaml, load_yaml
+from sfumato.data.yaml_files import dump_yaml, parse_yaml
 from sfumato.errors import HierarchyError
 
 if TYPE_CHECKING:
@@ -22,30 +25,77 @@ if TYPE_CHECKING:
 
 Row = tuple[str, ...]
 
+Reach = Literal["anywhere", "beneath", "nowhere"]
+"""Where a file lies that a schema names: where its author may read anyway, beneath the folder of
+the schema (of a server, whose authors are others), or nowhere: the schema holds all itself."""
+
+MOST_BENEATH = 64 << 20
+"""Bytes of a file beneath a folder."""
+
 YAML_ENDINGS = (".yaml", ".yml")
 ENDINGS = (".csv", ".tsv", ".txt", *YAML_ENDINGS)
 DELIMITERS = (";", "\t", "|", ",")
 """In the order of trust: a comma may stand inside a label such as `[30,40)`."""
 
 
-def read_rows(path: Path, *, root: str, delimiter: str | None = None) -> Sequence[Sequence[str]]:
-    """Read the rows `leaf, …, root` of a file; a nested tree with several tops gets a `root`."""
+def read_rows(
+    path: Path, *, root: str, delimiter: str | None = None, beneath: Path | None = None
+) -> Sequence[Sequence[str]]:
+    """Read the rows `leaf, …, root` of a file; a nested tree with several tops gets a `root`.
+
+    `beneath` is a folder that the file has to lie in, however it is named.
+    """
+    text = _text(path, beneath)
     if path.suffix.lower() in YAML_ENDINGS:
-        tree = load_yaml(path, HierarchyError, "Hierarchy")
+        tree = parse_yaml(text, HierarchyError, f"Hierarchy {path}")
         return rows_of_tree(tree, root=root, source=str(path))
-    text = _text(path)
     return _rows(text, delimiter, path) if delimiter else _sniffed(text, path)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, beneath: Path | None) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        content = path.read_bytes() if beneath is None else _bytes_beneath(path, beneath)
+        return content.decode("utf-8-sig")
     except OSError as error:
         raise HierarchyError(f"Hierarchy {path} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError:
         raise HierarchyError(
             f"Hierarchy {path} is not UTF-8 text; save it in that encoding."
         ) from None
+
+
+def _bytes_beneath(path: Path, folder: Path) -> bytes:
+    """Read a regular file beneath a folder, opened step by step from there.
+
+    What is opened is what is looked at: no link is followed on the way, nothing is waited for, and
+    a device or pipe is refused. Whether a path elsewhere is there is not told.
+    """
+    usual = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        *folders, last = PurePath(os.path.relpath(path, folder)).parts
+        if ".." in (*folders, last):
+            raise _outside(path)
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        for step, kind in (*((name, os.O_DIRECTORY) for name in folders), (last, 0)):
+            try:
+                found = os.open(step, usual | kind, dir_fd=held)
+            finally:
+                os.close(held)
+            held = found
+        with os.fdopen(held, "rb") as file:
+            is_file = stat.S_ISREG(os.fstat(held).st_mode)
+            if not is_file or os.fstat(held).st_size > MOST_BENEATH:
+                raise _outside(path)
+            return file.read(MOST_BENEATH)
+    except (OSError, ValueError):
+        raise _outside(path) from None
+
+
+def _outside(path: Path) -> HierarchyError:
+    return HierarchyError(
+        f"The hierarchy file {path.name} is no file of at most {MOST_BENEATH >> 20} MiB beneath "
+        "the folder of its schema; links are not followed."
+    )
 
 
 def _sniffed(text: str, path: Path) -> list[list[str]]:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.data.hierarchies.files import ENDINGS
-from sfumato.data.hierarchies.hierarchy import Hierarchy, HierarchyRule
+from sfumato.data.hierarchies.files import ENDINGS, Reach, read_rows
+from sfumato.data.hierarchies.hierarchy import ROOT, Hierarchy, HierarchyRule
 from sfumato.data.hierarchies.levels import Rule
 from sfumato.data.hierarchies.nested_trees import tree_of_rows
 from sfumato.data.hierarchies.pinned_hierarchy import PinnedHierarchy
@@ -34,6 +34,8 @@ from sfumato.errors import HierarchyError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
 _FORMS = (*RULES, "file", "rows", "tree")
 _BY_TYPE: dict[str | None, str] = {"integer": "intervals", "number": "intervals", "date": "dates"}
 
@@ -45,18 +47,21 @@ def automatic_rule(type_: str | None) -> HierarchyRule:
     return make_rule(_BY_TYPE.get(type_, "automatic"), {})
 
 
-def rule_of(spec: Any, *, folder: Path | None = None) -> HierarchyRule:
-    """Return the hierarchy or rule that a piece of YAML describes."""
+def rule_of(spec: Any, *, folder: Path | None = None, files: Reach = "anywhere") -> HierarchyRule:
+    """Return the hierarchy or rule that a piece of YAML describes.
+
+    Files are found relative to `folder`; `files` says where they may lie.
+    """
     if isinstance(spec, str):
-        return make_rule(spec, {}) if spec in RULES else _file({"file": spec}, folder)
+        return make_rule(spec, {}) if spec in RULES else _file({"file": spec}, folder, files)
     if not isinstance(spec, dict) or not spec:
         raise HierarchyError(
             f"A hierarchy must be a file name, a rule or a mapping with one of {listed(_FORMS)}."
         )
     if "file" in spec:
-        return _file(spec, folder)
+        return _file(spec, folder, files)
     if "rows" in spec:
-        return _rows(spec)
+        return _rows(spec, folder, files)
     if len(spec) == 1:
         [(name, options)] = spec.items()
         if name == "tree":
@@ -81,29 +86,57 @@ def _options(name: str, options: Any) -> Mapping[str, Any]:
     return {first: options}
 
 
-def _file(spec: Mapping[str, Any], folder: Path | None) -> Hierarchy:
+def _file(spec: Mapping[str, Any], folder: Path | None, files: Reach) -> Hierarchy:
     name = str(spec["file"])
+    if files == "nowhere":
+        raise HierarchyError(
+            "This schema names no files: write a rule or the hierarchy itself, as in "
+            f"{{tree: …}} or {{rows: …}}; rules are {listed(RULES)}.{did_you_mean(name, RULES)}"
+        )
     path = (folder or Path()) / name
-    if not path.is_file():
+    if files == "anywhere" and not path.is_file():
         if Path(name).suffix.lower() in ENDINGS or set(spec) != {"file"}:
             raise HierarchyError(f"The hierarchy file {path} does not exist.")
         raise HierarchyError(
             f"'{name}' is neither a hierarchy file nor a rule; rules are {listed(RULES)}."
             f"{did_you_mean(name, RULES)}"
         )
-    return Hierarchy.read(path, delimiter=spec.get("delimiter"), ordered=_is_ordered(spec, "file"))
+    is_ordered = _is_ordered(spec, "file")
+    rows = read_rows(
+        path, root=ROOT, delimiter=spec.get("delimiter"),
+        beneath=(folder or Path()) if files == "beneath" else None,
+    )  # fmt: skip
+    return Hierarchy.from_rows(rows, source=str(path), ordered=is_ordered)
 
 
-def _rows(spec: Mapping[str, Any]) -> HierarchyRule:
+def _rows(spec: Mapping[str, Any], folder: Path | None, files: Reach) -> HierarchyRule:
     rows = spec["rows"]
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+    if not isinstance(rows, list) or any(
+        not isinstance(row, list) or any(isinstance(cell, list | dict) for cell in row)
+        for row in rows
+    ):
         raise HierarchyError("The 'rows' of a hierarchy must be lists that go from leaf to root.")
-    spans = tuple(np.array([float(s) for s in level]) for level in spec.get("spans", []))
+    spans = _spans(spec.get("spans", []))
     table = [[str(cell) for cell in row] for row in rows]
     listed_rows = Hierarchy.from_rows(
         table, source="the rows in the schema", ordered=_is_ordered(spec, "rows"), spans=spans
     )
-    return PinnedHierarchy(listed_rows, rule_of(spec["rule"])) if "rule" in spec else listed_rows
+    if "rule" not in spec:
+        return listed_rows
+    return PinnedHierarchy(listed_rows, rule_of(spec["rule"], folder=folder, files=files))
+
+
+def _spans(given: Any) -> tuple[NDArray[np.float64], ...]:
+    """Read how many values each node stands for: a list of numbers per level."""
+    try:
+        levels = [[float(span) for span in [*level]] for level in [*given]]
+    except (TypeError, ValueError):
+        levels = [[]]
+    if not all(levels) or isinstance(given, str):
+        raise HierarchyError(
+            "The 'spans' of a hierarchy must be lists of numbers, one list per level."
+        )
+    return tuple(np.array(level) for level in levels)
 
 
 def _is_ordered(spec: Mapping[str, Any], form: str) -> bool:

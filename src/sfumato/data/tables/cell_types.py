@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from sfumato.data.hierarchies.hierarchy import MISSING
-from sfumato.data.wording import did_you_mean, listed
+from sfumato.data.wording import did_you_mean, its_columns, listed
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def sql_types(types: Mapping[str, str], columns: Iterable[str], source: str) -> 
     for column, kind in types.items():
         if column not in known:
             raise ParameterError(
-                f"A type is given for '{column}', which {source} does not have; its columns are "
-                f"{listed(known)}.{did_you_mean(column, known)}"
+                f"A type is given for '{column}', which {source} does not have; "
+                f"{its_columns(known, column)}"
             )
         if kind not in SQL:
             raise ParameterError(

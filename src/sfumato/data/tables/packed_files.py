@@ -51,6 +51,12 @@ def several(source: Any) -> list[Path] | None:
         found = sorted(Path(name) for name in glob.glob(str(source), recursive=True))  # noqa: PTH207 - a pattern may be absolute
     else:
         return None
+    if not found and "://" in str(source):
+        scheme = str(source).partition("://")[0]
+        raise DataError(
+            f"Nothing is read from an address that begins with {scheme}://; a table of Postgres is "
+            "postgresql://user@host/database?table=schema.table, without a driver in its name."
+        )
     if not found:
         raise DataError(f"No file fits {source}; give files of one table, all with its header.")
     return found

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
+from sfumato.data.wording import its_columns
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _scan(path: Path) -> tuple[list[str], str]:
 def _known(names: list[str], wanted: list[str]) -> None:
     strange = [name for name in wanted if name not in names]
     if strange:
-        raise DataError(f"The file has no column {strange[0]!r}; its columns are {names}.")
+        raise DataError(f"The file has no column {strange[0]!r}; {its_columns(names, strange[0])}")
 
 
 def _rewrite(path: Path, cells: str, condition: str) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.data.hierarchies.hierarchy import MISSING
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +49,7 @@ def create_key(path: str | Path) -> bytes:
             "with it could not be made again. Use it, or choose another name."
         ) from None
     except OSError as error:
-        raise DataError(
+        raise OutputError(
             f"The key {path} cannot be written ({error.strerror}); choose a folder that exists "
             "and may be written to."
         ) from None

@@ -69,7 +69,8 @@ class Query:
     def write_parquet(self, path: Path) -> None:
         """Stream to a Parquet file."""
         with self.table.explained():
-            copy_rows(*self._typed(), path, "FORMAT parquet")
+            engine, query = self._typed()
+            engine.write_parquet(query, path)
 
     def _typed(self) -> tuple[DuckDB, str]:
         """Return the rows with their types, and the embedded engine in which they are."""

@@ -115,7 +115,7 @@ class Lines:
         """Write a Parquet file through the engine."""
         engine = DuckDB()
         try:
-            copy_rows(engine, self._query(engine), path, "FORMAT parquet")
+            engine.write_parquet(self._query(engine), path)
         finally:
             engine.close()
 

@@ -4,6 +4,9 @@ A person is singled out by a set of columns when nobody else has the same values
 (Sweeney, 2000: sex, birth date and postal code single out most of a country). Every single
 column and pair is counted, and those triples whose pairs are worst; counting is exact, by
 `GROUP BY` in the engine over the distinct combinations.
+
+`nearly_unique` asks the same of columns that are released as they are: whoever has another file
+with such a column finds the records again, whatever the classes of the release.
 """
 
 from __future__ import annotations
@@ -17,11 +20,22 @@ if TYPE_CHECKING:
 
     from sfumato.data.engines.counted import Counted
     from sfumato.data.engines.duckdb import DuckDB
+    from sfumato.data.tables.table import Table
 
 MOST_COLUMNS = 12
 """Columns combined with each other: the ones with most distinct values."""
 
 MOST_TRIPLES = 24
+
+NEARLY_UNIQUE = 0.5
+"""Different values per filled-in cell from which on a column is nearly unique: an attacker who
+guesses evenly among the records with a known value is right for at least so many of them."""
+
+FEW_VALUES = 10
+"""A column with at most so many values is not nearly unique, however few records there are."""
+
+TOGETHER = 16
+"""How many columns are counted by one query."""
 
 
 @dataclass(frozen=True)
@@ -117,3 +131,68 @@ def telling(sets: Iterable[SinglingOut], *, per_size: int = 3) -> tuple[Singling
 
 def _parts(columns: tuple[str, ...]) -> list[tuple[str, ...]]:
     return [part for size in range(1, len(columns)) for part in combinations(columns, size)]
+
+
+@dataclass(frozen=True)
+class NearlyUnique:
+    """A column that is released as it is, its different values and its cells that hold one."""
+
+    column: str
+    values: int
+    cells: int
+
+    @property
+    def told(self) -> str:
+        """What was counted, in words."""
+        return (
+            f"Column '{self.column}' is released as it is and nearly unique ({self.values:,} "
+            f"different values in {self.cells:,} cells; from {NEARLY_UNIQUE:.0%} on counts)"
+        )
+
+    @property
+    def warning(self) -> str:
+        """What follows from it, and what can be done."""
+        return (
+            f"{self.told}, so an attacker who has it in another file finds the records again, "
+            "whatever the classes. Give it the role 'quasi', leave it out, or state in the schema "
+            'why no other file has it: linkable: "accepted, <reason>".'
+        )
+
+
+def nearly_unique(
+    table: Table, names: Sequence[str], person: Sequence[str] = ()
+) -> tuple[NearlyUnique, ...]:
+    """Return those of some columns that tell most records apart by themselves.
+
+    `person` names columns that tell people apart, where they have several records: the same value
+    in all records of a person is one. A missing cell has no value.
+    """
+    found: list[NearlyUnique] = []
+    for begin in range(0, len(names), TOGETHER):
+        few = names[begin : begin + TOGETHER]
+        for name, (values, cells) in zip(few, _values_and_cells(table, few, person), strict=True):
+            if values > FEW_VALUES and values >= NEARLY_UNIQUE * cells:
+                found.append(NearlyUnique(name, values, cells))
+    return tuple(found)
+
+
+def _values_and_cells(
+    table: Table, names: Sequence[str], person: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Count different values and filled-in cells of some columns; of a person, values once."""
+    texts = [table.text(name) for name in names]
+    if person:
+        who = ", ".join(table.text(name) for name in person)
+        return [
+            table.run(
+                f"SELECT count(DISTINCT v), count(*) FROM (SELECT DISTINCT {who}, {text} AS v "
+                f"FROM {table.scan} WHERE {text} <> '')"
+            )[0]
+            for text in texts
+        ]
+    counts = ", ".join(
+        f"count(DISTINCT {text}) FILTER (WHERE {text} <> ''), count(*) FILTER (WHERE {text} <> '')"
+        for text in texts
+    )
+    [row] = table.run(f"SELECT {counts} FROM {table.scan}")
+    return list(zip(row[::2], row[1::2], strict=True))

@@ -14,13 +14,17 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import duckdb
 import numpy as np
 
+from sfumato.data.cells import as_text, is_missing
 from sfumato.data.engines.addresses import is_database
 from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
 from sfumato.data.engines.errors import nothing_quoted
@@ -42,6 +46,8 @@ from sfumato.data.tables.table import Table
 from sfumato.errors import DataError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sfumato.data.tables.table import Kind
 
 csv.field_size_limit(1 << 27)
@@ -49,6 +55,11 @@ csv.field_size_limit(1 << 27)
 DELIMITERS = ",;\t|"
 HEAD = 1 << 20
 """Bytes looked at to find out the delimiter and the header."""
+_HELD = {str, bool, int, float, date, datetime, time, timedelta, Decimal, UUID, bytes, dict}
+"""What the engine has a type for, where all cells are of it."""
+_SCALARS = {np.bool_, np.int32, np.int64, np.float32, np.float64, np.datetime64, np.str_}
+_DIGITS, _BITS = 15, 126
+"""Columns of longer decimals or whole numbers are read as texts."""
 FIRST = 1 << 14
 """How much of that is looked at where it is enough."""
 
@@ -153,6 +164,7 @@ def _read_csv(
         readable = _as_utf8(path, declared, engine.folder)
         with readable.open("rb") as file:
             head = file.read(HEAD)
+    _refuse_cut_header(head, path)
     text = _decoded(head, path)
     if text.lstrip()[:1] in {"{", "["}:
         raise DataError(
@@ -253,6 +265,15 @@ def _header(text: str, delimiter: str, path: Path) -> list[str]:
     return columns
 
 
+def _refuse_cut_header(head: bytes, path: Path) -> None:
+    """Refuse a first line that is longer than what is looked at: its end would be cut off."""
+    if len(head) == HEAD and b"\n" not in head and b"\r" not in head:
+        raise DataError(
+            f"{path}, line 1: the first line does not end within {HEAD >> 20} MiB, so it is no "
+            "line of column names; is this a table with one record per line?"
+        )
+
+
 def _first_row(text: str, delimiter: str) -> list[str]:
     """Read the first row; of its beginning alone where a second row begins there, too."""
     for part in (text[:FIRST], text):
@@ -310,7 +331,7 @@ def _read_frame(engine: DuckDB, source: Any, title: str) -> Table:
             source = source.collect()
         names = getattr(source, "column_names", None) or getattr(source, "columns", [])
         _check_names([str(name) for name in names], "The table given")
-        frame = source if kind == "pandas" else _Stream(source)
+        frame = _evenly_typed(source) if kind == "pandas" else _Stream(_without_objects(source))
     with translated("the table given"):
         scan = _registered(engine, frame)
         if kind == "arrow" and not hasattr(source, "num_rows"):
@@ -355,7 +376,7 @@ def _kind(source: Any) -> Kind:
 
 
 def _array(name: str, column: Any) -> Any:
-    array = _lists(column) if _holds_lists(column) else np.asarray(column)
+    array = _cells(column)
     if array.ndim != 1:
         raise DataError(
             f"The column {name!r} of the table given is no list of cells; a mapping has a list for "
@@ -363,6 +384,77 @@ def _array(name: str, column: Any) -> Any:
         )
     array = np.ascontiguousarray(array)  # the engine reads no array that is stored backwards
     return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _cells(column: Any) -> NDArray[Any]:
+    """Make an array of a column; of cells of several types, their texts, each cell by itself.
+
+    The engine has one type for a column, and would fail, or change all cells, because of one.
+    """
+    if _holds_lists(column):
+        return np.asarray(_lists(column))
+    if not isinstance(column, list | tuple):
+        array = np.asarray(column)
+        return _cells(array.tolist()) if array.dtype.kind in "Oc" and array.ndim == 1 else array
+    kinds = set(map(type, column))
+    if kinds and kinds <= {list, tuple, dict, np.ndarray}:
+        return np.asarray(column)  # rows of a matrix, or records, which are refused
+    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= _SCALARS):
+        array = np.asarray(column)
+        if array.dtype.kind != "O":
+            return array
+    array = np.empty(len(column), dtype=object)
+    alike = _is_alike(column)
+    array[:] = [_cell(cell, alike=alike) for cell in column]
+    return array
+
+
+def _cell(cell: Any, *, alike: bool) -> Any:
+    if type(cell) is str:
+        return cell
+    if alike:
+        return None if is_missing(cell) else cell
+    return as_text(cell) or None
+
+
+def _is_alike(cells: Sequence[Any]) -> bool:
+    """Tell whether the engine has a type that holds all cells, missing ones aside, as they are."""
+    kinds = {type(cell) for cell in cells if not is_missing(cell)}
+    if kinds == {Decimal}:
+        return all(abs(cell.adjusted()) < _DIGITS for cell in cells if not is_missing(cell))
+    if kinds and issubclass(next(iter(kinds)), datetime):
+        zones = {getattr(cell, "tzinfo", None) for cell in cells if not is_missing(cell)}
+        return len(kinds) == 1 and zones == {None}
+    if int in kinds and any(type(cell) is int and cell.bit_length() > _BITS for cell in cells):
+        return False
+    return kinds <= {int, float} or (len(kinds) == 1 and kinds <= _HELD)
+
+
+def _evenly_typed(frame: Any) -> Any:
+    """Replace the columns of a pandas frame whose cells have several types by their texts."""
+    changed = frame
+    for place, dtype in enumerate(frame.dtypes):
+        kind = getattr(getattr(dtype, "categories", frame.iloc[:, place]), "dtype", dtype)
+        if getattr(kind, "kind", "") not in {"O", "c"}:
+            continue
+        cells = frame.iloc[:, place].tolist()
+        held = _is_alike(cells) and not any(
+            type(cell) is Decimal and cell.is_nan() for cell in cells
+        )
+        if not held and not _holds_lists(cells):
+            changed = frame.copy(deep=False) if changed is frame else changed
+            changed.isetitem(place, _cells(cells))
+    return changed
+
+
+def _without_objects(frame: Any) -> Any:
+    """Replace columns of any objects, which a stream of Arrow cannot carry, by their texts."""
+    schema = getattr(frame, "schema", None)
+    for name, kind in schema.items() if isinstance(schema, Mapping) else ():
+        if str(kind) == "Object":
+            texts = [as_text(cell) or None for cell in frame[name].to_list()]
+            frame = frame.with_columns(sys.modules["polars"].Series(name, texts, dtype=str))
+    return frame
 
 
 def _holds_lists(column: Any) -> bool:

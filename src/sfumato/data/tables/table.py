@@ -66,7 +66,8 @@ class Table(Shown):
 
     def __repr__(self) -> str:
         """Say what it is without types, which may list cells."""
-        return f"<Table {self.name} from {self.source}: {len(self.types)} columns>"
+        listed = ", ".join(self.columns[:6]) + (", …" if len(self.columns) > 6 else "")
+        return f"<Table {self.name} from {self.source}: {len(self.columns)} columns ({listed})>"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sfumato.data.schema import ROW_UNIT
-from sfumato.data.wording import did_you_mean, listed
+from sfumato.data.wording import its_columns
 from sfumato.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def person_column(table: Table) -> str | None:
         raise SchemaError(
             f"{schema.source} names '{schema.unit}' as the privacy unit, which is no column of "
             f"{table.source}; name the column that tells whose a record is, or 'row' if every "
-            f"record is a person. Its columns are {listed(table.columns)}."
-            f"{did_you_mean(schema.unit, table.columns)}"
+            f"record is a person; {its_columns(table.columns, schema.unit)}"
         )
     _check_role(schema)
     return schema.unit

@@ -13,6 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.dp.learn.shape_pictures import TONES
+from sfumato.representation import Picture
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ def draw_coefficients(model: Any) -> str:
         zero, _TOP - 6, bottom
     )
     height = bottom + (26 if bars > 1 else 8)
-    return str(
+    return Picture(
         Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" '
             'aria-label="{}" font-family="sans-serif" font-size="12">{}{}{}</svg>'

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.dp.learn.budget import Budget
-from sfumato.dp.learn.features import Category, Column, as_cells, declare, interval, read_columns
+from sfumato.dp.learn.features import Category, Column, as_cells, declare, read_columns
 from sfumato.dp.mechanisms import parameters
+from sfumato.dp.queries.bounds import read_ends
 from sfumato.errors import DataError, MissingExtra, ParameterError
 from sfumato.representation import show_html
 
@@ -179,13 +180,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-lear
 def read_labels(y: Any, classes: Sequence[Any] | None, rows: int) -> tuple[Any, NDArray[np.int64]]:
     """Give the declared classes and the place of each label among them; −1 for others.
 
-    Without a declaration the classes are 0 and 1, of a column of numbers: what type a column has
-    is public, what its cells hold is not, and a list has no type but that of its cells. A label
-    that is not declared adds nothing.
+    Without a declaration the classes are 0 and 1, of an array or a column that is not one of texts
+    alone; which objects a column holds is no reason to refuse it. A label that is not declared adds
+    nothing.
     """
     labels = read_target(y, rows)
     if classes is None:
-        if isinstance(y, list | tuple) or labels.dtype.kind not in "iubf":
+        if isinstance(y, list | tuple) or labels.dtype.kind in "US":
             raise ParameterError(
                 "The classes are not declared, and 0 and 1 are meant where they are not, in an "
                 "array or a column of numbers; give classes=[…] with the labels that may occur, "
@@ -208,7 +209,12 @@ def read_target(y: Any, rows: int) -> NDArray[Any]:
     """Read a column with one value for each row."""
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
+    if isinstance(y, list | tuple):  # a list of one value is that value
+        y = [cell[0] if _is_single(cell) else cell for cell in y]
     target = as_cells(y)
+    if isinstance(y, list) and target.ndim != 1:
+        target = np.empty(len(y), dtype=object)
+        target[:] = [None if isinstance(cell, list | tuple) else cell for cell in y]
     if target.ndim == 2 and target.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected.",
@@ -221,6 +227,10 @@ def read_target(y: Any, rows: int) -> NDArray[Any]:
     return target
 
 
+def _is_single(cell: Any) -> bool:
+    return isinstance(cell, list | tuple) and len(cell) == 1
+
+
 def read_interval(value: Any) -> tuple[float, float]:
     """Read the declared bounds of a numeric target."""
     if value is None:
@@ -228,4 +238,4 @@ def read_interval(value: Any) -> tuple[float, float]:
             "The target is not declared; give target=(low, high), from knowledge of the domain and "
             "never from the data; values outside are clamped."
         )
-    return interval(value, "bounds of the target")
+    return read_ends(value, "bounds of the target")

@@ -11,13 +11,14 @@ a single missing cell may change.
 
 Proof that reading is cell by cell. Arrays are read by subtraction, multiplication, rounding and
 comparison of doubles, which IEEE 754 defines for each element alone, or by look-ups. The type of an
-array is public; a list has none, and takes one only if all of its cells are of that type
-(:func:`as_cells`). Bounds are such that no double of theirs overflows or vanishes.
+array changes no value and no number that is read (:mod:`sfumato.data.cells`); a list has none, and
+takes one only if all of its cells are of that type (:func:`as_cells`). Bounds are such that no
+double of theirs overflows or vanishes.
 """
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,18 +27,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sfumato.dp.queries.bounds import pair_columns
+from sfumato.data.cells import Listed, as_numbers
+from sfumato.dp.queries.bounds import pair_columns, read_ends
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 _KINDS = {float: "f", np.float64: "f", int: "iu", np.int64: "iu", bool: "b", np.bool_: "b"}
 Name: TypeAlias = Any  # what a frame calls its column, or the number of an array's column
 _MOST_TABLE = 1 << 20
-_FINEST = 2.0**-900  # widths of bounds below it vanish when they are divided
 _MOST_WHOLE = 1 << 51  # doubles tell whole numbers apart up to here, and their halves
 
 
@@ -94,8 +93,8 @@ class Category:
         return len(self.values)
 
     @cached_property
-    def _places(self) -> dict[Any, int]:
-        return {value: place for place, value in enumerate(self.values)}
+    def _listed(self) -> Listed:
+        return Listed(self.values, f"The domain of column {self.name!r}")
 
     def codes(self, cells: NDArray[Any], bins: int) -> NDArray[np.int64]:
         """Give the place of each cell in the list; anything else has the code ``bins``."""
@@ -106,14 +105,7 @@ class Category:
             known[inside] = cells[inside].astype(np.int64) - low  # a narrow type has no room
             places: NDArray[np.int64] = np.where(inside, table[known], bins)
             return places
-        texts = all(isinstance(value, str) for value in self.values)
-        look = self._places.get
-        listed = cells.tolist()
-        if texts and cells.dtype.kind == "U":
-            return np.fromiter((look(v, bins) for v in listed), np.int64, len(listed))
-        if texts:
-            return np.array([look(_text(v), bins) for v in listed], np.int64)
-        return np.array([_place(look, v, bins) for v in listed], np.int64)
+        return self._listed.places(cells, bins)
 
     @cached_property
     def _whole(self) -> tuple[int, NDArray[np.int64]] | None:
@@ -170,26 +162,7 @@ def number(name: Name, bounds: Any, what: str) -> Number:
         if max(-bounds[0], bounds[-1]) > _MOST_WHOLE:
             raise ParameterError(f"The {what} are whole numbers between −2⁵¹ and 2⁵¹.")
         return Number(name, float(bounds[0]), float(bounds[-1]), whole=True)
-    return Number(name, *interval(bounds, what))
-
-
-def interval(value: Any, what: str) -> tuple[float, float]:
-    """Read public bounds of a number."""
-    try:
-        low, high = (float(end) for end in value)
-    except (TypeError, ValueError):
-        low, high = math.nan, math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ParameterError(
-            f"The {what} are two finite numbers (low, high) with low below high, and {value!r} "
-            "was given."
-        )
-    if not (math.isfinite(2 * (high - low)) and high - low >= _FINEST):
-        raise ParameterError(
-            f"The {what} are too far apart or too close for doubles; give the column in another "
-            "unit."
-        )
-    return low, high
+    return Number(name, *read_ends(bounds, what))
 
 
 def categories(values: Any, name: Name) -> tuple[Any, ...]:
@@ -199,6 +172,7 @@ def categories(values: Any, name: Name) -> tuple[Any, ...]:
     listed = [v.item() if isinstance(v, np.generic) else v for v in values]
     if not listed or len(set(listed)) < len(listed):
         raise ParameterError(f"The domain of column {name!r} lists each value once, and some.")
+    Listed(listed, f"The domain of column {name!r}")
     return tuple(listed)
 
 
@@ -213,7 +187,7 @@ def read_columns(data: Any) -> tuple[list[Name], list[NDArray[Any]]]:
         if names and not isinstance(names[0], str | int):
             names = list(data.column_names)  # an Arrow table, whose .columns are arrays
         return _checked(names, [_of_frame(data, name) for name in names])
-    array = as_cells(data)
+    array = _of_rows(data) if isinstance(data, list | tuple) else as_cells(data)
     if array.ndim != 2:
         raise DataError(
             f"Expected a 2D array of rows and columns, and one of {array.ndim} dimensions was "
@@ -222,6 +196,23 @@ def read_columns(data: Any) -> tuple[list[Name], list[NDArray[Any]]]:
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: give real numbers.")
     return list(range(array.shape[1])), [array[:, j] for j in range(array.shape[1])]
+
+
+def _of_rows(rows: Sequence[Any]) -> NDArray[Any]:
+    """Make an array of rows that are lists; a row of another length than most has nothing."""
+    widths = Counter(len(row) for row in rows if isinstance(row, list | tuple | np.ndarray))
+    if 2 * widths.total() < len(rows) or not widths:
+        return as_cells(rows)
+    width = widths.most_common(1)[0][0]
+    nothing = (None,) * width
+    listed = [row if isinstance(row, list | tuple | np.ndarray) else nothing for row in rows]
+    cells = [cell for row in listed for cell in (row if len(row) == width else nothing)]
+    flat = as_cells(cells)
+    if flat.shape != (len(cells),):
+        flat = np.empty(len(cells), dtype=object)
+        for place, cell in enumerate(cells):
+            flat[place] = cell
+    return flat.reshape(len(rows), width)
 
 
 def as_cells(values: Any) -> NDArray[Any]:
@@ -266,35 +257,3 @@ def _checked(
     if len(set(names)) < len(names):
         raise DataError("Two columns have the same name.")
     return names, columns
-
-
-def as_numbers(cells: NDArray[Any]) -> NDArray[np.float64]:
-    """Read cells as doubles; what is no number is missing."""
-    if cells.dtype.kind in "fiub":
-        return cells.astype(np.float64)
-    return np.array([_number(cell) for cell in cells.tolist()], dtype=np.float64)
-
-
-def _number(cell: Any) -> float:
-    try:
-        return float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-def _text(cell: Any) -> str:
-    """Write a cell as text; a whole number alike, whether its column came as 1 or as 1.0."""
-    if type(cell) is str:
-        return cell
-    try:
-        return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
-    except ValueError:  # a number of more digits than Python writes
-        return ""
-
-
-def _place(look: Callable[[Any, int], int], cell: Any, otherwise: int) -> int:
-    """Look a cell up; one that cannot be looked up, such as a tuple of lists, is not listed."""
-    try:
-        return look(cell, otherwise)
-    except TypeError:
-        return otherwise

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import TransformerMixin
 
+from sfumato.data.cells import as_numbers
 from sfumato.dp.learn.estimator import PrivateEstimator
-from sfumato.dp.learn.features import Number, as_numbers
+from sfumato.dp.learn.features import Number
 from sfumato.dp.learn.forecasts import GROUP
 from sfumato.dp.learn.gram import BITS, STEP, exact_gram, nearest_psd, noisy_gram
 from sfumato.dp.mechanisms import parameters

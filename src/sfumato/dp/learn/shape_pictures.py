@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from sfumato.representation import Picture
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,7 +38,7 @@ def draw_shapes(model: Any, columns: Sequence[Any] = ()) -> str:
     ]
     across = min(_ACROSS, len(chosen))
     down = -(-len(chosen) // _ACROSS)
-    return str(
+    return Picture(
         Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" '
             'aria-label="{}" font-family="sans-serif" font-size="11">{}</svg>'

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours
@@ -73,9 +73,15 @@ class Mechanism(Written, ABC):
     size: int | None = None
     neighbours: Neighbours = UNBOUNDED
 
+    without_budget: ClassVar[bool] = False
+    """Whether ε = 0 has a meaning: a choice that does not look at the data."""
+
+    reads_cells: ClassVar[bool] = False
+    """Whether it is given private cells, none of which it may refuse, and not one statistic."""
+
     def __post_init__(self) -> None:
         if self.epsilon is not None:
-            parameters.budget(self.epsilon)
+            parameters.budget(self.epsilon, zero=self.without_budget)
         parameters.count(self.size, "The size")
         object.__setattr__(self, "neighbours", Neighbours.of(self.neighbours))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.dp.neighbours import Group, Neighbours, Row, Unit
+from sfumato.dp.neighbours import Customer, Group, Neighbours, Row, Transaction, Unit
 from sfumato.dp.rounding import Stated, stated
 from sfumato.errors import ParameterError
 
@@ -39,12 +39,12 @@ def positive(value: Stated, name: str, advice: str = "") -> Fraction:
     return exact
 
 
-def budget(epsilon: Stated) -> Fraction:
-    """Read ε."""
+def budget(epsilon: Stated, *, zero: bool = False) -> Fraction:
+    """Read ε, which may be 0 where a mechanism has a meaning for it."""
     exact = read(
         epsilon, "ε (epsilon)", "a finite number above 0 (publish the value itself to give up ε)"
     )
-    if exact <= 0:
+    if exact < 0 or (exact == 0 and not zero):
         raise ParameterError(
             f"ε (epsilon) is above 0, and {epsilon} was given; for no loss of privacy at all "
             "release nothing, or a constant."
@@ -130,11 +130,14 @@ def rows_per_unit(neighbours: Neighbours) -> int:
     while isinstance(unit, Group):
         size *= unit.size
         unit = unit.unit
-    rows = 1 if isinstance(unit, Row) else unit.max_rows if isinstance(unit, Unit) else None
+    rows = unit.parts if isinstance(unit, (Row, Transaction, Unit, Customer)) else None
     if rows is None:
+        limited = (
+            "Customer(transactions=…)" if isinstance(unit, Customer) else "Unit('column', rows=…)"
+        )
         raise ParameterError(
-            f"How many values {unit} owns is not limited; use Unit('column', rows=…), bound the "
-            "contributions accordingly, or let every value be a row of its own."
+            f"How many values {unit} owns is not limited; use {limited}, bound the contributions "
+            "accordingly, or let every value be a row of its own."
         )
     return rows * size
 

@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.data.cells import as_numbers
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.base import Error, Mechanism
 from sfumato.dp.mechanisms.exponential import Exponential
-from sfumato.dp.mechanisms.grid import numeric
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Pricing(Mechanism):
     """Choose one of the public ``prices`` by revenue."""
 
     prices: Sequence[Stated]
+
+    reads_cells: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,10 +104,8 @@ class Pricing(Mechanism):
         return self.mechanism.picks(scores, count)
 
     def _scores(self, limits: Any) -> list[int]:
-        paid = np.atleast_1d(numeric(limits))
-        if paid.dtype == object:  # beyond all floats a limit is beyond all prices
-            paid = np.array([min(max(limit, -_HUGE), _HUGE) for limit in paid.ravel()])
-        ordered = np.sort(paid.astype(np.float64).ravel())
+        paid = as_numbers(limits)
+        ordered = np.sort(np.where(np.isnan(paid), -math.inf, paid))  # no limit: buys at no price
         buyers = [
             ordered.size - int(np.searchsorted(ordered, float(price), side="left"))
             for price in self._exact()

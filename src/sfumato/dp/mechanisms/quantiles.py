@@ -4,23 +4,36 @@ Promise: ε-differential privacy. The median itself may move by the whole domain
 changes, so noise on it is useless; its *rank* moves by one.
 
 What it does. The domain [lower, upper], public, is cut into points ``step`` apart, and each value
-is moved to the nearest point inside. A point v has rank distance d(v) = max(0, #{x < v} − q·n,
-q·n − #{x ≤ v}), which is 0 for the true quantile, and is picked with probability ∝
-exp(−ε·d(v)/(2Δ)). Between two neighbouring values d is constant, so whole ranges of points are
-drawn, weighted by their number of points, and then a point inside uniformly: the work grows with
-the values, not with the points (Smith, "Privacy-preserving statistical estimation with optimal
+is moved to the nearest point inside, what is no number to the middle. A point v has rank distance
+d(v) = max(0, #{x < v} − q·n, q·n − #{x ≤ v}), which is 0 for the true quantile, and is picked with
+probability ∝ π(v)·exp(−ε·d(v)/(2Δ)). Between two neighbouring values d is constant, so whole ranges
+of points are drawn, weighted by their π, and then a point inside in proportion to π: the work grows
+with the values, not with the points (Smith, "Privacy-preserving statistical estimation with optimal
 convergence rates", STOC 2011).
+
+The base measure π is public and whole: with ``levels`` = L, a point that is a multiple of 2^ℓ steps
+from the lower bound counts 2^ℓ for each ℓ ≤ L. So each of the L+1 grids, from the finest to the
+one that is 2^L times as coarse, has about the same share of π. Values that lie close together are
+told apart by the fine points; values that repeat on a coarse grid (years of age, whole
+units of money) have weight there that a fine grid would give to the gaps beside them. Which
+resolution an answer has follows in this way from ε and the values, inside the mechanism, and costs
+at most (2Δ/ε)·ln(L+1) ranks. L = 0 is the uniform measure.
 
 Proof. Moving each value to a point is done value by value and changes no neighbouring relation. If
 a row is added, each count rises by 0 or 1 and q·n by q, so #{x < v} − q·n moves by at most
 Δ = max(q, 1−q), and so does the other difference and the maximum with 0; a unit of k rows moves
 them by k times as much, and replacing it is removing and adding k rows. If a row is
 replaced, n stays and counts move by at most Δ = 1. The exponential mechanism over all points
-with score −d is then ε-DP; drawing a range first and a point second gives the same distribution.
+with score −d and a base measure that does not depend on the values is then ε-DP: each
+π(v)·exp(−ε·d(v)/(2Δ)), and so their sum, moves by a factor within exp(±ε/2). Drawing a range
+first and a point second gives the same distribution.
 
-Error, in ranks. Of the N points one has d = 0, because the rank intervals of the moved values cover
-everything from 0 to n. So the rank error is at most (2Δ/ε)·ln N expected, and above
-(2Δ/ε)·(ln N + ln(1/β)) with probability below β.
+Error, in ranks. Of all points one has d = 0, because the rank intervals of the moved values cover
+everything from 0 to n, and it has π ≥ 1 of W = Σπ (W is the number of points where L = 0). So
+the rank error is at most (2Δ/ε)·ln W expected, and above (2Δ/ε)·(ln W + ln(1/β)) with probability
+below β. These are ranks among the moved values. For the values themselves, clamped to the
+domain: if d(v) ≤ r, then #{x < v − step} ≤ q·n + r and #{x ≤ v + step} ≥ q·n − r, so that some
+number within one step of v is at most r ranks away.
 """
 
 from __future__ import annotations
@@ -28,14 +41,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.data.cells import as_numbers
 from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.base import Error, Mechanism
-from sfumato.dp.mechanisms.grid import numeric
 from sfumato.dp.noise.choice import Choice
 from sfumato.dp.noise.uniform import below
 from sfumato.dp.rounding import Stated, stated_up
@@ -45,23 +58,30 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _UP = 1 + 1e-12
-_POINTS = 1024
+_POINTS = 1024  # of the coarsest grid, at most
+_LEVELS = 32
 _MOST_POINTS = 1 << 52
-_HUGE = 2**1000
-_LARGEST, _SMALLEST = Fraction(2) ** 1000, Fraction(2) ** -1000
+_MOST_WEIGHT = 1 << 60
+_LARGEST, _SMALLEST = Fraction(2) ** 1000, Fraction(2) ** -1020
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialQuantile(Mechanism):
     """Release the q-quantile of values in a public domain; q = ½ is the median.
 
-    ``step`` is the distance of the points of the domain, 1/1024 of it unless given.
+    ``step`` is the distance of the points of the domain, and ``levels`` says how many coarser
+    grids, each of every second point of the one before, have as much weight as all points. Unless
+    a step is given, the coarsest of 33 grids has at most 1,025 points, and the finest 2^32 times
+    as many; with a step, all points weigh the same.
     """
 
     lower: Stated
     upper: Stated
     q: Stated = 0.5
     step: Stated | None = None
+    levels: int | None = None
+
+    reads_cells: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,9 +93,16 @@ class ExponentialQuantile(Mechanism):
         if not 0 <= self._order() <= 1:
             raise ParameterError(f"A quantile q lies between 0 and 1, and {self.q} was given.")
         parameters.rows_per_unit(self.neighbours)
+        if self.levels is not None and not 0 <= self.levels <= _LEVELS:
+            raise ParameterError(
+                f"A quantile has from 0 to {_LEVELS} coarser grids, and levels={self.levels} "
+                "was given."
+            )
         self._check_floats()
         if self.points > _MOST_POINTS:
             raise ParameterError("The domain has more than 2^52 points; use a coarser step.")
+        if self.weight > _MOST_WEIGHT:
+            raise ParameterError("The points weigh more than 2^60; use fewer levels.")
 
     @property
     def guarantee(self) -> PureDP:
@@ -87,6 +114,11 @@ class ExponentialQuantile(Mechanism):
         """How many points the domain has."""
         upper = parameters.read(self.upper, "The upper bound", "a finite number")
         return math.floor((upper - self._origin()) / self._step()) + 1
+
+    @property
+    def weight(self) -> int:
+        """W, the weight of all points together; a single point weighs at least 1."""
+        return sum((-(-self.points >> level) << level) for level in range(self._coarser() + 1))
 
     @property
     def rank_sensitivity(self) -> Fraction:
@@ -122,28 +154,28 @@ class ExponentialQuantile(Mechanism):
         cut: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[Any]],
         count: int,
     ) -> npt.NDArray[np.float64]:
-        first, sizes, distances = cut
+        first, weights, distances = cut
         scale = self._order().denominator  # distances are counted in units of 1/scale
         rate = parameters.budget(self.epsilon) / (2 * self.rank_sensitivity * scale)
-        ranges = Choice(-distances, rate, sizes).draw(count)
-        places = first[ranges] + below(sizes[ranges])
-        return np.array([float(self._origin() + int(k) * self._step()) for k in places])
+        ranges = Choice(-distances, rate, weights).draw(count)
+        places = self._inside(first[ranges], _ends(first, self.points)[ranges])
+        origin, step = self._origin(), self._step()
+        return np.array([float(origin + place * step) for place in places.tolist()])
 
     def rank_distances(self, value: Any) -> npt.NDArray[np.float64]:
         """Give d(v) for every point, for study: it reveals the values."""
-        _, sizes, distances = self._ranges(*self._counted(value))
+        first, _, distances = self._ranges(*self._counted(value))
+        sizes = _ends(first, self.points) - first
         return np.repeat((distances / self._order().denominator).astype(np.float64), sizes)
 
     def _places(self, value: Any) -> npt.NDArray[np.int64]:
         """Move every value to the number of its nearest point."""
-        values = np.atleast_1d(numeric(value))
-        if values.ndim != 1:
-            raise DataError(f"Values come as a list, and the given ones have shape {values.shape}.")
-        if values.dtype == object:
-            values = np.array([min(max(x, -_HUGE), _HUGE) for x in values])
+        if isinstance(value, np.ndarray) and value.ndim > 1:
+            raise DataError(f"Values come as a list, and the given ones have shape {value.shape}.")
         with np.errstate(over="ignore"):  # what overflows lies outside the domain
-            shares = (values.astype(np.float64) - float(self._origin())) / float(self._step())
-        return np.clip(np.rint(shares), 0, self.points - 1).astype(np.int64)
+            shares = (as_numbers(value) - float(self._origin())) / float(self._step())
+        shares = np.where(np.isnan(shares), (self.points - 1) // 2, np.rint(shares))
+        return np.clip(shares, 0, self.points - 1).astype(np.int64)
 
     def _counted(self, value: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         values, counts = np.unique(self._places(value), return_counts=True)
@@ -152,7 +184,7 @@ class ExponentialQuantile(Mechanism):
     def _ranges(
         self, values: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[Any]]:
-        """Cut the points into ranges of equal rank distance: first point, size, distance."""
+        """Cut the points into ranges of equal rank distance: first point, weight, distance."""
         upto = np.cumsum(counts)
         edges = np.concatenate([[-1], values, [self.points]])
         passed = np.concatenate([[0], upto])
@@ -162,13 +194,30 @@ class ExponentialQuantile(Mechanism):
         less = np.concatenate([passed, passed[:-1]])
         least = np.concatenate([passed, upto])
         distances = self._distances(less, least, int(counts.sum()))
-        kept = sizes > 0
-        order = np.argsort(first[kept], kind="stable")
-        return (
-            first[kept][order],
-            sizes[kept][order],
-            distances[kept][order],
-        )
+        kept = np.flatnonzero(sizes)
+        kept = kept[np.argsort(first[kept], kind="stable")]
+        first, sizes = first[kept], sizes[kept]
+        weights = np.zeros(first.size, dtype=np.int64)
+        for level in range(self._coarser() + 1):
+            weights += _multiples(first, first + sizes, level) << level
+        return first, weights, distances[kept]
+
+    def _inside(
+        self, first: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Draw a point of each range first … ends−1 in proportion to its weight.
+
+        A multiple of 2^ℓ has 2^ℓ tickets at level ℓ, and tickets are numbered level by level.
+        """
+        each = [_multiples(first, ends, level) << level for level in range(self._coarser() + 1)]
+        tickets = below(np.sum(each, axis=0))
+        places = np.empty(first.size, dtype=np.int64)
+        for level, size in enumerate(each):
+            here = (tickets >= 0) & (tickets < size)
+            nearest = -(-first[here] >> level) + (tickets[here] >> level)
+            places[here] = nearest << level
+            tickets = np.where(here, -1, tickets - size * (tickets >= 0))
+        return places
 
     def _distances(
         self, less: npt.NDArray[np.int64], least: npt.NDArray[np.int64], rows: int
@@ -188,7 +237,7 @@ class ExponentialQuantile(Mechanism):
         per_log = parameters.as_float(
             2 * self.rank_sensitivity / parameters.budget(self.epsilon), "The rank error"
         )
-        entropy = math.log(self.points)
+        entropy = math.log(self.weight)
 
         def beyond(beta: float) -> float:
             return per_log * (entropy - math.log(beta)) * _UP
@@ -204,7 +253,7 @@ class ExponentialQuantile(Mechanism):
             )
         if not _SMALLEST <= self._step() <= 2 * _LARGEST:
             raise ParameterError(
-                "The step between the points of the domain lies between 2^-1000 and 2^1001; use a "
+                "The step between the points of the domain lies between 2^-1020 and 2^1001; use a "
                 "coarser step, or scale the values and their bounds."
             )
 
@@ -218,4 +267,29 @@ class ExponentialQuantile(Mechanism):
         if self.step is not None:
             return parameters.positive(self.step, "The step")
         upper = parameters.read(self.upper, "The upper bound", "a finite number")
-        return (upper - self._origin()) / _POINTS
+        return power_above((upper - self._origin()) / _POINTS) / (1 << self._coarser())
+
+    def _coarser(self) -> int:
+        if self.levels is not None:
+            return self.levels
+        return 0 if self.step is not None else _LEVELS
+
+
+def power_above(number: Fraction) -> Fraction:
+    """Give the smallest power of two that is at least as large."""
+    power = number.numerator.bit_length() - number.denominator.bit_length()
+    least = Fraction(2) ** (power - 1)
+    while least < number:
+        least *= 2
+    return least
+
+
+def _multiples(
+    first: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], level: int
+) -> npt.NDArray[np.int64]:
+    """Count the multiples of 2^level in first … ends−1."""
+    return (-first >> level) - (-ends >> level)
+
+
+def _ends(first: npt.NDArray[np.int64], points: int) -> npt.NDArray[np.int64]:
+    return np.append(first[1:], points)

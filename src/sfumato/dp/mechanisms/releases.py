@@ -7,9 +7,11 @@ numbers, arrays as arrays of the same shape, mappings as one of their keys.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from sfumato.data.cells import Listed
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.above_threshold import AboveThreshold
 from sfumato.dp.mechanisms.exponential import Exponential
@@ -191,8 +193,10 @@ def top1(
     A unit of k values changes a count by at most k, and added units only raise counts, so
     that for add/remove neighbours the scores are monotone.
     """
-    seen = Counter(values)
-    scores = {candidate: seen[candidate] for candidate in candidates}
+    listed = Listed(tuple(dict.fromkeys(candidates)), "The list of candidates")
+    places = listed.places(values)
+    counts = np.bincount(places[places >= 0], minlength=len(listed)).tolist()
+    scores = dict(zip(listed.values, counts, strict=True))
     relation = Neighbours.of(neighbours)
     mechanism = Exponential(
         sensitivity=parameters.rows_per_unit(relation),

@@ -48,12 +48,13 @@ class Selection(Mechanism):
     @property
     def guarantee(self) -> PureDP:
         """ε-differential privacy, exactly."""
-        return PureDP(stated_up(parameters.budget(self.epsilon)), neighbours=self.neighbours)
+        spent = parameters.budget(self.epsilon, zero=self.without_budget)
+        return PureDP(stated_up(spent), neighbours=self.neighbours)
 
     @property
     def rate(self) -> Fraction:
         """ε/(2Δ), or ε/Δ for monotone scores: how fast a score gains weight."""
-        return parameters.budget(self.epsilon) / (
+        return parameters.budget(self.epsilon, zero=self.without_budget) / (
             self.doubling * parameters.bound_up(self.sensitivity)
         )
 
@@ -65,6 +66,8 @@ class Selection(Mechanism):
     @property
     def per_log(self) -> float:
         """1/rate, the score that a factor of e in probability is worth."""
+        if not self.rate:
+            return math.inf
         return parameters.as_float(1 / self.rate, "The error of this selection")
 
     @abstractmethod

@@ -1,11 +1,12 @@
 """One private number of an array: count, sum, mean, variance, deviation, least and largest value.
 
-Contract: `bounds` are public; values outside are clamped, missing ones count as the middle (for a
-sum, as the bound nearest to 0). Each function spends ε once and returns a float; it is
-ε-differentially private for the `neighbours` that it names: one row added or removed unless told
-otherwise. Under "bounded" neighbours (one row replaced) the number of rows is public, and no ε goes
-to it; not so where a unit of several rows is replaced, by one of fewer perhaps. With
-``Unit("user", rows=5)`` the caller vouches that nobody has more than five rows.
+Contract: `bounds` are public; values outside are clamped, missing ones, and whatever else is no
+number (:mod:`sfumato.data.cells`), count as the middle (for a sum, as the bound nearest to 0). Each
+function spends ε once and returns a float; it is ε-differentially private for the `neighbours` that
+it names: one row added or removed unless told otherwise. Under "bounded" neighbours (one row
+replaced) the number of rows is public, and no ε goes to it; not so where a unit of several rows is
+replaced, by one of fewer perhaps. With ``Unit("user", rows=5)`` the caller vouches that nobody has
+more than five rows.
 
 Proof. Every record is mapped, by itself, to whole steps of a grid (`queries/exact_sum.py`), so that
 a total is a whole number whose sensitivity Δ is derived there, exactly; two-sided geometric noise
@@ -30,13 +31,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sfumato.data.cells import as_numbers, cells_of
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.laplace import Geometric
 from sfumato.dp.mechanisms.releases import quantile
 from sfumato.dp.neighbours import UNBOUNDED, Group, Neighbours
 from sfumato.dp.queries.base import Records, sensitivity
 from sfumato.dp.queries.bounds import read_interval
-from sfumato.dp.queries.exact_sum import GridSum, floats
+from sfumato.dp.queries.exact_sum import GridSum
 from sfumato.dp.queries.tables import Count
 
 if TYPE_CHECKING:
@@ -55,14 +57,24 @@ _FINE = 24
 def count(values: Any, *, epsilon: Stated, neighbours: Relation = UNBOUNDED) -> int:
     """Release how many rows there are, or of truth values how many are true.
 
+    Every cell counts but False, whatever the others are: 0, None and a text do.
+
     >>> isinstance(count([True, False, True], epsilon=1), int)
     True
     """
     relation = Neighbours.of(neighbours)
-    entries = np.asarray(values)
-    exact = int(np.count_nonzero(entries)) if entries.dtype == bool else len(entries)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        exact = int(np.count_nonzero(values)) if values.dtype == bool else len(values)
+    elif len(getattr(values, "shape", ())) > 1:  # a frame
+        exact = len(values)
+    else:
+        exact = len([cell for cell in cells_of(values) if not _is_false(cell)])
     most = sensitivity(Count(), relation).l1
     return int(Geometric(sensitivity=most, epsilon=epsilon, neighbours=relation).release(exact))
+
+
+def _is_false(cell: Any) -> bool:
+    return isinstance(cell, (bool, np.bool_)) and not cell
 
 
 def sum(  # noqa: A001 - named as in numpy
@@ -76,7 +88,7 @@ def sum(  # noqa: A001 - named as in numpy
     low, high = read_interval(bounds)
     grid = _grid(low, high)
     return float(
-        _noisy(grid, floats(values), parameters.budget(epsilon), Neighbours.of(neighbours))
+        _noisy(grid, as_numbers(values), parameters.budget(epsilon), Neighbours.of(neighbours))
     )
 
 
@@ -174,7 +186,7 @@ def _moments(
     squares: bool,
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Release the mean, the mean square about the middle (if asked for), and the number of rows."""
-    relation, column = Neighbours.of(neighbours), floats(values)
+    relation, column = Neighbours.of(neighbours), as_numbers(values)
     public = _keeps_rows(relation)
     parts = 1 + squares + (not public)
     each = parameters.budget(epsilon) / parts

@@ -5,7 +5,7 @@ count. Bins come from the caller and are public, and so is the number of dimensi
 from them. Bins of numbers reach from each edge to just below the next, and the last one holds its
 upper edge, as in NumPy. What is in no bin: values beyond the edges, NaN and None, what is not a
 number where numbers are binned, and a record of the wrong length. None of these raises, because
-an error would tell of one record.
+an error would tell of one record (:mod:`sfumato.data.cells`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.cells import Listed, as_numbers, cells_of, items_of
+from sfumato.dp.queries.bounds import read_ends
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -50,42 +53,16 @@ class Axis:
     def places(self, column: Any) -> NDArray[np.int64]:
         """Give the bin of each value, −1 for none."""
         if self.categories:
-            return self._categories(column)
-        numbers = _numbers(column)
+            return self._listed.places(column)
+        numbers = as_numbers(column)
         found = np.searchsorted(self.edges, numbers, side="right") - 1
         found[numbers == self.edges[-1]] = self.bins - 1
         outside = ~((numbers >= self.edges[0]) & (numbers <= self.edges[-1]))  # NaN is outside
         return np.where(outside, -1, found).astype(np.int64)
 
-    def _categories(self, column: Any) -> NDArray[np.int64]:
-        place = {category: i for i, category in enumerate(self.categories)}
-        listed = column.tolist() if hasattr(column, "tolist") else column
-        return np.array([_looked_up(place, value) for value in listed], dtype=np.int64)
-
-
-def _looked_up(place: Mapping[Any, int], value: Any) -> int:
-    try:
-        return place.get(value, -1)
-    except TypeError:  # a value that cannot be a category
-        return -1
-
-
-def _numbers(column: Any) -> NDArray[np.float64]:
-    kind = column.dtype.kind if isinstance(column, np.ndarray) else "O"
-    if kind in "iufb":
-        return np.asarray(column, dtype=np.float64)
-    if kind != "O":
-        raise DataError("Bins of numbers need a column of numbers; give categories as bins.")
-    return np.array([_number(value) for value in column], dtype=np.float64)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+    @cached_property
+    def _listed(self) -> Listed:
+        return Listed(self.categories, "The list of categories")
 
 
 def axes_of(values: Any, bins: Any, bounds: Any) -> tuple[Axis, ...]:
@@ -130,8 +107,9 @@ def axis(bins: Any, bounds: Any) -> Axis:
     listed = list(bins)
     numbers = [isinstance(edge, (int, float, np.number)) for edge in listed]
     if not listed or not all(numbers):
-        if not listed or len(set(listed)) < len(listed):
+        if not listed:
             raise ParameterError("Categories are at least one, and each is named once.")
+        Listed(listed, "The list of categories")
         return Axis(categories=tuple(listed))
     edges = tuple(float(edge) for edge in listed)
     rising = all(a < b for a, b in pairwise(edges))
@@ -141,17 +119,14 @@ def axis(bins: Any, bounds: Any) -> Axis:
 
 
 def _equal(count: int, bounds: Any) -> Axis:
-    try:
-        low, high = (float(end) for end in bounds)
-    except (TypeError, ValueError):
+    if isinstance(bounds, str) or not np.iterable(bounds) or len(list(bounds)) != 2:
         raise ParameterError(
             f"{count} bins need bounds=(low, high), from knowledge of the domain and never from "
             "the data; or give the edges, as in bins=[0, 50, 100]."
-        ) from None
-    if count < 1 or not -math.inf < low < high < math.inf:
-        raise ParameterError(
-            "A number of bins is at least 1, and their bounds are finite with low < high."
         )
+    low, high = read_ends(bounds)
+    if count < 1:
+        raise ParameterError("A number of bins is at least 1.")
     if count > _MOST_BINS:
         raise ParameterError(
             f"At most {_MOST_BINS:,} bins are published, and {count:,} were given."
@@ -177,11 +152,9 @@ def columns_of(values: Any, dimensions: int) -> list[Any]:
         if len({len(column) for column in columns}) != 1:
             raise DataError("Columns of records are at least one, and equally long.")
         return columns
-    if not hasattr(values, "dtype"):
-        return [list(values)] if dimensions == 1 else _transposed(list(values), dimensions)
+    if len(getattr(values, "shape", ())) < 2:  # an array of one axis may hold rows
+        return [values] if dimensions == 1 else _transposed(cells_of(values), dimensions)
     array = np.asarray(values)
-    if array.ndim == 1 and dimensions == 1:
-        return [array]
     if array.ndim != 2 or array.shape[1] != dimensions:
         raise DataError(
             f"The bins are of {dimensions} dimensions, and the array is of shape {array.shape}; "
@@ -192,8 +165,9 @@ def columns_of(values: Any, dimensions: int) -> list[Any]:
 
 def _transposed(rows: Sequence[Any], dimensions: int) -> list[Any]:
     nowhere = (math.nan,) * dimensions
-    whole = [row if _is_list(row) and len(row) == dimensions else nowhere for row in rows]
-    return [[row[k] for row in whole] for k in range(dimensions)]
+    listed = [items_of(row) if not isinstance(row, (set, frozenset)) else () for row in rows]
+    whole = [row if len(row) == dimensions else nowhere for row in listed]
+    return [list(column) for column in zip(*whole, strict=True)] or [[]] * dimensions
 
 
 def flat_places(axes: Sequence[Axis], columns: Sequence[Any]) -> NDArray[np.int64]:

@@ -38,6 +38,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.cells import Listed, as_number, as_text
+from sfumato.data.engines.duckdb import FLOATS
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.schema import ROW_UNIT
 from sfumato.data.tables.sources import read
@@ -46,6 +48,7 @@ from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import UNBOUNDED
 from sfumato.dp.noise.uniform import bernoulli, permutation
 from sfumato.dp.publish.numbers import NumberTable, release_numbers
+from sfumato.dp.publish.synthesis.tables import as_given
 from sfumato.dp.rounding import exp_bounds, stated_up
 from sfumato.errors import DataError, ParameterError
 from sfumato.representation import Shown
@@ -189,10 +192,12 @@ def count_generalized(
         stated_up(parameters.share(delta, "δ (delta)")),
         neighbours=UNBOUNDED,
     )
-    table = read(source, schema=schema) if schema is not None else read(source)
+    given = as_given(source)
+    table = read(given, schema=schema) if schema is not None else read(given)
     trees = {name: _tree(table, name, level, hierarchies or {}) for name, level in levels.items()}
     _check_unit(table)
-    rows = _groups(_count(table, tuple(levels)), levels, trees, plan)
+    kinds = {name: table.types[name] for name in levels}
+    rows = _groups(_count(table, tuple(levels)), levels, trees, plan, kinds)
     facts = {
         "levels": dict(levels), "share": str(plan.share), "least": plan.least,
         "notes": ["counts are of a sample: divide by the share to estimate all rows",
@@ -251,13 +256,14 @@ def _groups(
     levels: Mapping[str, int],
     trees: Mapping[str, Hierarchy | None],
     plan: SamplePlan,
+    kinds: Mapping[str, str],
 ) -> list[tuple[Any, ...]]:
     """Sample, generalise and leave out small groups; those shown are in random order."""
     if counted is None:
         return []
     kept = _sample(counted.counts, plan.share)
     labels = [
-        [_label(value, trees[name], levels[name]) for value in values]
+        _labels([_plain(value, kinds[name]) for value in values], trees[name], levels[name])
         for name, values in zip(counted.columns, counted.values, strict=True)
     ]
     found: dict[tuple[str, ...], int] = {}
@@ -283,8 +289,16 @@ def _sample(counts: NDArray[np.int64], share: Fraction) -> NDArray[np.int64]:
     return kept
 
 
-def _label(value: str, tree: Hierarchy | None, level: int) -> str:
+def _plain(text: str, kind: str) -> str:
+    """Write the text of a cell as it is written whatever type its column has: 1.0 as 1."""
+    if kind in FLOATS or kind.startswith("DECIMAL"):
+        return as_text(as_number(text))
+    return text.removesuffix(" 00:00:00") if kind.startswith("TIMESTAMP") else text
+
+
+def _labels(values: Sequence[str], tree: Hierarchy | None, level: int) -> list[str]:
     if tree is None:
-        return value
-    leaf = tree.codes.get(value)
-    return ROOT if leaf is None else tree.label(leaf, level)
+        return list(values)
+    leaves, spellings = list(tree.codes), Listed(list(tree.codes)).spellings
+    found = [spellings.get(value) for value in values]
+    return [ROOT if leaf is None else tree.label(tree.codes[leaves[leaf]], level) for leaf in found]

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.data.cells import as_numbers
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.additive import WHOLE
 from sfumato.dp.mechanisms.gaussian import Gaussian
@@ -203,7 +204,7 @@ def _counted(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 def _summed(places: NDArray[np.int64], size: int, sums: Any, summing: GridSum) -> NDArray[Any]:
     """Add the steps of each bin, as whole numbers of any size."""
-    column = np.asarray(sums)
+    column = as_numbers(sums)
     if column.shape != places.shape:
         raise DataError("sums= has one value for each record.")
     order = np.argsort(places, kind="stable")

@@ -29,7 +29,7 @@ from sfumato.dp.guarantees import ZCDP, ApproxDP, PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.mechanisms.gaussian import DiscreteGaussian
 from sfumato.dp.mechanisms.grid import add
-from sfumato.dp.neighbours import Customer, Item, Neighbours, PrivacyUnit, Transaction
+from sfumato.dp.neighbours import Customer, Neighbours, PrivacyUnit
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.dp.noise.laplace import discrete_laplace
 from sfumato.dp.rounding import sqrt_down, stated_up
@@ -64,10 +64,14 @@ def price_of(
     delta: Stated | None = None,
     rho: Stated | None = None,
     neighbours: Neighbours | PrivacyUnit | str = "unbounded",
+    together: bool = False,
 ) -> Price:
-    """Read a price: epsilon=, epsilon= with delta=, or rho=; for the neighbours that are named."""
+    """Read a price: epsilon=, epsilon= with delta=, or rho=; for the neighbours that are named.
+
+    ``together`` says that all baskets of a customer are put together to one.
+    """
     relation = Neighbours.of(neighbours)
-    steps = steps_of(relation)
+    steps = steps_of(relation, together=together)
     if rho is not None:
         parameters.exactly_one((epsilon, rho), "epsilon= (with delta= or without) and rho=")
         exact = parameters.positive(rho, "ρ (rho)")
@@ -82,10 +86,13 @@ def price_of(
     return Price(promised, False, 1 / (2 * mechanism.variance) / steps**2)
 
 
-def steps_of(relation: Neighbours) -> int:
-    """Count the rows or baskets that one unit adds or removes; replacing does both."""
-    baskets = isinstance(relation.unit, (Item, Transaction, Customer))
-    rows = 1 if baskets else parameters.rows_per_unit(relation)
+def steps_of(relation: Neighbours, *, together: bool = False) -> int:
+    """Count the rows or baskets that one unit adds or removes; replacing does both.
+
+    A customer whose baskets are put ``together`` has one, however many there were.
+    """
+    whole_customer = together and isinstance(relation.unit, Customer)
+    rows = 1 if whole_customer else parameters.rows_per_unit(relation)
     return 2 * rows if relation.bounded else rows
 
 
@@ -156,6 +163,15 @@ class Purse:
         if self.left:
             raise AssertionError(f"{self.left} of the budget was not spent")
         return tuple(self.entries)
+
+
+def within_95(deviation: float) -> int:
+    """Give a whole number that noise of this deviation exceeds in at most one case of twenty.
+
+    The tail of one Laplace draw is ln(20)/√2 = 2.118 deviations there; sums of several and normal
+    noise have thinner ones (1.96). Noise comes in whole numbers, so the bound is rounded up to one.
+    """
+    return math.ceil(2.12 * deviation)
 
 
 def statement(entries: tuple[PurseEntry, ...], *, pure: bool) -> str:

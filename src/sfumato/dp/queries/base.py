@@ -98,6 +98,12 @@ def sensitivity(
     query: Query, neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED
 ) -> Sensitivity:
     """Give the global L1 and L2 sensitivity of a query, from declared bounds alone."""
+    if not callable(getattr(query, "derive", None)) or isinstance(query, type):
+        raise ParameterError(
+            "The sensitivity of a query is derived from its description, such as sf.dp.Sum(bounds="
+            f"(0, 100)) or sf.dp.Count(), and a {type(query).__name__} was given: of what a "
+            "function does nothing is known. A subclass of sf.dp.Query may state its own."
+        )
     wanted = Neighbours.of(neighbours)
     if not isinstance(wanted.unit, Group):
         return replace(query.derive(wanted), neighbours=wanted)
@@ -187,12 +193,8 @@ class Records:
     def of(cls, neighbours: Neighbours, query: Query) -> Records:
         """Read the contribution of a unit to a table of records."""
         unit = neighbours.unit
-        if isinstance(unit, (Row, Person, Transaction, Tree)):
-            return cls(1, neighbours.bounded)
-        if isinstance(unit, Unit):
-            return cls(unit.max_rows, neighbours.bounded and unit.max_rows == 1)
-        if isinstance(unit, Customer):
-            return cls(unit.transactions, neighbours.bounded and unit.transactions == 1)
+        if isinstance(unit, (Row, Person, Transaction, Tree, Unit, Customer)):
+            return cls(unit.parts, neighbours.bounded and unit.parts == 1)
         raise refuse(query, unit, "a row, a person with several rows, or another whole record")
 
 

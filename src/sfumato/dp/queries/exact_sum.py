@@ -9,13 +9,14 @@ differentially private libraries", CCS 2022):
 * Overflow. A record is at most K = max(|low|, |high|) steps. When K < 2⁵³, every number of steps
   is a float and an int64, and rows are added as int64 in blocks of at most ⌊(2⁶³ − 1)/K⌋ rows, so
   a block sum is below 2⁶³; block sums are added as Python integers, which have no limit. When
-  K ≥ 2⁵³, each record is mapped and added as a Python integer.
+  K ≥ 2⁵³, each record, read as a float, is mapped and added as a Python integer.
 * Rounding. Each value is clamped, then rounded to the grid by itself: ``value / step`` is exact
   because the step is a power of two, and only a quotient below 2⁻¹⁰²² could lose bits, which
   rounds to 0 either way. Rounding is monotone, so results stay between the rounded bounds, and
   sensitivities are computed from those.
-* Missing values. None and NaN count as the bound nearest to 0, or as nothing (``missing="skip"``,
-  0 steps); infinities are clamped. The map is total: no value makes the sum fail or turn into NaN.
+* Missing values. What is no number counts as the bound nearest to 0, or as nothing
+  (``missing="skip"``, 0 steps); infinities are clamped. Cells are read as floats, each by itself
+  (:mod:`sfumato.data.cells`), so no value makes the sum fail or turn into NaN.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sfumato.data.cells import as_numbers
 from sfumato.dp.neighbours import UNBOUNDED, Neighbours, PrivacyUnit
 from sfumato.dp.queries.base import read_bounds, sensitivity
 from sfumato.dp.queries.tables import Sum
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.representation import Written
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class GridSum(Written):
         low, high = self.step_bounds
         size = max(abs(low), abs(high))
         if size >= _EXACT_FLOAT:
-            return sum(self._one(value) for value in _listed(values))
+            return sum(map(self._one, as_numbers(values).tolist()))
         column = self._column(values)
         block = max(1, min(_INT64 // max(1, size), column.size))
         return sum(
@@ -93,7 +95,7 @@ class GridSum(Written):
 
     def _column(self, values: Any) -> NDArray[np.int64]:
         """Map every value to whole steps."""
-        column = floats(values)
+        column = as_numbers(values)
         low, high = (float(end) for end in self.bounds)
         empty = np.isnan(column)
         column = np.clip(np.where(empty, self._default(), column), low, high)
@@ -105,56 +107,12 @@ class GridSum(Written):
         low, high = self.bounds
         return float(min(max(0, low), high))
 
-    def _one(self, value: Any) -> int:
-        """Map one value to whole steps, without floats."""
+    def _one(self, value: float) -> int:
+        """Map one value to whole steps, in integers of any length."""
         low, high = self.step_bounds
-        if _is_missing(value):
+        if math.isnan(value):
             return 0 if self.missing == "skip" else min(max(0, low), high)
-        try:
-            exact = Fraction(value)
-        except OverflowError:  # an infinity
+        if math.isinf(value):
             return high if value > 0 else low
-        except (TypeError, ValueError):
-            raise _not_numbers() from None
-        clamped = min(max(exact, Fraction(self.bounds[0])), Fraction(self.bounds[1]))
+        clamped = min(max(Fraction(value), Fraction(self.bounds[0])), Fraction(self.bounds[1]))
         return round(clamped / self.step)
-
-
-def floats(values: Any) -> NDArray[np.float64]:
-    """Read a column as floats; whole numbers beyond 2⁵³ are monotonely rounded, then clamped."""
-    array = np.ma.filled(values.astype(float), np.nan) if np.ma.isMaskedArray(values) else values
-    try:
-        return np.asarray(array, dtype=np.float64).ravel()
-    except (TypeError, ValueError, OverflowError):
-        return np.array([_float(value) for value in _listed(values)], dtype=np.float64)
-
-
-def _float(value: Any) -> float:
-    if _is_missing(value):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    except (TypeError, ValueError):
-        raise _not_numbers() from None
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
-        return True
-    return bool(value != value)  # noqa: PLR0124 - true of NaN alone
-
-
-def _listed(values: Any) -> list[Any]:
-    if hasattr(values, "tolist"):
-        listed = values.tolist()
-        return listed if isinstance(listed, list) else [listed]
-    return list(values)
-
-
-def _not_numbers() -> DataError:
-    return DataError(
-        "A sum needs numbers, and the column holds something else; convert it or choose another "
-        "attribute."
-    )

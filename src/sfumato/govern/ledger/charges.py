@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 
+from sfumato.dp.accounting.filters import fits
 from sfumato.errors import GovernanceError, ParameterError, PositionMoved
 from sfumato.govern.ledger.append import append, lock_head
 from sfumato.govern.ledger.chain import CHARGED, Entry, canonical, check_text, joined
@@ -21,7 +22,7 @@ from sfumato.govern.ledger.faults import reached
 from sfumato.govern.ledger.registrations import MAIN, known_blocks
 from sfumato.govern.ledger.snapshots import Snapshot, read
 from sfumato.govern.ledger.statements import Statement, batched
-from sfumato.govern.limits import check
+from sfumato.govern.limits import refuse, tightest
 from sfumato.govern.policies import Free
 from sfumato.govern.purposes import check_purpose
 from sfumato.representation import Shown
@@ -132,9 +133,10 @@ def _check_rules(connection: Connection, now: Snapshot, wanted: Charge) -> None:
 
 def _checked_totals(now: Snapshot, cost: Cost) -> dict[Key, SpentTotals]:
     after = {key: spent.plus(cost) for key, spent in now.spent.items()}
-    for key, limit, spent in now.limits():
-        block, scope, name = key
-        check(limit, spent, after[key], scope=scope, name=name, block=block)
+    passed = [found for found in now.limits() if not fits(found[1], after[found[0]])]
+    if passed:
+        key, limit, spent = tightest(passed)
+        refuse(limit, spent, after[key], key)
     return after
 
 

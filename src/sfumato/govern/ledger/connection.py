@@ -31,7 +31,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
-from sfumato.errors import GovernanceError, MissingExtra, ParameterError
+from sfumato.errors import GovernanceError, MissingExtra, OutputError, ParameterError
 from sfumato.govern.ledger import tables
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _touch(file: Path) -> None:
     except FileExistsError:
         _refuse_empty(file)
     except OSError:
-        raise ParameterError(
+        raise OutputError(
             f"No ledger can be kept at {file}: the folder or the file cannot be written."
         ) from None
 
@@ -286,7 +286,7 @@ def _refuse_empty(file: Path) -> None:
             )
         time.sleep(0.05)
     if not os.access(file, os.R_OK | os.W_OK):
-        raise ParameterError(f"The ledger at {file} cannot be written by you; ask its owner.")
+        raise OutputError(f"The ledger at {file} cannot be written by you; ask its owner.")
 
 
 def _url(place: str | os.PathLike[str] | None) -> URL:

@@ -16,7 +16,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.errors import ParameterError
+from sfumato.errors import OutputError, ParameterError
 from sfumato.govern.ledger.chain import Entry, canonical
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def export(entries: Sequence[Entry], path: str | Path, format: str) -> None:  # 
             file.write(text)
         Path(name).replace(target)
     except OSError:
-        raise ParameterError(f"The file {target} cannot be written.") from None
+        raise OutputError(f"The file {target} cannot be written.") from None
 
 
 def as_json(entries: Sequence[Entry]) -> str:

@@ -111,7 +111,7 @@ class _Replay:
         old = self.rules.get(dataset)
         if (old is None) != (entry.kind == chain.REGISTERED):
             raise _Broken("it registers a dataset twice or amends an unknown one", entry.number)
-        if old is not None and (old.unit, old.rules) != (new.unit, new.rules):
+        if old is not None and _fixed(old) != _fixed(new):
             raise _Broken("it changes the unit or the rules of a dataset", entry.number)
         self.rules[dataset] = new
         self.blocks.setdefault(dataset, {MAIN})
@@ -153,6 +153,11 @@ class _Replay:
         if entry.refers not in self.answers or entry.cost is not None:
             raise _Broken("it repeats no answer, or has a cost of its own", entry.number)
         _same_facts(entry, self.charges[entry.refers])
+
+
+def _fixed(registration: Registration) -> tuple[Any, ...]:
+    """Give what never changes about a dataset."""
+    return registration.unit, registration.rules, registration.limits.relation
 
 
 def _same_facts(entry: Entry, charge: _ChargeRecord) -> None:

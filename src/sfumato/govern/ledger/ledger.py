@@ -151,6 +151,11 @@ class Ledger(Shown):
         with self._store.reading() as connection:
             return registrations.find(connection, dataset)
 
+    def names(self) -> list[str]:
+        """Name the datasets that are registered."""
+        with self._store.reading() as connection:
+            return registrations.names(connection)
+
     def salt(self, dataset: str) -> bytes | None:
         """Read the secret with which the fingerprints of a dataset are keyed."""
         with self._store.reading() as connection:
@@ -208,17 +213,32 @@ class Ledger(Shown):
         with self._writing("fail") as connection:
             settlements.fail(connection, receipt, reason_code)
 
-    def stored(self, dataset: str, analyst: str, fingerprint: str, question: str) -> str | None:
-        """Find the answer of the same analyst to the same question on unchanged data."""
-        wanted = dataset, analyst, fingerprint, question
+    def stored(
+        self,
+        dataset: str,
+        analyst: str,
+        fingerprint: str,
+        question: str,
+        purpose: str | None = None,
+    ) -> str | None:
+        """Find an analyst's answer to the same question for the same purpose on unchanged data."""
+        wanted = dataset, analyst, fingerprint, question, purpose
         return self._store.look(lambda connection: settlements.stored(connection, *wanted))
 
-    def repeat(self, dataset: str, analyst: str, fingerprint: str, question: str) -> str | None:
+    def repeat(
+        self,
+        dataset: str,
+        analyst: str,
+        fingerprint: str,
+        question: str,
+        purpose: str | None = None,
+    ) -> str | None:
         """Give the stored answer again, for nothing, once that is recorded; None without one."""
-        if self.stored(dataset, analyst, fingerprint, question) is None:
+        wanted = dataset, analyst, fingerprint, question, purpose
+        if self.stored(*wanted) is None:
             return None  # the usual case, for which no other writer has to wait
         with self._writing("repeat") as connection:
-            return settlements.repeat(connection, dataset, analyst, fingerprint, question)
+            return settlements.repeat(connection, *wanted)
 
     def spent(
         self,

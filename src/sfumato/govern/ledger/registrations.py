@@ -36,7 +36,7 @@ from sfumato.message import Message, Ways
 from sfumato.representation import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from sqlalchemy import Connection
 
@@ -49,6 +49,7 @@ MAIN = "main"
 SALT_HASH = "salt_sha256"
 """The rule that holds the hash of the salt."""
 
+_NAMES = Statement(text("SELECT dataset FROM sfumato_registrations"))
 _BODY = Statement(text("SELECT body FROM sfumato_registrations WHERE dataset = :dataset"))
 _SALT = Statement(text("SELECT salt FROM sfumato_registrations WHERE dataset = :dataset"))
 _BLOCKS = Statement(text("SELECT block FROM sfumato_blocks WHERE dataset = :dataset"))
@@ -130,6 +131,11 @@ def find(connection: Connection, dataset: str) -> Registration | None:
     return None if body is None else registration_from(body)
 
 
+def names(connection: Connection) -> list[str]:
+    """Name the datasets that are registered."""
+    return [str(name) for (name,) in _NAMES.run(connection)]
+
+
 def needed(connection: Connection, dataset: str) -> Registration:
     """Read the registration of a dataset, which must exist."""
     found = find(connection, dataset)
@@ -163,6 +169,7 @@ def register(
     if found is not None:
         _same(found, wanted)
         return
+    check_other_names(wanted.dataset, names(connection))
     reached("register-checked")
     entry = Entry(
         REGISTERED,
@@ -178,6 +185,16 @@ def register(
     connection.execute(insert(registrations).values(dataset=wanted.dataset, body=body, salt=kept))
     connection.execute(insert(blocks).values(dataset=wanted.dataset, block=MAIN))
     reached("register-counted")
+
+
+def check_other_names(wanted: str, known: Iterable[str]) -> None:
+    """Refuse a name that differs from a registered one by capitals alone, as in no question."""
+    for name in known:
+        if name != wanted and name.casefold() == wanted.casefold():
+            raise GovernanceError(
+                f"A dataset {name!r} is registered in this ledger, and {wanted!r} differs from it "
+                f"by capitals alone. Ask about {name!r}, or choose another name."
+            )
 
 
 def amend(
@@ -197,8 +214,14 @@ def amend(
             f"The {' and the '.join(moved)} of {dataset!r} were changed by somebody else "
             "meanwhile; look at what they are now, and amend again."
         )
+    if "limits" in changes and changes["limits"].relation != old.limits.relation:
+        raise GovernanceError(
+            f"The budget of {dataset!r} is about {old.limits.relation} neighbours, and so is what "
+            "was answered; a ledger holds one relation of a dataset, and limits are amended "
+            "within it."
+        )
     if "limits" in changes and old.unit_hidden is not None:
-        changes["limits"].check_unit(Neighbours("unbounded", old.unit_hidden))
+        changes["limits"].check_unit(Neighbours(old.limits.relation, old.unit_hidden))
     public = {**old.public, **changes.get("public", {})}
     return _amended(connection, head, replace(old, **{**changes, "public": public}), reason)
 

@@ -2,9 +2,10 @@
 
 Contract: a charge is settled once, by an answer or by a failure; either way it stays paid. The
 answer's hash goes into the chain. :func:`stored` finds the answer to the same canonical question by
-the same analyst about unchanged data; :func:`repeat` records that it is given again, which costs
-nothing and is an entry all the same. A failure has a code from a fixed vocabulary and never
-a message.
+the same analyst for the same purpose about unchanged data; :func:`repeat` records that it is given
+again, which costs nothing and is an entry all the same. The purpose is that of the charge: what was
+bought for one purpose is no answer for another, whose limit may be smaller. A failure has a code
+from a fixed vocabulary and never a message.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ _OUTCOME = Statement(
 _CHARGE = Statement(text("SELECT hash FROM sfumato_entries WHERE number = :charge"))
 _STORED = Statement(
     text(
-        "SELECT answer, charge, part FROM sfumato_answers WHERE dataset = :dataset AND "
-        "analyst = :analyst AND fingerprint = :fingerprint AND question_key = :key "
-        "ORDER BY charge DESC LIMIT 1"
+        "SELECT a.answer, a.charge, a.part FROM sfumato_answers a "
+        "JOIN sfumato_entries e ON e.number = a.charge WHERE a.dataset = :dataset AND "
+        "a.analyst = :analyst AND a.fingerprint = :fingerprint AND a.question_key = :key "
+        "AND COALESCE(e.purpose, '') = :purpose ORDER BY a.charge DESC LIMIT 1"
     )
 )
 _CHARGED = Statement(text("SELECT blocks, purpose FROM sfumato_entries WHERE number = :charge"))
@@ -99,30 +101,40 @@ def fail(connection: Connection, receipt: Receipt, code: str) -> None:
 
 
 def stored(
-    connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
+    connection: Connection,
+    dataset: str,
+    analyst: str,
+    fingerprint: str,
+    question: str,
+    purpose: str | None,
 ) -> str | None:
     """Find the latest answer to a question, if this analyst has one on unchanged data."""
-    found = _found(connection, dataset, analyst, fingerprint, question)
+    found = _found(connection, dataset, analyst, fingerprint, question, purpose)
     return None if found is None else found[0]
 
 
 def repeat(
-    connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
+    connection: Connection,
+    dataset: str,
+    analyst: str,
+    fingerprint: str,
+    question: str,
+    purpose: str | None,
 ) -> str:
     """Record that an answer is given again, and give it."""
     head = lock_head(connection)
-    found = _found(connection, dataset, analyst, fingerprint, question)
+    found = _found(connection, dataset, analyst, fingerprint, question, purpose)
     if found is None:
         raise GovernanceError("There is no answer to this question that could be given again.")
     answer, charge, part = found
-    ((blocks, purpose),) = _CHARGED.run(connection, charge=charge)
+    ((blocks, charged_for),) = _CHARGED.run(connection, charge=charge)
     reached("repeat-checked")
     entry = Entry(
         REPEATED,
         dataset=dataset,
         blocks=tuple(json.loads(blocks)),
         analyst=analyst,
-        purpose=purpose,
+        purpose=charged_for,
         refers=charge,
         details={"part": part},
     )
@@ -132,7 +144,12 @@ def repeat(
 
 
 def _found(
-    connection: Connection, dataset: str, analyst: str, fingerprint: str, question: str
+    connection: Connection,
+    dataset: str,
+    analyst: str,
+    fingerprint: str,
+    question: str,
+    purpose: str | None,
 ) -> tuple[str, int, int] | None:
     """Find the latest answer to a question, its charge, and which question of that it was."""
     rows = _STORED.run(
@@ -141,6 +158,7 @@ def _found(
         analyst=analyst,
         fingerprint=fingerprint,
         key=key_of(question),
+        purpose=purpose or "",
     )
     return (str(rows[0][0]), int(rows[0][1]), int(rows[0][2])) if rows else None
 

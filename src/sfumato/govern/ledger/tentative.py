@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from sfumato.errors import GovernanceError
 from sfumato.govern.ledger.ledger import Ledger
+from sfumato.govern.ledger.registrations import check_other_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +72,8 @@ class TentativeLedger(Ledger):
         fingerprint: str | None = None,
     ) -> None:
         """Register a dataset, here until this ledger is kept."""
+        if self.pending and self._behind is not None:
+            check_other_names(registration.dataset, self._behind.names())
         super().register(registration, salt=salt, fingerprint=fingerprint)
         self._steps.append(lambda kept: kept.register(registration, salt=salt,
                                                       fingerprint=fingerprint))  # fmt: skip

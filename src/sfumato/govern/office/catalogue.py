@@ -90,14 +90,22 @@ def add_dataset(
 ) -> None:
     """Add a dataset; a name is given once."""
     check_name(name)
-    if find_dataset(office, name) is not None:
-        raise ParameterError(f"There is a dataset {name!r} already; choose another name.")
+    check_free(office, name)
     office.change(
         insert(datasets).values(
             name=name, owner=owner, source=source, schema_text=schema_text, made=now(), version=1,
             facts=json.dumps(asdict(facts)),
         )
     )  # fmt: skip
+
+
+def check_free(office: Office, name: str) -> None:
+    """Refuse a name that is taken; capitals do not tell names apart, as in no question."""
+    taken = {listed.name.casefold(): listed.name for listed in list_datasets(office)}
+    if name.casefold() in taken:
+        raise ParameterError(
+            f"There is a dataset {taken[name.casefold()]!r} already; choose another name."
+        )
 
 
 def find_dataset(office: Office, name: str) -> CatalogueEntry | None:

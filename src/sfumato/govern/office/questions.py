@@ -7,8 +7,12 @@ canonical question with its price), so a hundred who ask at once are one charge.
 states: queued, charged, ready; and why not, if it failed. What became of it is shown from ``shown``
 on, a multiple of the dataset's tick; until then the row is under way for everybody who looks,
 lists, asks the same or asks something else, so nothing tells when the work ended. A row whose
-worker has died (its lease is over) is closed as interrupted: the charge stays, and nobody tries
-again.
+worker has died (another process has seen that, or its lease is over) is closed as interrupted: the
+charge stays, and nobody tries again.
+
+Moments here are those of a clock that no one sets (:func:`now`). What another process wrote may be
+of a clock that has been set back since: a row whose work ended later than now is shown, not waited
+for.
 
 What became of it is written in the transaction that settles the charge, so the tick is chosen a
 little before that is on disk: :data:`GRACE` keeps the two apart.
@@ -17,6 +21,7 @@ little before that is on disk: :data:`GRACE` keeps the two apart.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,7 +30,8 @@ from sqlalchemy import select, text
 
 from sfumato.errors import SfumatoError
 from sfumato.govern.ledger.statements import Statement
-from sfumato.govern.office.office import digest, new_id, now
+from sfumato.govern.office.office import digest, new_id
+from sfumato.govern.office.office import now as told_time
 from sfumato.govern.office.tables import questions
 
 if TYPE_CHECKING:
@@ -39,6 +45,11 @@ LEASE = 15.0
 
 GRACE = 0.02
 """Seconds that are left for the disk before the tick at which an answer is shown."""
+
+APART = 60.0
+"""Seconds by which the clocks of two machines may differ."""
+
+_BEGAN = time.time() - time.monotonic()
 
 _INSERT = Statement(
     text(
@@ -56,15 +67,15 @@ _SAME = Statement(
 _FINISH = Statement(
     text(
         "UPDATE sfumato_office_questions SET state = :state, code = :code, result = :result, "
-        "charge = COALESCE(charge, :charge), shown = :shown WHERE id = :id AND state IN "
-        "('queued', 'charged')"
+        "charge = COALESCE(charge, :charge), shown = :shown, lease = :at WHERE id = :id "
+        "AND state IN ('queued', 'charged')"
     )
 )
 _FREE = Statement(text("UPDATE sfumato_office_questions SET under_way = NULL WHERE id = :id"))
 _BEAT = Statement(
     text(
         "UPDATE sfumato_office_questions SET lease = :lease WHERE worker = :worker AND "
-        "under_way IS NOT NULL AND shown IS NULL"
+        "under_way IS NOT NULL AND shown IS NULL AND lease < :lease"
     )
 )
 _INTERRUPT = Statement(
@@ -72,6 +83,13 @@ _INTERRUPT = Statement(
         "UPDATE sfumato_office_questions SET state = 'failed', code = 'interrupted', "
         "shown = :now, under_way = NULL WHERE under_way IS NOT NULL AND shown IS NULL "
         "AND lease < :now"
+    )
+)
+_BURY = Statement(
+    text(
+        "UPDATE sfumato_office_questions SET state = 'failed', code = 'interrupted', "
+        "shown = :now, under_way = NULL WHERE under_way IS NOT NULL AND shown IS NULL "
+        "AND worker = :worker"
     )
 )
 _FIND = Statement(
@@ -115,6 +133,16 @@ class TakenQuestion:
     shown: float | None = None
 
 
+def now() -> float:
+    """Give the time by a clock that goes on evenly, whatever the machine's clock is set to."""
+    return _BEGAN + time.monotonic()
+
+
+def _is_shown(shown: float | None, lease: float, at: float) -> bool:
+    """Tell whether a row's work has ended and may be seen; its lease is then when it ended."""
+    return shown is not None and (shown <= at or lease > at + APART)
+
+
 def under_way() -> QuestionUnderWay:
     """Say that another question of the same analyst is under way."""
     return QuestionUnderWay(
@@ -135,7 +163,7 @@ def find_under_way(office: Office, row: QuestionRow) -> TakenQuestion | None:
     """Find the same question under way, without writing; refuse while another one is."""
     at = now()
     for id_, name, lease, shown in office.quick.peek(_SAME, person=row.person):
-        if (lease < at) if shown is None else (shown <= at):
+        if lease < at if shown is None else _is_shown(shown, lease, at):
             continue
         if name != row.under_way:
             raise under_way()
@@ -149,7 +177,7 @@ def write_question(
     """Write the row of a question inside a transaction, or find the same one under way."""
     at = now()
     for id_, name, lease, shown in _SAME.run(connection, person=row.person):
-        if shown is not None and shown <= at:
+        if _is_shown(shown, lease, at):
             _FREE.run(connection, id=id_)
         elif shown is None and lease < at:
             _INTERRUPT.run(connection, now=at)
@@ -160,7 +188,7 @@ def write_question(
     _INSERT.run(
         connection, id=row.id, person=row.person, dataset=row.dataset, purpose=row.purpose,
         body=row.body, under_way=row.under_way, state=QUEUED if charge is None else CHARGED,
-        charge=charge, worker=row.worker, made=at, lease=at + LEASE,
+        charge=charge, worker=row.worker, made=told_time(), lease=at + LEASE,
     )  # fmt: skip
     return TakenQuestion(row.id, again=False)
 
@@ -206,8 +234,9 @@ def write_end(
 ) -> None:  # fmt: skip
     """Close a question inside a transaction; what is closed already stays as it is."""
     _FINISH.run(
-        connection, id=id_, state=state, code=code, result=result, charge=charge, shown=shown
-    )
+        connection, id=id_, state=state, code=code, result=result, charge=charge, shown=shown,
+        at=now(),
+    )  # fmt: skip
 
 
 def finish(
@@ -225,15 +254,21 @@ def finish(
     office.together(work, quick=True)
 
 
-def beat(office: Office, worker: str) -> None:
-    """Give a sign of life for all questions of a worker, and close those of dead ones."""
+def beat(office: Office, *workers: str) -> None:
+    """Give a sign of life for the questions of workers that live, and close those of dead ones."""
     at = now()
 
     def work(connection: Connection) -> None:
-        _BEAT.run(connection, worker=worker, lease=at + LEASE)
+        for worker in workers:
+            _BEAT.run(connection, worker=worker, lease=at + LEASE)
         _INTERRUPT.run(connection, now=at)
 
     office.together(work, quick=True)
+
+
+def bury(office: Office, worker: str) -> None:
+    """Close the questions of a worker that is known to be dead; nobody waits for its lease."""
+    office.together(lambda connection: _BURY.run(connection, worker=worker, now=now()), quick=True)
 
 
 def find_question(office: Office, id_: str) -> dict[str, Any] | None:
@@ -250,7 +285,8 @@ def find_alike(office: Office, person: str, dataset: str, body: str) -> str | No
         select(questions.c.id)
         .where(
             questions.c.person == person, questions.c.dataset == dataset,
-            questions.c.body == body, questions.c.state == READY, questions.c.shown <= now(),
+            questions.c.body == body, questions.c.state == READY,
+            (questions.c.shown <= now()) | (questions.c.lease > now() + APART),
         )
         .order_by(questions.c.made.desc())
         .limit(1)
@@ -267,7 +303,7 @@ def was_shown(office: Office, id_: str) -> bool:
 
 def _seen(found: dict[str, Any]) -> dict[str, Any]:
     """Give a row as it looked before its work ended, until it is shown."""
-    if found["state"] in {READY, FAILED} and found["shown"] > now():
+    if found["state"] in {READY, FAILED} and not _is_shown(found["shown"], found["lease"], now()):
         under_way = QUEUED if found["charge"] is None else CHARGED
         return found | {"state": under_way, "code": None, "result": None}
     if found["state"] in {QUEUED, CHARGED} and found["lease"] < now():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, text, update
@@ -9,7 +10,7 @@ from sqlalchemy import insert, select, text, update
 from sfumato.errors import ParameterError
 from sfumato.govern.ledger.statements import Statement
 from sfumato.govern.office.office import now
-from sfumato.govern.office.tables import surveys
+from sfumato.govern.office.tables import survey_rules, surveys
 
 if TYPE_CHECKING:
     from sfumato.govern.office.office import Office
@@ -17,11 +18,37 @@ if TYPE_CHECKING:
 _STATE = Statement(text("SELECT state FROM sfumato_office_surveys WHERE id = :id"))
 
 
-def add_survey(office: Office, id_: str, *, owner: str, file: str) -> None:
+@dataclass(frozen=True)
+class SurveyRules:
+    """What the owner of a survey states about how it is answered.
+
+    ``together`` is how many reports a device may send at once: one, so that a message with a
+    thousand forged ones is no thousand votes. ``embed`` names the sites that may show its page.
+    """
+
+    together: int = 1
+    embed: tuple[str, ...] = ()
+
+
+def add_survey(
+    office: Office, id_: str, *, owner: str, file: str, rules: SurveyRules | None = None
+) -> None:
     """Add a survey, open for reports."""
     if find_survey(office, id_) is not None:
         raise ParameterError("There is a survey of this id already; choose another.")
-    office.change(insert(surveys).values(id=id_, owner=owner, file=file, state="open", made=now()))
+    stated = rules or SurveyRules()
+    office.change(
+        insert(surveys).values(id=id_, owner=owner, file=file, state="open", made=now()),
+        insert(survey_rules).values(
+            id=id_, together=stated.together, embed=" ".join(stated.embed)
+        ),
+    )  # fmt: skip
+
+
+def find_rules(office: Office, id_: str) -> SurveyRules:
+    """Read what was stated about a survey; one that was made earlier has the usual rules."""
+    row = office.row(select(survey_rules).where(survey_rules.c.id == id_))
+    return SurveyRules() if row is None else SurveyRules(row["together"], (*row["embed"].split(),))
 
 
 def find_survey(office: Office, id_: str) -> dict[str, Any] | None:

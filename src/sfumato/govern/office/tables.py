@@ -69,6 +69,7 @@ subjects = _table(
     "subjects", "digest", "id kind dataset told key state answer", times="made closed due"
 )
 surveys = _table("surveys", "id", "owner file state", times="made")
+survey_rules = _table("survey_rules", "id", "embed", numbers="together")
 releases = _table(
     "releases", "id", "dataset person kind file promise sha256 facts", times="made",
     numbers="entry public",

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.errors import DataError
+from sfumato.errors import DataError, OutputError
 from sfumato.local.wire.framing import spans
 from sfumato.local.wire.json_lines import encode_json
 from sfumato.local.wire.messages import Address, encode, new_nonce
@@ -53,7 +53,7 @@ def write_messages(
             beside.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise DataError(
+        raise OutputError(
             f"{target} cannot be written ({error.strerror}); choose a folder that exists and may "
             "be written to."
         ) from None

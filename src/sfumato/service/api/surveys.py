@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from starlette.responses import Response
+
 from sfumato.govern.office.people import find_person
-from sfumato.govern.office.surveys import add_survey, close_survey, find_survey, list_surveys
-from sfumato.local.collect.survey import Survey
+from sfumato.govern.office.surveys import (
+    SurveyRules,
+    add_survey,
+    close_survey,
+    find_survey,
+    list_surveys,
+)
+from sfumato.local.collect.survey import Survey, plain_number
 from sfumato.local.collect.survey_files import write_survey
+from sfumato.local.wire.recipe import client_script, recipe
 from sfumato.service.call import reply
 from sfumato.service.collecting import gate_of
 from sfumato.service.problems import Problem, not_found
 from sfumato.service.registration import record_event
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
+LARGE = 4
+"""From here on, ε is warned about: a true answer may be 55 times as likely as another one."""
 
+BEYOND = 7
+"""Standard errors beyond 0 or 1 that no honest survey reaches (once in 10^11)."""
+
+if TYPE_CHECKING:
     from sfumato.requests.service import SurveyRequest
     from sfumato.service.call import Call
+    from sfumato.service.collecting import Gate
 
 
 def make_survey(call: Call, wanted: SurveyRequest) -> Survey:
@@ -38,6 +53,7 @@ def make_survey(call: Call, wanted: SurveyRequest) -> Survey:
         survey.id,
         owner=call.caller.id,
         file=str(file.relative_to(house.settings.path)),
+        rules=SurveyRules(wanted.together, tuple(wanted.embed)),
     )
     record_event(house, "survey made", call.caller, survey.id)
     return survey
@@ -47,8 +63,42 @@ async def create(call: Call) -> Response:
     """Make a survey."""
     wanted = await call.body()
     survey = await call.house.thread(make_survey, call, wanted)
-    shown = {"id": survey.id, "protocol": survey.protocol_name, "told": survey.told}
+    shown = {"id": survey.id, "protocol": survey.protocol_name, "told": survey.told,
+             "warnings": warnings_of(survey)}  # fmt: skip
     return reply(shown | {"page": f"/s/{survey.id}"}, 201, Location=f"/s/{survey.id}")
+
+
+def warnings_of(survey: Survey) -> list[str]:
+    """Say where the ε of a survey hides little."""
+    if survey.epsilon < LARGE:
+        return []
+    told = (
+        f"With ε = {plain_number(survey.epsilon)} a report hides little: one answer may be e^ε, "
+        f"that is {math.exp(min(float(survey.epsilon), 700)):,.0f}, times as likely as another. "
+        "Surveys use 0.5 to 2."
+    )
+    return [told]
+
+
+async def recipe_of(call: Call) -> Response:
+    """Give what a device needs to answer without our page: coins, address, all answers."""
+    gate = await _gate(call)
+    survey = gate.survey
+    found = {"recipe": recipe(survey), "answers": list(survey.answers), "told": survey.told,
+             "send_to": survey.send_to, "together": gate.rules.together}  # fmt: skip
+    return reply(found)
+
+
+async def client(call: Call) -> Response:  # noqa: ARG001 - the same for all
+    """Give the script that disguises answers, for pages of others."""
+    shared = {"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": "max-age=300"}
+    return Response(client_script(), 200, shared, "text/javascript; charset=utf-8")
+
+
+async def _gate(call: Call) -> Gate:
+    id_ = call.path["survey"]
+    gate: Gate | None = call.house.pages.get("gates", {}).get(id_)
+    return await call.house.thread(gate_of, call.house, id_) if gate is None else gate
 
 
 def own_surveys(call: Call) -> list[dict[str, Any]]:
@@ -78,19 +128,20 @@ async def list_all(call: Call) -> Response:
 
 async def report(call: Call) -> Response:
     """Take reports, binary or JSON, many per body; the receipt says what became of them."""
-    id_ = call.path["survey"]
-    gate = call.house.pages.get("gates", {}).get(id_)
-    if gate is None:
-        gate = await call.house.thread(gate_of, call.house, id_)
-    receipt = await gate.receive(await call.bytes())
-    return reply(receipt.record(), Access_Control_Allow_Origin="*")
+    gate = await _gate(call)
+    data = await call.bytes()
+    entrant = call.caller.entrant
+    by_program = entrant is not None and entrant.via == "token"  # no page sends it in their name
+    if by_program and call.caller.is_owner and _is_own(call, {"owner": gate.owner}):
+        return reply((await gate.receive_gathered(data)).record())
+    return reply((await gate.receive(data)).record())
 
 
 async def withdraw(call: Call) -> Response:
     """Take a report back; closed surveys, too. Nobody learns whether a code was one."""
     wanted = await call.body()
     await withdraw_report(call, call.path["survey"], wanted.code)
-    return reply({"state": "withdrawn"}, Access_Control_Allow_Origin="*")
+    return reply({"state": "withdrawn"})
 
 
 async def withdraw_report(call: Call, id_: str, code: str) -> None:
@@ -105,13 +156,22 @@ def estimates(call: Call, id_: str) -> dict[str, Any]:
     """Estimate the share of every answer from all reports so far."""
     gate = gate_of(call.house, id_)
     if not len(gate.collector):
-        return {"reports": 0, "answers": []}
+        return {"reports": 0, "answers": [], "warnings": []}
     found = gate.collector.estimate()
     bounds = found.interval(0.95).tolist()
     shares, errors = found.frequencies.tolist(), found.standard_error.tolist()
     listed = zip(found.values, shares, errors, bounds, strict=True)
+    beyond = [
+        str(value) for value, share, error in zip(found.values, shares, errors, strict=True)
+        if max(share - 1, -share) > BEYOND * error
+    ]  # fmt: skip
     return {
         "reports": found.n,
+        "warnings": [
+            f"The share of {name!r} lies beyond 0 to 100 % by more than chance can do: reports "
+            "were forged, or made by another recipe."
+            for name in beyond
+        ],
         "answers": [
             {"answer": str(value), "share": share, "standard_error": error, "interval": pair}
             for value, share, error, pair in listed

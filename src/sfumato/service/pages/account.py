@@ -16,6 +16,7 @@ from sfumato.govern.office.entry import end_token as drop_token
 from sfumato.govern.office.people import log_in, set_password
 from sfumato.requests.service import TokenRequest
 from sfumato.service.call import go
+from sfumato.service.pages.entry import known_device
 from sfumato.service.pages.frame import page, values_of
 from sfumato.service.problems import not_allowed
 from sfumato.service.registration import record_event
@@ -89,7 +90,10 @@ async def password(call: Call) -> Response:
     """Set another password; all sessions end. The old one is limited like a login."""
     person, office = _logged_in(call), call.house.office
     given = values_of(await call.form())
-    attempt = await call.house.thread(events.begin_attempt, office, person.name, call.address)
+    device = known_device(call, person.name)
+    attempt = await call.house.thread(
+        events.begin_attempt, office, person.name, call.address, device
+    )
     if attempt is None:
         return _page(call, 429, wrong=_BLOCKED)
     if await call.house.thread(log_in, office, person.name, given.get("old", "")) is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.schema import Schema
 from sfumato.errors import SfumatoError
 from sfumato.govern.limits import in_short
 from sfumato.govern.office.grants import datasets_granted, purposes_granted
@@ -15,7 +14,7 @@ from sfumato.requests.releases import TABLES
 from sfumato.service.api.datasets import describe, visible
 from sfumato.service.pages.frame import page
 from sfumato.service.problems import not_found
-from sfumato.service.sources import folder_of
+from sfumato.service.sources import stored_schema
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -37,13 +36,11 @@ async def list_all(call: Call) -> Response:
 
 def roles_of(call: Call, name: str) -> dict[str, str]:
     """Read the roles of columns from the schema beside the rows."""
-    file = folder_of(call.house.settings, name) / "schema.yaml"
-    if not file.exists():
-        return {}
     try:
-        return {column: found.role for column, found in Schema.read(file).attributes.items()}
+        schema = stored_schema(call.house.settings, name)
     except SfumatoError:
         return {}
+    return {} if schema is None else {n: kind.role for n, kind in schema.attributes.items()}
 
 
 def left_for(call: Call, name: str, purpose: str | None) -> dict[str, str]:

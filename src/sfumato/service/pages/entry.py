@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,10 @@ from sfumato.govern.office.entry import (
     see_link,
     use_link,
 )
+from sfumato.govern.office.office import new_id
 from sfumato.govern.office.passwords import hash_password
 from sfumato.govern.office.people import add_person, check_name, find_person, log_in, set_password
-from sfumato.service.call import go, local
+from sfumato.service.call import cookie_of, go, local
 from sfumato.service.pages.frame import page, values_of
 from sfumato.service.problems import Problem, not_found
 
@@ -28,18 +30,40 @@ if TYPE_CHECKING:
     from sfumato.govern.office.people import Person
     from sfumato.service.call import Call
 
-COOKIE = "__Host-sfumato"
+COOKIE, DEVICE = "__Host-sfumato", "__Host-sfumato-device"
+_DEVICE_LASTS = 400 * 86400
 _WRONG = "Name or password is wrong."
 _BLOCKED = "Too many logins have failed; try again in a quarter of an hour."
 
 
+def known_device(call: Call, name: str) -> str:
+    """Name the device if the account was entered from it before; an empty text otherwise.
+
+    What a browser keeps for this opens nothing: it says that a login here is no stranger's.
+    """
+    id_, _, proof = cookie_of(call.headers, DEVICE).partition(".")
+    is_known = hmac.compare_digest(proof.encode(), _device_proof(call, id_, name).encode())
+    return id_ if id_ and is_known else ""
+
+
+def _device_proof(call: Call, id_: str, name: str) -> str:
+    said = f"device\0{id_}\0{name.casefold()}".encode("utf-8", "surrogatepass")
+    return hmac.new(call.house.secret, said, "sha256").hexdigest()
+
+
 def _let_in(call: Call, person: Person, place: str) -> Response:
-    """Open a session, and send the browser on."""
+    """Open a session, and send the browser on; its device is known from now on."""
     secret = open_session(call.house.office, person.id, call.header("user-agent"))
     events.record(call.house.office, "login", who=person.pseudonym)
     response = go(place)
     response.headers["Set-Cookie"] = (
         f"{COOKIE}={secret}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={SESSION:.0f}"
+    )
+    device = known_device(call, person.name) or new_id()
+    response.headers.append(
+        "Set-Cookie",
+        f"{DEVICE}={device}.{_device_proof(call, device, person.name)}; Path=/; Secure; HttpOnly; "
+        f"SameSite=Lax; Max-Age={_DEVICE_LASTS}",
     )
     return response
 
@@ -55,7 +79,8 @@ async def login(call: Call) -> Response:
     given = values_of(await call.form())
     name, place = given.get("name", ""), local(given.get("next", "/"))
     office = call.house.office
-    attempt = await call.house.thread(events.begin_attempt, office, name, call.address)
+    device = known_device(call, name)
+    attempt = await call.house.thread(events.begin_attempt, office, name, call.address, device)
     if attempt is None:
         return page(call, "login.html", 429, title="Log in", next=place, wrong=_BLOCKED)
     person = await call.house.thread(log_in, office, name, given.get("password", ""))

@@ -10,7 +10,14 @@ from sfumato.errors import SfumatoError
 from sfumato.govern.office.surveys import find_survey
 from sfumato.local.collect.survey_page import content_policy, render_page
 from sfumato.requests.service import SurveyRequest
-from sfumato.service.api.surveys import close_own, estimates, make_survey, own_survey, own_surveys
+from sfumato.service.api.surveys import (
+    close_own,
+    estimates,
+    make_survey,
+    own_survey,
+    own_surveys,
+    warnings_of,
+)
 from sfumato.service.call import HTML, go
 from sfumato.service.collecting import gate_of
 from sfumato.service.pages.frame import page, values_of
@@ -19,7 +26,8 @@ from sfumato.service.problems import Problem, not_found, problem_of
 if TYPE_CHECKING:
     from sfumato.service.call import Call
 
-_EMPTY = {"id": "", "question": "", "answers": "", "epsilon": "1", "asked_by": "", "about": ""}
+_EMPTY = {"id": "", "question": "", "answers": "", "epsilon": "1", "asked_by": "", "about": "",
+          "together": "1", "embed": ""}  # fmt: skip
 
 
 def _page(call: Call, status: int = 200, **facts: Any) -> Response:
@@ -40,6 +48,7 @@ async def submit(call: Call) -> Response:
     whole["answers"] = [
         line.strip() for line in given.get("answers", "").splitlines() if line.strip()
     ]
+    whole["embed"] = given.get("embed", "").split()
     whole["remember"] = given.get("remember") == "yes"
     try:
         survey = await call.house.thread(make_survey, call, SurveyRequest.of(whole))
@@ -56,7 +65,8 @@ async def estimate(call: Call) -> Response:
     found = await call.house.thread(estimates, call, row["id"])
     response = page(
         call, "survey.html", title=f"Survey {row['id']}", survey=gate.survey, state=row["state"],
-        found=found, host=call.header("host"), scheme=call.scope.get("scheme", "http"),
+        found=found, warnings=[*warnings_of(gate.survey), *found["warnings"]],
+        host=call.header("host"), scheme=call.scope.get("scheme", "http"),
     )  # fmt: skip
     if row["state"] == "open":
         response.headers["Refresh"] = "10"
@@ -75,5 +85,6 @@ async def device(call: Call) -> Response:
         raise not_found()
     gate = await call.house.thread(gate_of, call.house, row["id"])
     text = await call.house.thread(render_page, gate.survey)
-    policy = f"{content_policy(gate.survey)}; frame-ancestors 'none'"
+    shown_in = " ".join(gate.rules.embed) or "'none'"
+    policy = f"{content_policy(gate.survey)}; frame-ancestors {shown_in}"
     return Response(text, 200, {"Content-Security-Policy": policy}, HTML)

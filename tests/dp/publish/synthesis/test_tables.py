@@ -224,7 +224,8 @@ def test_columns_that_are_not_declared_are_left_out_by_name():
 
 
 def test_domains_are_found_for_a_price():
-    unknown = {name: Column() for name in KNOWN}
+    kinds = {"age": "integer", "job": "text", "income": "number", "since": "date"}
+    unknown = {name: Column(kind=kind) for name, kind in kinds.items()}
     made = sf.dp.synthesize(people(20_000), columns=unknown, epsilon=4, delta=1e-6, search=0.2)
     prices = [c.price for c in made.book if c.what.startswith("the domain of")]
     assert len(prices) == 4
@@ -263,8 +264,9 @@ def test_pure_epsilon_warns_and_knows_no_unknown_texts():
     assert made.promise == sf.PureDP(5)
     assert made.spent == 5
     assert any("Pure" in note for note in made.notes)
+    unknown = {**KNOWN, "job": Column(kind="text")}
     with pytest.warns(UserWarning, match="Pure"), pytest.raises(ParameterError, match="delta="):
-        sf.dp.synthesize(people(), columns={**KNOWN, "job": Column()}, epsilon=5, search=0.1)
+        sf.dp.synthesize(people(), columns=unknown, epsilon=5, search=0.1)
 
 
 # -- what is refused ----------------------------------------------------------------------------

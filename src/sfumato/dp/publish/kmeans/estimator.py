@@ -1,8 +1,8 @@
 """``KMeans``: centres and sizes of clusters under differential privacy, as scikit-learn has them.
 
 Promise: what ``guarantee`` says, for all that is released together: ``cluster_centers_``,
-``sizes_``, their errors, and whatever is computed from them. ``labels_`` is **not** released: it
-says of each row where it belongs, exactly, and is for the owner of the rows alone.
+``sizes_``, their errors, and whatever is computed from them. Nothing else is kept of the rows:
+there is no ``labels_``, which would say of each where it belongs; ``predict`` tells their owner.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ class KMeans(Shown):
 
     After ``fit``: ``cluster_centers_``, ``sizes_`` and the standard deviations that noise gives
     them, ``size_error_`` and ``center_error_`` (per coordinate); ``entries_`` lists what the budget
-    was spent on; ``notes_`` says where the result is of little use. ``labels_`` is for the
-    owner of the rows only and must not be published; −1 marks rows that were left out.
+    was spent on; ``notes_`` says where the result is of little use. Where noise would hide so many
+    clusters, fewer are released, or the mean of all rows alone, and a note says so. Labels are not
+    kept, because a fitted model may be given away; ``predict(rows)`` gives them to the owner of the
+    rows.
     """
 
     def __init__(
@@ -115,10 +117,8 @@ class KMeans(Shown):
             )
         purse = Purse(self.price)
         box = box_of(X, self.bounds)
-        matrix = matrix_of(X, box)
-        found = self._released(np.ascontiguousarray(box.unit(matrix)), purse)
+        found = self._released(np.ascontiguousarray(box.unit(matrix_of(X, box))), purse)
         self.keep(found, box, purse.close())
-        self.labels_ = self._labelled(matrix)
         return self
 
     def _released(self, rows: NDArray[np.float64], purse: Purse) -> Clusters:
@@ -138,14 +138,11 @@ class KMeans(Shown):
         self.n_features_in_ = box.width
         self.columns_ = box.names
         seen = self.forecast(max(int(found.sizes.sum()), 1), box.width)
-        self.notes_ = () if seen.useful else (f"{seen.advice}.",)
-
-    def _labelled(self, matrix: NDArray[np.float64]) -> NDArray[np.int64]:
-        centres = np.ascontiguousarray((self.cluster_centers_ - self.box.low) / self.box.sides)
-        kept = ~np.isnan(matrix).any(axis=1)
-        labels = np.full(matrix.shape[0], -1, dtype=np.int64)
-        labels[kept] = kernels.nearest(np.ascontiguousarray(self.box.unit(matrix)), centres)
-        return labels
+        fewer = len(found.sizes)
+        made = "one mean is" if fewer == 1 else f"{fewer} are"
+        told = f"Noise would hide {self.n_clusters} clusters of so few rows, so {made} released."
+        hidden = () if fewer == self.n_clusters else (told,)
+        self.notes_ = (*hidden, *(() if seen.useful else (f"{seen.advice}.",)))
 
     def predict(self, X: Any) -> NDArray[np.int64]:  # noqa: N803 - scikit-learn's signature
         """Give the nearest centre of each row, −1 for rows with a missing value; spends nothing.
@@ -154,16 +151,21 @@ class KMeans(Shown):
         """
         if not hasattr(self, "cluster_centers_"):
             raise ParameterError("This model has no centres yet; call fit first.")
-        return self._labelled(matrix_of(X, self.box))
+        matrix = matrix_of(X, self.box)
+        centres = np.ascontiguousarray((self.cluster_centers_ - self.box.low) / self.box.sides)
+        kept = ~np.isnan(matrix).any(axis=1)
+        labels = np.full(matrix.shape[0], -1, dtype=np.int64)
+        labels[kept] = kernels.nearest(np.ascontiguousarray(self.box.unit(matrix)), centres)
+        return labels
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:  # noqa: N803 - the same
         """Release centres, and give the owner the label of each row."""
-        return self.fit(X, y).labels_
+        return self.fit(X, y).predict(X)
 
     # -- handing over ------------------------------------------------------------------------
 
     def release(self, name: str = "clusters") -> Release:
-        """Hand centres and sizes over as a release: a row per cluster. Labels stay here."""
+        """Hand centres and sizes over as a release: a row per cluster."""
         if not hasattr(self, "cluster_centers_"):
             raise ParameterError("This model has no centres yet; call fit first.")
         columns = self.columns_ or tuple(f"x{i + 1}" for i in range(self.n_features_in_))

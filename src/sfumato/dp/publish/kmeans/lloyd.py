@@ -52,11 +52,19 @@ def step(
     size = np.maximum(sizes.values.astype(np.float64), math.sqrt(2) * sizes.deviation)
     moved = sums.values.astype(np.float64) * (radii / ONE)[:, None] / size[:, None]
     noise = sums.deviation / ONE * radii / size
-    length = (moved**2).sum(axis=1)
-    kept = np.maximum(0.0, 1.0 - width * noise**2 / np.maximum(length, 1e-300))
     return Clusters(
-        np.clip(centres + kept[:, None] * moved, 0.0, 1.0),
+        np.clip(centres + shrunk(moved, noise), 0.0, 1.0),
         sizes.values.astype(np.float64),
         np.full(count, sizes.deviation),
         noise,
     )
+
+
+def shrunk(moved: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shorten noisy steps as far as noise alone would explain their length (James and Stein).
+
+    ``noise`` has the standard deviation of one coordinate of each step.
+    """
+    length = (moved**2).sum(axis=1)
+    kept = np.maximum(0.0, 1.0 - moved.shape[1] * noise**2 / np.maximum(length, 1e-300))
+    return np.asarray(kept[:, None] * moved)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.cells import as_numbers, cells_of, items_of
+from sfumato.dp.queries.bounds import read_ends
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -68,23 +70,20 @@ def box_of(rows: Any, bounds: Any) -> Box:
 def matrix_of(rows: Any, box: Box) -> NDArray[np.float64]:
     """Read rows as floats, in the columns of the box; what is no number becomes NaN."""
     if box.names and not isinstance(rows, np.ndarray):
-        columns = [_column(rows, name) for name in box.names]
-        return np.column_stack(columns) if columns else np.empty((0, 0))
+        columns = [as_numbers(_column(rows, name)) for name in box.names]
+        if len({column.size for column in columns}) != 1:
+            raise DataError("The columns have different lengths.")
+        return np.column_stack(columns)
     if hasattr(rows, "to_numpy"):
         rows = rows.to_numpy()
-    if isinstance(rows, np.ndarray) and rows.dtype.kind in "iufb":
-        matrix = np.asarray(rows, dtype=np.float64)
-    else:
-        listed = [list(row) if np.iterable(row) else [row] for row in rows]
-        good = [row if len(row) == box.width else [math.nan] * box.width for row in listed]
-        numbers = [[_number(value) for value in row] for row in good]
-        matrix = np.array(numbers, dtype=np.float64).reshape(len(good), box.width)
-    if matrix.ndim != 2 or matrix.shape[1] != box.width:
-        raise DataError(
-            f"Rows have as many columns as there are bounds, {box.width}; give an array of that "
-            "shape, or a frame with those columns."
-        )
-    return matrix
+    if isinstance(rows, np.ndarray) and rows.ndim != 1:
+        if rows.ndim != 2 or rows.shape[1] != box.width:
+            raise DataError(
+                f"Rows have as many columns as there are bounds, {box.width}; give an array of "
+                "that shape, or a frame with those columns."
+            )
+        return as_numbers(rows).reshape(rows.shape)
+    return matrix_of_lists(cells_of(rows), box.width)
 
 
 def _listed(bounds: Any) -> list[tuple[float, float]] | None:
@@ -97,13 +96,9 @@ def _listed(bounds: Any) -> list[tuple[float, float]] | None:
 
 
 def _pair(ends: Any) -> tuple[float, float]:
-    try:
-        low, high = (float(end) for end in ends)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{_NEED}.") from None
-    if not -math.inf < low < high < math.inf:
-        raise ParameterError("Bounds are finite, with low < high.")
-    return low, high
+    if isinstance(ends, (str, bytes)) or not np.iterable(ends) or len(list(ends)) != 2:
+        raise ParameterError(f"{_NEED}.")
+    return read_ends(ends)
 
 
 def _box(pairs: list[tuple[float, float]], names: tuple[str, ...]) -> Box:
@@ -122,19 +117,16 @@ def _columns(rows: Any) -> int:
     )
 
 
-def _column(rows: Any, name: str) -> NDArray[np.float64]:
+def matrix_of_lists(rows: list[Any], width: int) -> NDArray[np.float64]:
+    """Read rows that are lists; one of another length has nothing but missing values."""
+    listed = [items_of(row) for row in rows]
+    nowhere = (math.nan,) * width
+    good = [row if len(row) == width else nowhere for row in listed]
+    return as_numbers([cell for row in good for cell in row]).reshape(len(good), width)
+
+
+def _column(rows: Any, name: str) -> Any:
     try:
-        column = rows[name]
-    except (KeyError, IndexError, TypeError, ValueError):
+        return rows[name]
+    except Exception:  # noqa: BLE001 - libraries of frames raise errors of their own
         raise DataError(f"There is no column '{name}' in the rows, and bounds= names it.") from None
-    values = np.asarray(column)
-    if values.dtype.kind in "iufb":
-        return values.astype(np.float64)
-    return np.array([_number(value) for value in values.tolist()], dtype=np.float64)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from sfumato.dp.publish.purse import within_95
 from sfumato.pictures.marks import WIDTH, box, disc, figure, line, svg, text
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def draw_clusters(model: KMeans) -> str:
     wide = WIDTH - 2 * _LEFT if flat else _SIDE
     names = [*frame.names, "first column", "second column"][: 2 if not frame.names else frame.width]
     marks = [
-        text(20, 28, f"{model.n_clusters} clusters", "title"),
+        text(20, 28, f"{len(model.sizes_)} clusters", "title"),
         text(20, 46, "area: noisy size; whiskers: two standard deviations of the noise"),
         box(_LEFT, _TOP, wide, height, "frame"),
         text(_LEFT, _TOP + height + 18, figure(float(frame.low[0]))),
@@ -41,10 +42,12 @@ def draw_clusters(model: KMeans) -> str:
             text(_LEFT + wide + 10, _TOP + height / 2, names[1], "label"),
         ]
     largest = max(float(model.sizes_.max()), 1.0)
-    for number in range(model.n_clusters):
+    for number in range(len(model.sizes_)):
         share = max(float(model.sizes_[number]), 0.0) / largest
         marks += _disc(model, number, wide, height, 3 + 25 * math.sqrt(share))
-    return svg(marks, _TOP + height + 34, f"{model.n_clusters} clusters of noisy centres and sizes")
+    return svg(
+        marks, _TOP + height + 34, f"{len(model.sizes_)} clusters of noisy centres and sizes"
+    )
 
 
 def _disc(model: KMeans, number: int, wide: float, height: float, radius: float) -> list[Markup]:
@@ -55,7 +58,7 @@ def _disc(model: KMeans, number: int, wide: float, height: float, radius: float)
     y = _TOP + height * (0.5 if frame.width == 1 else 1 - float(place[1]))
     size, error = figure(round(float(model.sizes_[number]))), float(model.size_error_[number])
     centre = ", ".join(figure(float(f"{value:.4g}")) for value in model.cluster_centers_[number])
-    told = f"({centre}): {size} rows ± {figure(float(f'{2 * error:.3g}'))}"
+    told = f"({centre}): {size} rows ± {within_95(error):,}"
     across = wide * min(float(far[0]), 1.0)
     marks = [
         disc(x, y, radius, told),

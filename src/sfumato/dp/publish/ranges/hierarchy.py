@@ -1,13 +1,15 @@
 """Counts of a tree of intervals made consistent, pruned and non-negative: post-processing only.
 
-A tree of branching b has levels 0 (the root) to h (the cells); level i has bⁱ noisy counts, all
-with noise of the same variance. :func:`consistent` gives the counts of least squares that add up
+A tree of branching b has levels 1 to h (the cells) below a root that is not measured, since its
+children tell it; level i has bⁱ noisy counts, all with noise of the same variance.
+:func:`consistent` gives the counts of least squares that add up
 (Hay, Rastogi, Miklau and Suciu, VLDB 2010): upward, each node is weighted with the sum of its
 children by precision; downward, what a parent has more than its children is shared equally.
 
 :func:`prune` then replaces children by equal parts of their parent where nothing below
 stands out of the noise: Σ(c − mean)² of consistent siblings, which noise alone makes larger than
-.9·σ²·χ²_{b−1}(.95) in about one case of twenty. Where something does, children are drawn toward
+.9·σ²·χ²_{b−1}(.95) in about one case of twenty (the quantile as Wilson and Hilferty, 1931, have
+it). Where something does, children are drawn toward
 their mean, half as far as James and Stein would draw them (the whole way was better for
 even data and worse for steps), and moved to the nearest non-negative numbers that add up to
 the parent. So cells are non-negative and add up at
@@ -17,6 +19,7 @@ who needs that takes the consistent counts.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,22 +29,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_CHI_SQUARE = {3: 7.814727903251178, 15: 24.99579013972863}  # the 95 % quantile by b − 1
+_NORMAL = 1.6448536269514722  # its 95 % quantile
 _FACTOR = 0.9
 _HALF_WAY = 0.5
 
 
 def consistent(noisy: Sequence[NDArray[np.float64]], branching: int) -> list[NDArray[np.float64]]:
-    """Give counts that add up at every level, nearest to the noisy ones."""
-    height = len(noisy) - 1
-    up: list[NDArray[np.float64]] = [np.asarray(level, dtype=np.float64) for level in noisy]
-    for level in range(height - 1, -1, -1):
+    """Give counts that add up at every level, nearest to the noisy ones; first the root's."""
+    height = len(noisy)
+    up: list[NDArray[np.float64]] = [np.zeros(1), *(np.asarray(level, float) for level in noisy)]
+    for level in range(height - 1, 0, -1):
         below = height - level  # levels under this one
         power = float(branching**below)
         own = (power * branching - power) / (power * branching - 1)
         children = up[level + 1].reshape(-1, branching).sum(axis=1)
         up[level] = own * up[level] + (1 - own) * children
-    down = [up[0]]
+    down = [up[1].sum(keepdims=True)]
     for level in range(1, height + 1):
         children = up[level].reshape(-1, branching)
         missing = down[level - 1] - children.sum(axis=1)
@@ -75,7 +78,9 @@ def _significant(
     levels: Sequence[NDArray[np.float64]], branching: int, variance: float
 ) -> list[NDArray[np.bool_]]:
     """Tell for each inner node whether its children, or anything below them, stand out."""
-    bound = _FACTOR * variance * _CHI_SQUARE[branching - 1]
+    free = branching - 1
+    quantile = free * (1 - 2 / (9 * free) + _NORMAL * math.sqrt(2 / (9 * free))) ** 3
+    bound = _FACTOR * variance * quantile
     kept: list[NDArray[np.bool_]] = []
     for level in range(len(levels) - 1, 0, -1):
         children = levels[level].reshape(-1, branching)

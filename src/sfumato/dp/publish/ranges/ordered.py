@@ -1,8 +1,8 @@
 """``ordered_histogram``: counts of ordered cells, for ranges, distribution function, quantiles.
 
 Promise: ε-DP, (ε, δ) or ρ-zCDP for a row added or removed. Proof. A row is in one cell or none, by
-itself, so it moves one count at each of the h + 1 levels of a tree of intervals by 1: L1
-sensitivity h + 1, squared L2 sensitivity h + 1, for all counts of the tree together, which get
+itself, so it moves one count at each of the h levels of a tree of intervals by 1: L1
+sensitivity h, squared L2 sensitivity h, for all counts of the tree together, which get
 noise at once. Everything else, pruning included, reads the noisy counts only
 (:mod:`~sfumato.dp.publish.ranges.hierarchy`). The tree depends on the number of cells alone.
 """
@@ -20,8 +20,8 @@ import numpy as np
 from sfumato.dp.publish.binning import Axis, axis
 from sfumato.dp.publish.forecast import Forecast
 from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
-from sfumato.dp.publish.purse import Price, Purse, price_of
-from sfumato.dp.publish.ranges.hierarchy import consistent, prune
+from sfumato.dp.publish.purse import Price, Purse, price_of, within_95
+from sfumato.dp.publish.ranges.hierarchy import consistent, project, prune
 from sfumato.errors import ParameterError
 from sfumato.representation import Shown
 
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from sfumato.dp.rounding import Stated
     from sfumato.release import Release
 
-_FLAT = 16
+_FLAT = 40
+"""Up to so many cells the counts of the cells alone, which then have less noise, answer better."""
+_WIDEST = 16
 _MOST_CELLS = 1 << 20
 
 
@@ -105,9 +107,10 @@ class OrderedHistogram(Shown):
         return draw_ordered(self)
 
     def __str__(self) -> str:
+        off = within_95(self.range_error())
         return (
-            f"{self.counts.size:,} ordered cells, about {self.total:,.0f} rows; a range is "
-            f"± {2 * self.range_error():.3g} with 95 % confidence; {self.guarantee}"
+            f"{self.counts.size:,} ordered cells, about {self.total:,.0f} rows; the counts of a "
+            f"range add up to within ± {off:,} of it with 95 % confidence; {self.guarantee}"
         )
 
 
@@ -133,8 +136,7 @@ def ordered_histogram(
     """
     price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
     line = _line(cells, bounds)
-    column = values if isinstance(values, np.ndarray) else np.asarray(list(values), dtype=object)
-    places = line.places(column)
+    places = line.places(values)
     exact = np.bincount(places[places >= 0], minlength=line.bins).astype(np.int64)
     return release_ordered(exact, np.asarray(line.edges), price)
 
@@ -152,9 +154,9 @@ def release_ordered(
         l2_squared=len(levels),
     )  # fmt: skip
     heard = np.split(noisy.values.astype(np.float64), sizes)
-    if height == 0:
-        settled = np.maximum(heard[0], 0.0)
+    if height == 1:
         counts = heard[0]
+        settled = project(counts[None], np.maximum(counts.sum(keepdims=True), 0.0))[0]
     else:
         fitted = consistent(heard, branching)
         counts = fitted[-1]
@@ -166,21 +168,18 @@ def release_ordered(
 
 
 def tree_of(cells: int) -> tuple[int, int]:
-    """Choose branching and height: 16, or 4 where 16 would leave most of the tree empty."""
+    """Choose branching and height: the fewest levels, then the fewest children that hold all."""
     if cells <= _FLAT:
-        return cells, 0
-    heights = {b: math.ceil(round(math.log(cells, b), 9)) for b in (16, 4)}
-    wide = 16 if 16 ** heights[16] < 4 * cells else 4
-    return wide, heights[wide]
+        return cells, 1
+    height = next(h for h in range(2, 64) if _WIDEST**h >= cells)
+    return next(b for b in range(2, _WIDEST + 1) if b**height >= cells), height
 
 
 def _levels(exact: NDArray[np.int64], branching: int, height: int) -> list[NDArray[np.int64]]:
-    if height == 0:
-        return [exact]
     bottom = np.zeros(branching**height, dtype=np.int64)
     bottom[: exact.size] = exact
     levels = [bottom]
-    for _ in range(height):
+    for _ in range(height - 1):
         levels.append(levels[-1].reshape(-1, branching).sum(axis=1))
     return levels[::-1]
 
@@ -195,14 +194,15 @@ def _folded(settled: NDArray[np.float64], cells: int) -> NDArray[np.float64]:
 def range_deviation(width: int, cells: int, branching: int) -> float:
     """Bound the deviation of a range, in deviations of one count: its intervals, all independent.
 
-    Each end of a range is reached by adding or taking away at most b/2 intervals of each level, and
-    perhaps the root; a short range is made of its cells. The consistent counts are those of least
-    squares, so no unbiased combination of the noisy ones has a smaller variance than theirs.
+    At most b intervals of the highest level make up a range nearly, and each of its ends is reached
+    by adding or taking away at most b/2 intervals of each level below; a short range is made of its
+    cells. The consistent counts are those of least squares, so no unbiased combination of the noisy
+    ones has a smaller variance than theirs.
     """
     if cells <= _FLAT:
         return math.sqrt(min(width, cells))
     height = tree_of(cells)[1]
-    return math.sqrt(max(min(width, branching * height + 1), 1))
+    return math.sqrt(max(min(width, branching * height), 1))
 
 
 def forecast_ordered(
@@ -218,9 +218,7 @@ def forecast_ordered(
     price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
     branching, height = tree_of(cells)
     amount = float(price.amount)
-    noise = math.sqrt(2) * (height + 1) / amount if price.pure else math.sqrt(
-        (height + 1) / (2 * amount)
-    )  # fmt: skip
+    noise = math.sqrt(2) * height / amount if price.pure else math.sqrt(height / (2 * amount))
     deviation = noise * range_deviation(cells, cells, branching)
     useful = 2 * deviation < 0.1 * max(rows, 1)
     need = 20 * deviation / max(rows, 1)

@@ -3,8 +3,10 @@
 Under *edge* privacy the nodes are public. Edges and degrees get geometric noise, degree sequences
 noise and the closest sequence that never falls (Hay, Li, Miklau, Jensen, ICDM 2009: one edge moves
 a sorted degree sequence by 2 in all), triangles, stars and cliques noise that fits the graph
-(:mod:`.ladders`). Under *node* privacy a graph is cut down to a limit on degrees that is found
-privately with two fifths of ε (:mod:`.projection`). For triangles, stars and cliques no such cut
+(:mod:`.ladders`). Under *node* privacy edges and nodes of a degree get the noise that a declared
+``Node(degree=…)`` or ``Node(vertices=…)`` asks for; without one, and for distributions, a graph is
+cut down to a limit on degrees that is found privately with two fifths of ε (:mod:`.projection`).
+For triangles, stars and cliques no such cut
 has a useful bound: there the owner declares a largest degree, and the forecast tells how little is
 left. The promise is then about graphs that keep to it, and a graph that does not is refused when a
 session is opened and when it is measured (`check_declared`): so it is the owner who learns of it,
@@ -64,6 +66,18 @@ def check_declared(graph: Graph, unit: PrivacyUnit) -> None:
         )
 
 
+def joined_to(unit: PrivacyUnit) -> int | None:
+    """Give the most others that a node is joined to, as its unit declares; None if it does not."""
+    assert isinstance(unit, Node)
+    return min((n for n in (unit.degree, unit.vertices) if n is not None), default=None)
+
+
+def _declared_note(unit: PrivacyUnit) -> tuple[str, ...]:
+    if not isinstance(unit, Node):
+        return ()
+    return (f"no node has more than {joined_to(unit)} neighbours, as the owner declared",)
+
+
 class GraphStatistic(Statistic):
     """A statistic of a graph."""
 
@@ -74,7 +88,8 @@ class GraphStatistic(Statistic):
         """Say where noise fits the graph."""
         return (
             "a limit on degrees is found privately, and noise is in proportion to it; nodes beyond "
-            "it count with fewer edges than they have"
+            "it count with fewer edges than they have; declare Node(degree=…) for an error that is "
+            "known before"
         )
 
 
@@ -104,15 +119,16 @@ class Edges(GraphStatistic):
     """How many edges."""
 
     def sensitivity(self, unit: PrivacyUnit) -> int | None:
-        """Return 1 for edges; it depends on the limit for nodes."""
-        return 1 if isinstance(unit, Edge) else None
+        """Return 1 for edges; for nodes what is declared, or it depends on the limit found."""
+        return 1 if isinstance(unit, Edge) else joined_to(unit)
 
     def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
-        """Count edges, of a graph with bounded degrees under node privacy."""
-        if isinstance(unit, Edge):
-            return MeasuredValue(
-                int(add_noise(len(data.edges), 1, epsilon)), noise_margin(1, epsilon)
-            )
+        """Count edges; of a graph that is cut where nodes may have any number of them."""
+        most = self.sensitivity(unit)
+        if most is not None:
+            check_declared(data, unit)
+            value = int(add_noise(len(data.edges), most, epsilon))
+            return MeasuredValue(value, noise_margin(most, epsilon), _declared_note(unit))
         first, second = _split(epsilon)
         cut = ProjectedGraph(data)
         limit = find_limit(cut, first, small=False)
@@ -132,17 +148,20 @@ class DegreeAtLeast(GraphStatistic):
         whole("degree", self.degree, 0)
 
     def sensitivity(self, unit: PrivacyUnit) -> int | None:
-        """Return 2 for edges (its two ends); it depends on the limit for nodes."""
+        """Return 2 for edges (its two ends); for nodes itself and those it is joined to."""
         if isinstance(unit, Edge):
             return 2 if self.degree else 0
-        return None if self.degree else 1
+        joined = joined_to(unit) if self.degree else 0
+        return None if joined is None else joined + 1
 
     def measure(self, data: Graph, unit: PrivacyUnit, epsilon: Fraction) -> MeasuredValue:
         """Count nodes of the degree."""
         most = self.sensitivity(unit)
         if most is not None:
-            value = int((data.degrees >= self.degree).sum())
-            return MeasuredValue(int(add_noise(value, most, epsilon)), noise_margin(most, epsilon))
+            check_declared(data, unit)
+            value = int(add_noise(int((data.degrees >= self.degree).sum()), most, epsilon))
+            notes = _declared_note(unit) if self.degree else ()
+            return MeasuredValue(value, noise_margin(most, epsilon), notes)
         first, second = _split(epsilon)
         cut = ProjectedGraph(data)
         limit = find_limit(cut, first, least=self.degree, small=False)

@@ -76,6 +76,8 @@ def count_cliques(graph: Graph, size: int) -> int:
 def _climb(exact: int, widths: list[int], epsilon: Fraction, most: int) -> int:
     last = max(widths[-1], 1)
     top = min(most, last * MOST_RUNGS, LARGEST)
+    if not top:  # so few nodes hold none, whoever is joined
+        return 0
     kept, reach = [], 0
     for width in widths:
         if reach >= top:

@@ -53,6 +53,8 @@ def check_search(
 ) -> None:
     """Refuse a search that cannot be done, before anything is read."""
     parameters.share(search, "search")
+    for name in unknown:
+        _kind(table, name, columns.get(name))
     texts = [name for name in unknown if _kind(table, name, columns.get(name)) == "text"]
     if texts and not budget.failures:
         raise ParameterError(
@@ -131,6 +133,12 @@ def _kind(table: RowSource, name: str, column: Column | None) -> Kind:
         declared = known.attributes[name].cell_type
     if declared is not None:
         return declared
+    if not table.typed:
+        raise ParameterError(
+            f"The kind of column '{name}' is not declared, and what type it has here may follow "
+            f"from one cell: say columns={{'{name}': sf.dp.Column(kind='text')}}, or 'integer', "
+            "'number' or 'date', or give its type in the schema."
+        )
     sql = table.types[name]
     if sql in {"DATE", "TIMESTAMP"}:
         return "date"

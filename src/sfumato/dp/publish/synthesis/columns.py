@@ -1,10 +1,11 @@
 """Columns of a table: their public domain, and the way from cells to codes and back.
 
 Contract: a :class:`Coder` is made of public knowledge (a declared :class:`Column`, a schema's
-domain, or a domain that was found for a price). It codes every cell by itself: numbers and dates
-outside the bounds count as the nearest bound, a text that is not listed, or a cell that
-cannot be read, as missing, or as *other* where a coder has such a value. Nothing raises, because
-an error would tell of one cell. Missing cells have a code of their own.
+domain, or a domain that was found for a price). It codes every cell by itself, whatever type its
+column has (:mod:`sfumato.data.cells`): numbers and dates outside the bounds count as the nearest
+bound, a value that is not listed, or a cell that cannot be read, as missing, or as *other* where a
+coder has such a value. Nothing raises, because an error would tell of one cell. Missing cells have
+a code of their own. A listed value comes back as it was listed: a number as one, True as True.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ import math
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from sfumato.data.cells import Listed, as_text, is_missing
 from sfumato.data.domains import Range
-from sfumato.data.engines.duckdb import FLOATS, cell_text, quoted, values_list
+from sfumato.data.engines.duckdb import FLOATS, plain_text, quoted, values_list
 from sfumato.data.hierarchies.hierarchy import MISSING
 from sfumato.dp.publish.synthesis.domain import MOST_ORDERED, CodedColumn
 from sfumato.dp.publish.synthesis.particles import uniforms
+from sfumato.dp.queries.bounds import read_ends
 from sfumato.errors import ParameterError
 from sfumato.representation import Written
 
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "integer", "number", "date"]
 
+_INTEGERS = {prefix + size for prefix in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}  # fmt: skip  # noqa: E501
 _BINS = 100
 _EPOCH = date(1970, 1, 1)
 
@@ -44,7 +49,8 @@ _EPOCH = date(1970, 1, 1)
 class Column(Written):
     """What is publicly known about a column, where a schema does not say it.
 
-    ``bounds`` are two numbers or two dates, ``values`` a list of texts. ``bins`` is a number of
+    ``bounds`` are two numbers or two dates, ``values`` a list of texts, numbers or truth values.
+    ``bins`` is a number of
     equal bins within the bounds, or a list of their edges; ``special`` numbers, such as 0 or 999,
     are kept apart from all others.
     """
@@ -108,6 +114,7 @@ class Texts:
     name: str
     values: tuple[str, ...]
     other: str | None = None
+    sql_type: str = "VARCHAR"
 
     @property
     def coded(self) -> CodedColumn:
@@ -122,23 +129,30 @@ class Texts:
 
     def sql(self, kind: str) -> str:
         """Look the text up in an enumeration."""
-        text = cell_text(self.name, kind)
+        text = plain_text(self.name, kind)
         empty = len(self._shown)
         stranger = empty if self.other is None else empty - 1
-        known = f"enum_code(TRY_CAST({text} AS ENUM({values_list(self.values)[1:-1]})))"
+        texts = self.spellings
+        code = f"enum_code(TRY_CAST({text} AS ENUM({values_list(list(texts))[1:-1]})))"
+        known = f"[{', '.join(map(str, texts.values()))}][{code} + 1]"
         return f"CASE WHEN {text} = '' THEN {empty} ELSE coalesce({known}, {stranger}) END"
+
+    @cached_property
+    def spellings(self) -> dict[str, int]:
+        """Every text that is one of the values, and its place."""
+        return Listed(self.values).spellings
 
     def decode(self, codes: NDArray[Any], source: Stream) -> Values:  # noqa: ARG002 - nothing is drawn
         """Look the codes up."""
         missing = codes == len(self._shown)
         places = np.where(missing, 0, codes).astype(np.int64)
-        return Values(places, missing, "VARCHAR", self._shown)
+        return Values(places, missing, self.sql_type, self._shown)
 
     def samples(self) -> tuple[NDArray[np.int64], Values]:
         """Let every code stand for itself."""
         codes = np.arange(len(self._shown) + 1)
         places = np.minimum(codes, len(self._shown) - 1)
-        return codes, Values(places, codes == len(self._shown), "VARCHAR", self._shown)
+        return codes, Values(places, codes == len(self._shown), self.sql_type, self._shown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,13 +182,17 @@ class Numbers:
 
     def sql(self, kind: str) -> str:
         """Find the bin, by halving."""
-        number = f"CAST({quoted(self.name)} AS DOUBLE)"
+        cell = quoted(self.name)
+        text = cell if kind == "VARCHAR" else f"CAST({cell} AS VARCHAR)"
         if self.kind == "date":
-            number = f"date_diff('day', DATE '1970-01-01', TRY_CAST({quoted(self.name)} AS DATE))"
-        elif kind == "VARCHAR":
-            number = f"TRY_CAST({quoted(self.name)} AS DOUBLE)"
-        elif kind not in FLOATS and not kind.startswith(("DECIMAL", "U", "TINY", "SMALL", "INT", "BIG", "HUGE", "BOOL")):  # fmt: skip  # noqa: E501
-            number = f"TRY_CAST(CAST({quoted(self.name)} AS VARCHAR) AS DOUBLE)"
+            day = cell if kind == "DATE" else f"TRY_CAST({text} AS DATE)"
+            day = f"CASE WHEN isfinite({day}) THEN {day} END"
+            number = f"date_diff('day', DATE '1970-01-01', {day})"
+        elif kind in FLOATS or kind in _INTEGERS or kind == "BOOLEAN":
+            number = f"CAST({cell} AS DOUBLE)"
+        else:
+            truth = f"CASE lower({text}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
+            number = f"coalesce(TRY_CAST({text} AS DOUBLE), {truth})"
         special = "".join(
             f" WHEN {number} = {value!r} THEN {self.bins + place}"
             for place, value in enumerate(self.special)
@@ -247,7 +265,7 @@ def coder_of(name: str, column: Column | None, attribute: Attribute | None) -> C
     kind = (column.kind if column else None) or (attribute.cell_type if attribute else None)
     domain = attribute.domain if attribute else None
     if column is not None and column.values is not None:
-        return _texts(name, [_written(value) for value in column.values])
+        return _listed(name, column.values)
     bounds = column.bounds if column else None
     if bounds is None and isinstance(domain, Range):
         bounds = (domain.low, domain.high)
@@ -259,18 +277,40 @@ def coder_of(name: str, column: Column | None, attribute: Attribute | None) -> C
     return _texts(name, list(domain)) if isinstance(domain, tuple) else None
 
 
-def _written(value: Any) -> str:
-    """Write a listed value as engines write a cell."""
-    if value is None:
-        return MISSING
-    return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
+def column_of(name: str, declared: Any) -> Column:
+    """Read what is declared of a column: a `Column`, bounds (low, high), or a list of values."""
+    if isinstance(declared, Column):
+        return declared
+    if isinstance(declared, tuple) and len(declared) == 2 and not isinstance(declared[0], str):
+        return Column(bounds=declared)
+    if isinstance(declared, range) and declared.step == 1 and len(declared) > MOST_ORDERED:
+        return Column(bounds=(declared[0], declared[-1]))
+    if isinstance(declared, (list, tuple, range, set, frozenset, np.ndarray)):
+        values = sorted(declared, key=repr) if isinstance(declared, (set, frozenset)) else declared
+        return Column(values=list(values))
+    raise ParameterError(
+        f"columns= says of '{name}' a list of its values, bounds (low, high), or "
+        f"sf.dp.Column(…), and a {type(declared).__name__} was given."
+    )
 
 
-def _texts(name: str, values: list[str]) -> Texts:
+def _listed(name: str, values: Sequence[Any]) -> Texts:
+    """Make the coder of listed values, which come back in the type they have in common."""
+    if isinstance(values, (str, bytes)):
+        raise ParameterError(f"The domain of column '{name}' is a list of its values.")
+    given = [v.item() if isinstance(v, np.generic) else v for v in values if not is_missing(v)]
+    kinds = {type(value) for value in given}
+    small = kinds == {int} and all(abs(value) < 1 << 63 for value in given)
+    typed = "BOOLEAN" if kinds == {bool} else "BIGINT" if small else None
+    typed = "DOUBLE" if typed is None and float in kinds and kinds <= {int, float} else typed
+    return _texts(name, [as_text(value) for value in given], typed or "VARCHAR")
+
+
+def _texts(name: str, values: list[str], sql_type: str = "VARCHAR") -> Texts:
     distinct = tuple(value for value in dict.fromkeys(values) if value != MISSING)
     if not distinct:
         raise ParameterError(f"The domain of column '{name}' lists no value; list at least one.")
-    return Texts(name, distinct)
+    return Texts(name, distinct, sql_type=sql_type)
 
 
 def numbers(
@@ -303,7 +343,8 @@ def _ends(name: str, bounds: tuple[Any, Any], kind: Kind | None) -> tuple[float,
     try:
         first, last = bounds
         days = [_days(end) for end in (first, last)]
-    except (TypeError, ValueError):
+        ends = [float(end) if days[0] is None else 0.0 for end in (first, last)]
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             f"The bounds of column '{name}' are two numbers or two dates (YYYY-MM-DD), the lower "
             "one first."
@@ -311,13 +352,15 @@ def _ends(name: str, bounds: tuple[Any, Any], kind: Kind | None) -> tuple[float,
     if days[0] is not None and days[1] is not None:
         low, high, found = days[0], days[1], "date"
     else:
-        low, high = float(first), float(last)
+        low, high = ends
         whole = isinstance(first, (int, np.integer)) and isinstance(last, (int, np.integer))
         found = kind or ("integer" if whole else "number")
     if not (math.isfinite(low) and math.isfinite(high)) or low > high or found == "text":
         raise ParameterError(f"The bounds of column '{name}' are finite, the lower one first.")
     if low == high and found == "number":
         high = low + 1.0
+    if low < high:
+        read_ends((low, high), f"bounds of column '{name}'")
     return low, high, found  # type: ignore[return-value]
 
 

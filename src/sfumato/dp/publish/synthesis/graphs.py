@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.data.cells import Listed, cells_of, items_of
 from sfumato.dp.guarantees import PureDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Edge, Neighbours
@@ -93,7 +94,8 @@ def synthesize_graph(
     """
     check_edges(neighbours)
     spent = parameters.budget(epsilon)
-    names = list(range(vertices)) if isinstance(vertices, int) else list(dict.fromkeys(vertices))
+    listed = range(vertices) if isinstance(vertices, int) else list(dict.fromkeys(vertices))
+    names = list(Listed(listed, "vertices=").values)
     if len(names) < 2:
         raise ParameterError("A graph has at least two vertices.")
     degrees, triangles = measure(edges, names, spent)
@@ -145,10 +147,13 @@ def check_edges(neighbours: Neighbours | PrivacyUnit | str) -> Neighbours:
 
 
 def _read(edges: Iterable[tuple[Hashable, Hashable]], names: list[Any]) -> NDArray[np.int64]:
-    place = {vertex: k for k, vertex in enumerate(names)}
-    pairs = (edge for edge in edges if len(edge) == 2)  # no error: it would tell of one edge
-    found = [(place[u], place[v]) for u, v in pairs if u in place and v in place and u != v]
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+    """Give the places of both ends of each edge; what is no edge between two vertices is none."""
+    whole = isinstance(edges, np.ndarray) and edges.ndim == 2
+    listed = [items_of(edge) for edge in (edges if whole else cells_of(edges))]
+    ends = [end for edge in listed if len(edge) == 2 for end in edge]
+    found = Listed(names).places(ends).reshape(-1, 2)
+    kept = (found >= 0).all(axis=1) & (found[:, 0] != found[:, 1])
+    return np.ascontiguousarray(found[kept])
 
 
 def neighbours_of(edges: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -62,6 +62,7 @@ class HeldRows:
     ask: Callable[[str], list[tuple[Any, ...]]]
     kind: TableKind = "pandas"
     known_schema: None = None
+    typed: bool = True
 
     @property
     def source(self) -> str:
@@ -112,7 +113,7 @@ class HeldRows:
         stranger = empty if coder.other is None else empty - 1
         listed = " ".join(
             f"WHEN {literal_for(value, self.dialect)} THEN {place}"
-            for place, value in enumerate(coder.values)
+            for value, place in coder.spellings.items()
         )
         coded = f"CASE {text} {listed} ELSE {stranger} END"
         return f"CASE WHEN {text} IS NULL OR {text} = '' THEN {empty} ELSE {coded} END"

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.data.cells import Listed, as_label, as_labels, cells_of, items_of
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Customer, Neighbours, Transaction
 from sfumato.dp.noise import discrete_gaussian, stream
@@ -120,7 +121,7 @@ def synthesize_sets(
     one. ``customers`` names whose each basket is; ``neighbours=Customer(transactions=3)`` then
     protects customers, keeping three baskets of each.
     """
-    listed = None if items is None else list(dict.fromkeys(items))
+    listed = None if items is None else Listed(list(dict.fromkeys(items)), "items=")
     for value, what in ((top, "top"), (typical, "typical"), (most, "most")):
         parameters.count(value, what)
     budget = read_sets_budget(epsilon, delta, rho, neighbours, unknown=listed is None)
@@ -129,11 +130,12 @@ def synthesize_sets(
         raise ParameterError(
             "customers= names whose each basket is, where customers are protected."
         )
-    kept = [tuple(sorted(set(basket), key=repr))[:most] for basket in baskets]
+    kept = _read(baskets, listed, most)
     if customers is not None and isinstance(Neighbours.of(neighbours).unit, Customer):
         kept = _of_customers(kept, customers, rows)
     price = budget.amount * ITEMS_SHARE
-    found = _frequencies(kept, listed, budget, price, typical, most)
+    public = None if listed is None else list(listed.values)
+    found = _frequencies(kept, public, budget, price, typical, most)
     frequent = found.items[:top]
     codes, domain = _coded(kept, frequent)
     curator = Curator(CodeArray(codes), domain, budget.currency, budget.amount - price)
@@ -146,6 +148,19 @@ def synthesize_sets(
         frequent=frequent,
     )  # fmt: skip
     return artefact.release("particles raked to noisy tables of frequent items", top=top, typical=typical)  # fmt: skip  # noqa: E501
+
+
+def _read(
+    baskets: Iterable[Iterable[Hashable]], listed: Listed | None, most: int
+) -> list[tuple[Hashable, ...]]:
+    """Read each basket by itself: its items as they are listed, or by their labels."""
+
+    def read(item: Any) -> Any:
+        place = -1 if listed is None else listed.place(item)
+        return as_label(item) if listed is None or place < 0 else listed.values[place]
+
+    each = [{read(item) for item in items_of(basket)} for basket in cells_of(baskets)]
+    return [tuple(sorted(items - {None}, key=repr))[:most] for items in each]
 
 
 def _unnamed(frequent: tuple[Hashable, ...]) -> tuple[str, ...]:
@@ -177,11 +192,8 @@ def read_sets_budget(
 
 
 def _rows_per_unit(relation: Neighbours) -> int:
-    unit = relation.unit
-    if isinstance(unit, Transaction):
-        return 1
-    if isinstance(unit, Customer) and unit.transactions is not None:
-        return unit.transactions
+    if isinstance(relation.unit, (Transaction, Customer)) and relation.unit.parts is not None:
+        return relation.unit.parts
     raise ParameterError(
         "Sets are protected by transaction, or by Customer(transactions=…) with customers=, which "
         "names whose each basket is."
@@ -196,9 +208,10 @@ def _of_customers(
         raise DataError("customers= names one customer for each basket.")
     seen: Counter[Hashable] = Counter()
     kept = []
-    for basket, customer in sorted(zip(baskets, customers, strict=True), key=lambda pair: hash(pair[0])):  # fmt: skip  # noqa: E501
+    owned = zip(baskets, as_labels(cells_of(customers)), strict=True)
+    for basket, customer in sorted(owned, key=lambda pair: hash(pair[0])):
         seen[customer] += 1
-        if seen[customer] <= rows:
+        if customer is not None and seen[customer] <= rows:
             kept.append(basket)
     return kept
 

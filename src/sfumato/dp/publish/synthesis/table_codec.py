@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
+from sfumato.data.engines.duckdb import DuckDB, plain_text, quoted, quoted_text, translated
 from sfumato.data.tables.rows import fetched
 from sfumato.dp.publish.synthesis.curator import Pieces, Records
 
@@ -33,10 +33,11 @@ def bounded_rows(table: Table, unit: str | None, rows: int) -> str:
     """Return the SQL that keeps at most ``rows`` rows of each unit, and none that is nobody's."""
     if unit is None:
         return ""
-    order = f"hash({', '.join(quoted(name) for name in table.columns)})"
+    texts = {name: plain_text(name, kind) for name, kind in table.types.items()}
+    order = f"hash({', '.join(texts.values())})"
     return (
-        f" WHERE {table.text(unit)} <> '' "
-        f"QUALIFY row_number() OVER (PARTITION BY {quoted(unit)} ORDER BY {order}) <= {rows}"
+        f" WHERE {texts[unit]} <> '' "
+        f"QUALIFY row_number() OVER (PARTITION BY {texts[unit]} ORDER BY {order}) <= {rows}"
     )
 
 
@@ -100,6 +101,10 @@ class RowSource(Protocol):
         """The type of each column."""
 
     @property
+    def typed(self) -> bool:
+        """Whether the types of columns are declared where the rows live, and not by their cells."""
+
+    @property
     def known_schema(self) -> Schema | None:
         """The schema, if there is one."""
 
@@ -144,6 +149,11 @@ class RowsOfTable:
         return self.table.types
 
     @property
+    def typed(self) -> bool:
+        """Whether a catalogue has the types: of a file or a frame they follow from the cells."""
+        return self.table.kind in {"duckdb", "postgres", "spark"}
+
+    @property
     def known_schema(self) -> Schema | None:
         """The schema, if there is one."""
         return self.table.known_schema
@@ -160,7 +170,8 @@ class TableRows(RowsOfTable):
         """Count the rows of every text."""
         table = self.table
         kept = bounded_rows(table, unit, rows)
-        query = f"SELECT {table.text(column)} AS t FROM {table.scan}{kept}"  # noqa: S608 - quoted names
+        text = plain_text(column, table.types[column])
+        query = f"SELECT {text} AS t FROM {table.scan}{kept}"  # noqa: S608 - quoted names
         found = table.run(f"SELECT t, count(*) FROM ({query}) WHERE t <> '' GROUP BY t")  # noqa: S608 - as above
         return [(str(text), int(count)) for text, count in found]
 
@@ -202,7 +213,11 @@ class SyntheticRows:
 
     def write_parquet(self, path: Path) -> None:
         """Write a Parquet file."""
-        self._copy(path, "FORMAT parquet")
+        engine = DuckDB()
+        try:
+            engine.write_parquet(self.query(engine), path)
+        finally:
+            engine.close()
 
     def _copy(self, path: Path, options: str) -> None:
         engine = _ordered()

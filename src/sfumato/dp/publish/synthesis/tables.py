@@ -11,12 +11,14 @@ release of its own. ``measurements`` compare with the noisy tables, which are re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.cells import cells_of
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import did_you_mean, listed
 from sfumato.dp.mechanisms import parameters
@@ -26,7 +28,7 @@ from sfumato.dp.noise.uniform import below
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
 from sfumato.dp.publish.synthesis.budget import read_budget
 from sfumato.dp.publish.synthesis.column_domains import check_search, find_domains, refuse_unknown
-from sfumato.dp.publish.synthesis.columns import Column, coder_of
+from sfumato.dp.publish.synthesis.columns import Column, coder_of, column_of
 from sfumato.dp.publish.synthesis.curator import Curator
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import Domain
@@ -42,7 +44,7 @@ from sfumato.dp.publish.synthesis.table_codec import SyntheticRows, TableRows
 from sfumato.errors import ParameterError, Unsatisfiable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sfumato.data.schema import Schema
     from sfumato.dp.neighbours import PrivacyUnit
@@ -66,7 +68,7 @@ def synthesize_table(
     rho: Stated | None = None,
     target: str | None = None,
     constraints: Sequence[str] | str = (),
-    columns: Mapping[str, Column] | None = None,
+    columns: Mapping[str, Any] | None = None,
     schema: Schema | None = None,
     neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED,
     search: Stated | None = None,
@@ -135,7 +137,7 @@ def prepare(
     rho: Stated | None,
     target: str | None = None,
     constraints: Sequence[str] | str = (),
-    columns: Mapping[str, Column] | None = None,
+    columns: Mapping[str, Any] | None = None,
     schema: Schema | None = None,
     neighbours: Neighbours | PrivacyUnit | str = UNBOUNDED,
     search: Stated | None = None,
@@ -145,7 +147,7 @@ def prepare(
     """Check and price a synthesis without reading a cell."""
     table = rows_of(people, schema)
     relation = Neighbours.of(neighbours)
-    given = columns or {}
+    given = {name: column_of(name, declared) for name, declared in (columns or {}).items()}
     names, unit = _names(table, relation, given)
     declared = _declared(table, names, given)
     unknown = [name for name, coder in declared.items() if coder is None]
@@ -172,8 +174,18 @@ def rows_of(people: Any, schema: Schema | None = None) -> RowSource:
     if hasattr(people, "code_rows"):
         source: RowSource = people
         return source
-    table = read(people, schema=schema)
+    table = read(as_given(people), schema=schema)
     return TableRows(table) if table.engine.dialect == "duckdb" else DatabaseRows(table)
+
+
+def as_given(people: Any) -> Any:
+    """Give columns of arrays of texts as the cells that NumPy may have made texts of."""
+    if not isinstance(people, Mapping):
+        return people
+    return {
+        name: cells_of(column) if isinstance(column, np.ndarray) and column.dtype.kind == "U" else
+        column for name, column in people.items()
+    }  # fmt: skip
 
 
 def _names(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sfumato.data.cells import as_labels, as_numbers, cells_of, items_of
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Neighbours, Row, Trip, Unit
 from sfumato.dp.noise import stream
@@ -30,6 +31,7 @@ from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain import CodedColumn, Domain
 from sfumato.dp.publish.synthesis.engine import SynthesisSettings, fit
 from sfumato.dp.publish.synthesis.particles import uniforms
+from sfumato.dp.queries.bounds import read_ends
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -66,13 +68,15 @@ class Box:
         """Read (x₀, x₁, y₀, y₁); degrees of longitude and latitude become kilometres."""
         try:
             x0, x1, y0, y1 = (float(end) for end in box)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             x0 = x1 = y0 = y1 = math.nan
         if not (x0 < x1 and y0 < y1) or not all(map(math.isfinite, (x0, x1, y0, y1))):
             raise ParameterError(
                 "box= is four public numbers (low x, high x, low y, high y), from knowledge and "
                 "never from the data."
             )
+        for ends, axis in (((x0, x1), "x"), ((y0, y1), "y")):
+            read_ends(ends, f"bounds of {axis} in box=")
         if not degrees:
             return cls((x0, y0), (x1, y1), (1.0, 1.0))
         north = math.cos(math.radians((y0 + y1) / 2))
@@ -90,7 +94,7 @@ class Box:
 
     def inside(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scale points to the box and clamp them; what is no number is the middle."""
-        scaled = (points - self.low) * self.scale
+        scaled = (np.clip(points, self.low, self.high) - self.low) * self.scale
         return np.clip(np.where(np.isnan(scaled), self.sides / 2, scaled), 0, self.sides)
 
     def outside(self, scaled: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -202,11 +206,11 @@ def _kept(
         raise DataError("people= names one person for each trip.")
     seen: Counter[Hashable] = Counter()
     kept = []
-    for k, trip in enumerate(trips):
+    owners = range(len(trips)) if people is None else as_labels(cells_of(people))
+    for trip, owner in zip(trips, owners, strict=True):
         points = _points(trip)
-        if points.ndim != 2 or points.shape[0] < 2 or points.shape[1] != 2:
+        if owner is None or points.ndim != 2 or points.shape[0] < 2 or points.shape[1] != 2:
             continue  # no error: it would tell of one trip
-        owner = k if people is None else people[k]
         seen[owner] += 1
         if seen[owner] <= rows:
             kept.append(points)
@@ -214,11 +218,13 @@ def _kept(
 
 
 def _points(trip: Any) -> NDArray[np.float64]:
-    """Read a trip; what cannot be read is an empty one."""
-    try:
-        return np.asarray(trip, dtype=np.float64)
-    except (TypeError, ValueError):
+    """Read a trip of points (x, y); one of which a point is none is empty."""
+    if isinstance(trip, np.ndarray):
+        return as_numbers(trip).reshape(trip.shape)
+    points = [items_of(point) for point in items_of(trip)]
+    if any(len(point) != 2 for point in points):
         return np.zeros((0, 2))
+    return as_numbers([cell for point in points for cell in point]).reshape(-1, 2)
 
 
 def domain_of_trips() -> Domain:

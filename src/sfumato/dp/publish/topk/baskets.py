@@ -2,19 +2,22 @@
 
 Contract: items are known by the names of a *domain*. If the domain is public, an item outside it is
 left out, basket by basket; if it is not, ``names`` are those of the data and must not be shown
-unless a mechanism says so. A basket is a set: an item in it counts once. With ``people``, all
-baskets of a person are put together to one. Nothing here raises because of one basket.
+unless a mechanism says so: labels, spelt from the item alone and in an order of their own
+(:mod:`sfumato.data.cells`). A basket is a set: an item in it counts once. With ``people``, all
+baskets of a person are put together to one; those of a missing person are left out. Nothing here
+raises because of one basket.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.cells import Listed, as_labels, cells_of, items_of, label_order
 from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -52,105 +55,91 @@ class Baskets:
 
 
 def baskets_of(source: Any, *, domain: Any = None, people: Any = None) -> Baskets:
-    """Read baskets: a list of lists of items, or of single items; or {person: items}.
+    """Read baskets: a list of lists of items, or of single items; {person: items}; or sets.
 
     ``domain`` is the public list of items, or a number n for the items 0 … n−1.
     """
     if isinstance(source, Baskets):
         return source
-    owners, items = _flat(source)
+    if getattr(source, "shape", None) == "sets":
+        source = source.lists()
+    owners, items, count = _flat(source)
     if people is not None:
-        owners = _together(owners, people, _length(source))
+        owners = _together(owners, people, count)
     if domain is None:
         names, places = _own_names(items)
-        return _built(owners, places, names, public=False)
-    public = _domain(domain)
-    places = _places(items, public)
-    kept = places >= 0
-    return _built(owners[kept], places[kept], public, public=True)
+    else:
+        public = _domain(domain)
+        names, places = public.values, _places(items, public)
+    kept = (places >= 0) & (owners >= 0)
+    return _built(owners[kept], places[kept], names, public=domain is not None)
 
 
-def _flat(source: Any) -> tuple[NDArray[np.int64], list[Any] | NDArray[Any]]:
-    """Give basket and item of every entry; what is no list is a basket of one item."""
-    baskets = list(source.values()) if isinstance(source, Mapping) else source
-    if isinstance(baskets, (str, bytes)) or not isinstance(baskets, Iterable):
-        raise DataError("Baskets are a list of lists of items, or a mapping of person to items.")
-    if isinstance(baskets, np.ndarray) and baskets.dtype != object and baskets.ndim == 1:
-        return np.arange(baskets.size), baskets
-    listed = [_members(basket) for basket in baskets]
+def _flat(source: Any) -> tuple[NDArray[np.int64], list[Any] | NDArray[Any], int]:
+    """Give basket and item of every entry, and how many baskets there are.
+
+    What is no list is a basket of one item, and what is missing is a basket of none.
+    """
+    if isinstance(source, np.ndarray) and source.dtype.kind in "iu" and source.ndim == 1:
+        return np.arange(source.size), source, source.size
+    listed = [items_of(basket) for basket in _each(source)]
     sizes = np.fromiter(map(len, listed), dtype=np.int64, count=len(listed))
     owners = np.repeat(np.arange(sizes.size), sizes)
-    items = list(chain.from_iterable(listed))
-    if type(None) in set(map(type, items)):
-        kept = [i for i, item in enumerate(items) if item is not None]
-        return owners[kept], [items[i] for i in kept]
-    return owners, items
+    return owners, list(chain.from_iterable(listed)), len(listed)
 
 
-def _members(basket: Any) -> Collection[Any]:
-    if isinstance(basket, (list, tuple, set, frozenset)):
-        return basket
-    if basket is None:
-        return ()
-    if isinstance(basket, (str, bytes)) or not isinstance(basket, Iterable):
-        return (basket,)
-    return list(basket)
-
-
-def _length(source: Any) -> int:
-    return len(source)
+def _each(source: Any) -> Iterable[Any]:
+    if isinstance(source, Mapping):
+        return source.values()
+    if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
+        raise DataError("Baskets are a list of lists of items, or a mapping of person to items.")
+    if isinstance(source, np.ndarray) and source.ndim > 1:
+        return source
+    return cells_of(source)
 
 
 def _together(owners: NDArray[np.int64], people: Any, count: int) -> NDArray[np.int64]:
-    listed = people.tolist() if hasattr(people, "tolist") else list(people)
-    if len(listed) != count:
+    """Give the person of every entry, −1 where a basket is nobody's."""
+    labels = as_labels(cells_of(people))
+    if len(labels) != count:
         raise DataError("people= has one name for each basket.")
-    number: dict[Any, int] = {}
-    codes = np.array([number.setdefault(person, len(number)) for person in listed], dtype=np.int64)
-    return codes[owners] if codes.size else owners
+    number: dict[Any, int] = {None: -1}
+    codes = [number.setdefault(person, len(number) - 1) for person in labels]
+    return np.array(codes, dtype=np.int64)[owners] if codes else owners
 
 
-def _domain(domain: Any) -> Sequence[Any]:
+def _domain(domain: Any) -> Listed:
     if isinstance(domain, (int, np.integer)) and not isinstance(domain, bool):
         if domain < 1:
             raise ParameterError("A domain has at least one item.")
-        return range(int(domain))
+        return Listed(range(int(domain)))
     if isinstance(domain, (str, bytes)) or not isinstance(domain, Iterable):
         raise ParameterError("items= is the public list of items, or how many numbers there are.")
     listed = domain if isinstance(domain, range) else tuple(domain)
-    if not listed or (not isinstance(listed, range) and len(set(listed)) < len(listed)):
+    if not listed:
         raise ParameterError("A public list of items has at least one, and names each once.")
-    return listed
+    return Listed(listed, "The public list of items")
 
 
-def _places(items: Any, domain: Sequence[Any]) -> NDArray[np.int64]:
-    numbers, known = _whole_numbers(items), _whole_numbers(list(domain))
-    if numbers is not None and known is not None:
-        order = np.argsort(known)
-        spots = np.minimum(np.searchsorted(known[order], numbers), known.size - 1)
-        return np.where(known[order][spots] == numbers, order[spots], -1)
-    place = {item: i for i, item in enumerate(domain)}
-    listed = items.tolist() if isinstance(items, np.ndarray) else items
-    return np.array([_looked_up(place, item) for item in listed], dtype=np.int64)
-
-
-def _looked_up(place: Mapping[Any, int], item: Any) -> int:
-    try:
-        return place.get(item, -1)
-    except TypeError:  # an item that cannot be one of a domain
-        return -1
+def _places(items: Any, domain: Listed) -> NDArray[np.int64]:
+    numbers, known = _whole_numbers(items), _whole_numbers(list(domain.values))
+    if numbers is None or known is None:
+        return domain.places(items)
+    order = np.argsort(known)
+    spots = np.minimum(np.searchsorted(known[order], numbers), known.size - 1)
+    return np.where(known[order][spots] == numbers, order[spots], -1)
 
 
 def _own_names(items: Any) -> tuple[Sequence[Any], NDArray[np.int64]]:
+    """Give the labels of items in their own order, and the place of each; −1 for what has none."""
     numbers = _whole_numbers(items)
     if numbers is not None:
         names, places = np.unique(numbers, return_inverse=True)
         return names.tolist(), places.astype(np.int64)
-    found: dict[Any, int] = {}
-    listed = items.tolist() if isinstance(items, np.ndarray) else items
-    texts = [item if isinstance(item, (str, int, float)) else str(item) for item in listed]
-    places = np.array([found.setdefault(item, len(found)) for item in texts], dtype=np.int64)
-    return list(found), places
+    labels = as_labels(items)
+    named = sorted(set(labels) - {None}, key=label_order)
+    place: dict[Any, int] = {name: k for k, name in enumerate(named)}
+    return named, np.array([place.get(label, -1) for label in labels], dtype=np.int64)
 
 
 def _whole_numbers(items: Any) -> NDArray[np.int64] | None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.mechanisms import parameters
+from sfumato.dp.neighbours import Neighbours
 from sfumato.dp.noise.gaussian import rounded_gaussian
 from sfumato.dp.normal import gaussian_sigma_up
 from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sfumato.dp.guarantees import Guarantee
-    from sfumato.dp.neighbours import Neighbours, PrivacyUnit
+    from sfumato.dp.neighbours import PrivacyUnit
     from sfumato.release import Release
 
 _WAYS = ("peeling", "gaussian")
@@ -118,7 +119,10 @@ def plan_top_k(
     neighbours: Neighbours | PrivacyUnit | str = "transaction",
 ) -> TopKPlan:
     """Tell which way `top_k` will go and what it can tell apart; nothing is read or spent."""
-    price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    unit = Neighbours.of(neighbours).unit  # a customer without a limit is one with people=
+    price = price_of(
+        epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours, together=unit.parts is None
+    )
     _check(k, algorithm, basket_size, set_size)
     if set_size > 1:
         among = sum(math.comb(_candidates(k, items), size) for size in range(1, set_size + 1))
@@ -153,7 +157,9 @@ def top_k(
 
     ``items`` is the public domain: a list, or a number n for the items 0 … n−1. Without it the
     domain is unknown, δ is needed, and each basket is cut to ``at_most`` items: m keywords per
-    person. ``algorithm`` is "peeling" (k picks, each of ε/k in the pure case) or "gaussian"; left
+    person. ``people`` names the owner of each basket, whose baskets are then put together: the way
+    to hide a customer; ``Customer(transactions=5)`` without it has five baskets, and pays for
+    them. ``algorithm`` is "peeling" (k picks, each of ε/k in the pure case) or "gaussian"; left
     out, `plan_top_k` tells which is taken and why. ``counts=True`` pays for noisy counts beside
     the names. ``basket_size`` is a public guess of how many items a basket has.
 
@@ -162,7 +168,9 @@ def top_k(
     ('bread',)
     """
     _check(k, algorithm, basket_size, set_size)
-    price = price_of(epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours)
+    price = price_of(
+        epsilon=epsilon, delta=delta, rho=rho, neighbours=neighbours, together=people is not None
+    )
     if items is None:
         if set_size > 1:
             raise ParameterError(
@@ -272,7 +280,7 @@ def _unknown(
             "Without items=, the public list of items, delta= is needed: naming an item that one "
             "basket alone has cannot be ruled out, only made improbable."
         )
-    if steps_of(promised.neighbours) != 1:
+    if steps_of(promised.neighbours, together=people is not None) != 1:
         raise ParameterError(
             "An unknown domain is proved for one basket added or removed; put the baskets of a "
             "person together with people=, and leave 'bounded' out."
@@ -287,8 +295,9 @@ def _unknown(
     noisy = exact + rounded_gaussian(squared * UNIT * UNIT, exact.size)
     deviation = math.sqrt(squared)
     tau = threshold(deviation * UNIT, limit, typical, half)
-    passing = np.flatnonzero(noisy > math.ceil(tau))
-    first = passing[np.argsort(-noisy[passing], kind="stable")][:k]
+    passing = np.flatnonzero(noisy > math.ceil(tau)).tolist()
+    # Equal weights follow the order of names, which is public; that of the baskets is not.
+    first = np.array(sorted(passing, key=lambda at: -noisy[at])[:k], int)
     plan = plan_way(k=k, price=price, items=None, typical=typical)
     told = (
         f"Only {first.size} items pass the threshold of {tau / UNIT:.3g}; the others may not be "
@@ -297,7 +306,7 @@ def _unknown(
     notes = () if first.size == k else (told,)
     named = tuple(read.names[place] for place in first.tolist())
     values = noisy[first].astype(np.float64) / UNIT
-    entries = (PurseEntry("weights and threshold", price.amount, exact.size),)
+    entries = (PurseEntry("weights and threshold", price.amount),)  # how many there are is private
     return TopK(named, values, deviation, plan, promised, entries, notes)
 
 

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.cells import cells_of, label_order
 from sfumato.dp.guarantees import ApproxDP
 from sfumato.dp.mechanisms import parameters
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit
@@ -150,7 +151,7 @@ def set_union(
     ('fever', 'flu')
     """
     relation = Neighbours.of(neighbours)
-    if steps_of(relation) != 1:
+    if steps_of(relation, together=people is not None) != 1:
         raise ParameterError(
             "Set union is proved for one basket added or removed; put the baskets of a person "
             "together with people=, and leave 'bounded' out."
@@ -167,9 +168,9 @@ def set_union(
     order = mixed[np.argsort(read.sizes[mixed], kind="stable")]
     kernels.move_toward(read.starts, read.items, order, goal, heights)
     named = _passing(heights, sigma, tau)
-    names = sorted((read.names[place] for place in named), key=lambda name: (str(type(name)), name))
+    names = tuple(sorted((read.names[place] for place in named), key=label_order))
     promised = ApproxDP(stated_up(exact), stated_up(failure), neighbours=relation)
-    return SetUnion(tuple(names), promised, sigma, tau)
+    return SetUnion(names, promised, sigma, tau)
 
 
 def select_partitions(
@@ -184,7 +185,7 @@ def select_partitions(
     >>> select_partitions(["flu"] * 400 + ["a rare name"], epsilon=1, delta=1e-6).items
     ('flu',)
     """
-    single = [[key] for key in keys]
+    single = [[key] for key in cells_of(keys)]
     unit = "transaction" if people is None else "customer"
     return set_union(
         single, epsilon=epsilon, delta=delta, at_most=at_most, people=people, neighbours=unit
