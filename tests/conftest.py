@@ -41,6 +41,8 @@ settings.register_profile("soak", deadline=None)
 LONG = 3.0
 """Seconds from which a test says by `@pytest.mark.slow("why")` what it needs them for."""
 
+REASONS = {"slow", "soak", "scale", "browser"}
+
 ROOT = Path(__file__).parents[1]
 
 # Ledgers that no test names lie in the data directory of the user, whose own must stay as they are.
@@ -152,7 +154,8 @@ class Closing:
 
     def pytest_runtest_logreport(self, report):
         self.seconds[report.nodeid] += report.duration
-        if "slow" in report.keywords or "soak" in report.keywords or "scale" in report.keywords:
+        # That a test starts a browser or asks a JVM is a reason that needs no words.
+        if REASONS & set(report.keywords) or scheduling.unit(report.nodeid) == "spark":
             self.reasons.add(report.nodeid)
         if report.when != "call":
             return

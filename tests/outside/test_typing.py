@@ -54,6 +54,7 @@ def findings(request):
     return request.param()
 
 
+@pytest.mark.slow("starts two type checkers")
 def test_what_is_right_is_left_alone(findings):
     found, done = findings
     assert not [entry for entry in found if entry[0] == "right"], done.stdout + done.stderr

@@ -19,6 +19,7 @@ ROWS = (Row(),)
 PEOPLE = (Unit("id", rows=3), Unit("id", groups=2, rows_per_group=2))
 
 
+@pytest.mark.slow("many questions on neighbouring tables")
 def test_no_question_loses_more_than_it_is_charged():
     found = fuzz_questions(questions=24, seed=11)
     assert found.compared >= 60
@@ -130,6 +131,7 @@ FOUND_LATE = {one_row_too_many, threshold_one_too_low, quantiles_scaled_to_one_r
     ],
     ids=lambda mutate: mutate.__name__,
 )
+@pytest.mark.slow("many questions on neighbouring tables")
 def test_mutants_are_caught(mutate, monkeypatch):
     mutate(monkeypatch)
     with pytest.raises(AssertionError):

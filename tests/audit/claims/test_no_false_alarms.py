@@ -44,6 +44,7 @@ def right_functions():
 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.slow("two dozen audits")
 def test_right_functions_are_not_accused(every):
     assert len(list(right_functions())) >= 100
     cases = list(right_functions())[::every]  # of each kind some, as 13 kinds come in turn

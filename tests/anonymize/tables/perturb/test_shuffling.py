@@ -53,6 +53,7 @@ def test_columns_and_rank_correlations_stay(people):
 
 
 @pytest.mark.parametrize("runs", [48, pytest.param(480, marks=pytest.mark.soak)])
+@pytest.mark.slow("many releases")
 def test_without_given_columns_all_orders_are_equally_likely(runs):
     data = {"x": [1, 2, 3]}
     seen = Counter(tuple(shuffled(data, sf.Shuffle("x"), seed=s)["x"]) for s in range(runs))

@@ -157,6 +157,7 @@ def adult():
     ],
     ids=str,
 )
+@pytest.mark.slow("30,162 records")
 def test_adult(definition, limit):
     problem = adult().problem(definition)
     recoding = cluster(problem)

@@ -43,6 +43,7 @@ WITH_SALARY = tuple("salary-class" if name == "occupation" else name for name in
     ],
     ids=lambda value: str(value) if hasattr(value, "judge") else None,
 )
+@pytest.mark.slow("30,162 records")
 def test_adult_loss(definition, quasi, limit):
     problem = adult.problem(definition, quasi=quasi)
     recoding = recode(problem)
