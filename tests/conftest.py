@@ -38,6 +38,9 @@ sys.dont_write_bytecode = False
 settings.register_profile("sfumato", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None)
 
+EXAMPLES = 60
+"""A test that asks Hypothesis for more examples gets fewer outside of a soak."""
+
 LONG = 3.0
 """Seconds from which a test says by `@pytest.mark.slow("why")` what it needs them for."""
 
@@ -89,6 +92,7 @@ def pytest_report_header(config):
 def pytest_collection_modifyitems(config, items):
     """Let tests that run for minutes do so, leave out what a soak has passed, shuffle the rest."""
     for item in items:
+        _weigh_examples(item, soak=config.option.soak)
         if item.get_closest_marker("soak") or item.get_closest_marker("scale"):
             item.add_marker(pytest.mark.timeout(0))
     if config.option.soak:
@@ -96,6 +100,19 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in before])
         items[:] = [item for item in items if item.nodeid not in before]
     scheduling.shuffle(items, config.option.order_seed, inside=config.option.shuffle_inside)
+
+
+def _weigh_examples(item, *, soak):
+    """Try a fifth of very many examples of Hypothesis, and all of them in a soak."""
+    test = getattr(item, "obj", None)
+    stated = getattr(test, "_hypothesis_internal_use_settings", None)
+    if stated is None or stated.max_examples <= EXAMPLES:
+        return
+    if soak:
+        item.add_marker(pytest.mark.soak)
+    else:
+        few = max(EXAMPLES, stated.max_examples // 5)
+        test._hypothesis_internal_use_settings = settings(stated, max_examples=few)
 
 
 def pytest_collection_finish(session):
