@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test soak lint types unit bench docs package browser axe postgres java clean
+.PHONY: help demo serve test quick soak scale lint types unit bench docs package browser axe postgres java clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -54,10 +54,17 @@ types: $(VENV)/dev
 # Tests of one group share a process, so that one JVM serves all tests with Spark. Three processes
 # keep two cores busy: many tests wait for a browser, a server or the JVM.
 unit: $(VENV)/dev browser axe postgres java
-	$(BIN)/pytest -n 3 -q
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 -q --durations 25
 
-soak: $(VENV)/dev browser axe postgres java  ## The tests that run for minutes
-	$(BIN)/pytest -n 2 -q -m soak
+quick: lint  ## Lint, and within a minute the tests of what changed and of the core
+	$(BIN)/pytest -n 2 -q -m "not soak and not scale and not browser" -k "not spark" \
+	  $$($(BIN)/python tests/services/scheduling.py)
+
+soak: $(VENV)/dev browser axe postgres java  ## The many runs, with fresh draws; goes on where it was ended
+	$(BIN)/pytest -n 2 -q -m soak --soak --durations 25
+
+scale: $(VENV)/dev  ## Large data
+	$(BIN)/pytest -n 0 -q -m scale --durations 0
 
 # Chromium opens the report in the tests; where it cannot be installed those tests say so and skip.
 browser: ; $(call fetch,command -v chromium,Chromium,chromium chromium-driver,the browser tests will skip.)

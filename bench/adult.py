@@ -11,8 +11,7 @@ from sfumato.anonymize.tables.problem import Problem
 from sfumato.data.hierarchies.hierarchy import Hierarchy
 from sfumato.data.tables.frequency import FrequencyTable
 
-_BESIDE = Path(__file__).resolve().parents[2] / "shared/data"
-FOLDER = (_BESIDE if _BESIDE.exists() else Path("/work/shared/data")) / "adult"
+FOLDER = Path(__file__).resolve().parents[2] / "shared/data/adult"
 QUASI = (
     "sex", "age", "race", "marital-status", "education", "native-country", "workclass",
     "occupation",

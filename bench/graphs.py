@@ -27,8 +27,6 @@ from sfumato.dp.publish.synthesis.ladder import MOST_RUNGS, ladder, rungs
 from sfumato.released.structure import structural_classes
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
-if not DATA.exists():
-    DATA = Path("/work/shared/data")
 EDITS = {  # k, edits and seconds of the public code, goal
     "CA-GrQc": (5, "103–131, 10–20 s", 48),
     "facebook_combined": (10, "5,702, 17 s", 3100),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = next(p for p in (ROOT.parent / "shared/data", Path("/work/shared/data")) if p.exists())
+DATA = ROOT.parent / "shared/data"
 
 FLOWS = [
     "duration",

@@ -29,11 +29,7 @@ from sfumato.attack.models.shadows import Network, shadow_membership
 from sfumato.audit.one_run import judge_guesses
 
 warnings.filterwarnings("ignore")
-DATA = next(
-    place / "shared/data/intrusion"
-    for place in (Path(__file__).resolve().parents[2], Path("/work"))
-    if (place / "shared/data").exists()
-)
+DATA = Path(__file__).resolve().parents[2] / "shared/data/intrusion"
 
 
 def told(name, value, goal, *, least=True, seconds=None):

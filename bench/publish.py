@@ -34,7 +34,7 @@ from sfumato.dp.publish.topk.peeling import peel
 
 SEEDS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 ROOT = Path(__file__).resolve().parents[1]
-DATA = next(p for p in (ROOT.parent / "shared/data", Path("/work/shared/data")) if p.exists())
+DATA = ROOT.parent / "shared/data"
 
 
 def verdict(value, goal, *, least=False):

@@ -29,7 +29,7 @@ from sfumato.anonymize.run import choose_algorithm
 from sfumato.shape import find_shape
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = next(p for p in (ROOT.parent / "shared/data", Path("/work/shared/data")) if p.exists())
+DATA = ROOT.parent / "shared/data"
 TINY = [[str((i * j) % 11) for j in range(1, 9)] for i in range(1, 25)]
 
 

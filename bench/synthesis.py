@@ -30,8 +30,6 @@ import sfumato as sf
 from rivals import ask, python_with
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
-if not DATA.exists():
-    DATA = Path("/work/shared/data")
 RIVAL_SECONDS = 1800
 ORDERED = {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}
 Column = sf.dp.Column

@@ -14,8 +14,6 @@ from pathlib import Path
 import sfumato as sf
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
-if not DATA.exists():
-    DATA = Path("/work/shared/data")
 SCHEMA = sf.Schema(
     attributes={
         "gender": "quasi",

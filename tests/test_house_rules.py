@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+import scheduling
 
 import sfumato
 
@@ -94,3 +97,49 @@ def test_a_kernel_takes_records_instead_of_many_arrays():
 def test_no_function_takes_more_than_a_dozen_parameters():
     wide = {place for place, node in package().functions if parameters(node) > MOST}
     assert wide == PUBLIC
+
+
+ROOT = Path(__file__).parents[1]
+PLACES = re.compile(r"""(?<![\w.~$}>-])/(?:work|home|root|Users|mnt|media)/[A-Za-z]""")
+
+
+def texts():
+    """Every file of text that belongs to the repository, with its path."""
+    folders = ("bench", "deploy", "docs", "src", "tests")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file()]
+    above = [file for file in ROOT.glob("*.*") if file.is_file() and file.name != ".git"]
+    for file in [*files, *above, ROOT / "Makefile", *ROOT.glob(".ci/*")]:
+        parts = set(file.relative_to(ROOT).parts)
+        if not parts & {"__pycache__", "results", "names"} and file.suffix not in {".nbi", ".nbc"}:
+            try:
+                yield file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                continue
+
+
+def test_no_file_names_a_place_of_one_machine():
+    named = [
+        f"{path}:{number}" for path, text in texts()
+        for number, line in enumerate(text.splitlines(), 1) if PLACES.search(line)
+    ]  # fmt: skip
+    assert not named, f"name places by what stands beside the repository: {named}"
+    assert PLACES.search('Path("/' + 'home/data")')
+    assert not PLACES.search("https://example.org/home/data")
+
+
+def test_what_the_order_of_tests_names_is_there():
+    """A file that moves would no longer be shared out, nor start early."""
+    named = {*scheduling.SHARED_OUT, *scheduling.CORE, *scheduling.weights()}
+    assert not [file for file in sorted(named) if not (ROOT / file).is_file()]
+
+
+def test_no_test_asserts_on_the_time_that_has_passed():
+    """A busy machine is no mistake; `hangs.usually` guards against what never ends."""
+    clock = re.compile(r"assert [^#]*\btime\.(?:monotonic|perf_counter|process_time)\(\) - ")
+    tests = [(path, text) for path, text in texts() if path.startswith("tests/")]
+    assert len(tests) > 300
+    asserting = [
+        f"{path}:{number}" for path, text in tests
+        for number, line in enumerate(text.splitlines(), 1) if clock.search(line)
+    ]  # fmt: skip
+    assert not asserting

@@ -100,6 +100,7 @@ def save_release(
                     purpose=purpose,
                     by=by,
                     dataset=dataset,
+                    checked=checked.told,
                 )
             _put_in_place(staging, target, replace, form)
     except OSError as error:

@@ -81,6 +81,7 @@ def save_table(
                 purpose=purpose,
                 by=by,
                 dataset=dataset,
+                checked=checked.told,
             )
     return SavedTable(called, checked)
 

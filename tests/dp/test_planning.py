@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import time
 from itertools import product
 
 import pytest
+from hangs import usually
 
 import sfumato as sf
 from sfumato.dp import (
@@ -276,9 +276,8 @@ def test_ratios_are_read_exactly_and_huge_totals_are_planned():
 def test_one_sampled_gaussian_is_calibrated_by_loss_distributions_soon():
     pytest.importorskip("dp_accounting")
     limit = sf.ApproxDP(1, 1e-5)
-    began = time.process_time()
-    found = calibrate(Step.gaussian(1, rate=0.01), guarantee=limit, accountant="pld")
-    assert time.process_time() - began < 40
+    with usually(8):
+        found = calibrate(Step.gaussian(1, rate=0.01), guarantee=limit, accountant="pld")
     assert 0.998 < found.guarantee.epsilon <= 1
     assert found.guarantee.implies(limit)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from hangs import usually
 from scipy.stats import binom, norm
 
 import sfumato as sf
@@ -153,9 +153,8 @@ def test_shuffling_hides_randomised_response_as_well_as_promised():
 
 
 def test_a_million_shuffled_people_take_a_moment():
-    start = time.process_time()
-    shuffled = sf.local.shuffle_epsilon(1, 10**6, 1e-6)
-    assert time.process_time() - start < 0.5
+    with usually(0.1):
+        shuffled = sf.local.shuffle_epsilon(1, 10**6, 1e-6)
     assert shuffled.guarantee == sf.ApproxDP(
         shuffled.epsilon, 1e-6, neighbours=sf.LocalDP(1).neighbours
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hangs import usually
 
 import sfumato as sf
 from sfumato.anonymize.run import anonymize
@@ -291,9 +291,8 @@ def test_the_page_of_adult_takes_less_than_a_second(tmp_path):
     )
     release = anonymize(ADULT / "adult.csv", sf.KAnonymity(5), schema=schema, suppression=0.05)
     verification = checked(release, tmp_path)
-    started = time.process_time()
-    page = render(release, verification=verification)
-    assert time.process_time() - started < 1
+    with usually(0.2):
+        page = render(release, verification=verification)
     text = Reader(page).text
     assert "6,480 nodes" in text
     assert "suppressed 1,248" in text

@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from hangs import usually
 
 from sfumato.errors import PromiseBroken
 from sfumato.govern.certificates.check import check_certificate
@@ -162,9 +163,8 @@ def prove_and_grow(site, merkle, read_checkpoint, read_public):
 def test_ranges_of_a_released_file_never_give_more_than_the_file(site, release, range_, status):
     place = f"/api/v1/releases/{release}/file"
     whole = site.client().get(place).content
-    begun = time.process_time()
-    found = site.client().get(place, headers={"Range": range_})
-    assert time.process_time() - begun < 5  # quadratic in 5,000 ranges would take longer
+    with usually(1):
+        found = site.client().get(place, headers={"Range": range_})
     assert found.status_code in ({200, 206} if status is None else {status})
     if found.status_code in {200, 206}:
         assert found.content in whole  # one stretch, however many were asked for

@@ -5,24 +5,43 @@ to one process, and everything with Spark to one, so that one JVM serves. Files 
 tests are handed out test by test. How long a file takes is read from ``weights.json``, which
 ``pytest --record-weights`` writes.
 
-Inside a file tests run in random order, another one each run. ``--order-seed`` repeats a run.
+The order is another one each run; ``--order-seed`` repeats one. Inside a file tests run as written
+unless ``--shuffle-inside`` is given: a few files tell a story, step by step.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import subprocess
 from pathlib import Path
 
 from xdist.scheduler import LoadScopeScheduling
 
 WEIGHTS = Path(__file__).parent / "weights.json"
+ROOT = Path(__file__).resolve().parents[2]
 SHARED_OUT = (
     "tests/docs/test_examples.py",
-    "tests/release/test_every_algorithm.py",
+    "tests/anonymize/test_every_algorithm.py",
     "tests/audit/claims/test_no_false_alarms.py",
     "tests/audit/claims/test_weaknesses.py",
 )
+CORE = (
+    "tests/test_layers.py",
+    "tests/test_public_surface.py",
+    "tests/anonymize/test_every_algorithm.py",
+    "tests/ask/session/test_ten_questions.py",
+    "tests/ask/sql/test_golden.py",
+    "tests/audit/verification/test_verify.py",
+    "tests/dp/mechanisms/test_statements.py",
+    "tests/govern/test_spending.py",
+    "tests/release/test_round_trips.py",
+)
+"""Tested by `make quick` whatever changed."""
+
+QUICK = 40.0
+"""Seconds of tests, shared by two processes, that `make quick` runs."""
+
 HEAVY = 3.0
 """Seconds from which a file is started by its weight and not by lot."""
 
@@ -38,8 +57,8 @@ def record(seconds: dict[str, float]) -> None:
     WEIGHTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def shuffle(items: list, seed: int) -> None:
-    """Put files in random order, and tests inside each file."""
+def shuffle(items: list, seed: int, *, inside: bool) -> None:
+    """Put files in random order, and with ``inside`` the tests of each file."""
     lot = random.Random(seed)
     files: dict[str, list] = {}
     for item in items:
@@ -47,7 +66,8 @@ def shuffle(items: list, seed: int) -> None:
     names = sorted(files)
     lot.shuffle(names)
     for name in names:
-        lot.shuffle(files[name])
+        if inside:
+            lot.shuffle(files[name])
     items[:] = [item for name in names for item in files[name]]
 
 
@@ -118,3 +138,36 @@ class ByWeight(LoadScopeScheduling):
         for other in self.assigned_work:
             self._reschedule(other)
         return died_of
+
+
+def files_of_changes() -> list[str]:
+    """Name the files of tests that a change concerns, with the core, for half a minute at most.
+
+    Changed is what differs from the last commit; where nothing does, what that commit changed. A
+    module is tested by the file of its name and by those of the folder that its own has in tests.
+    """
+    changed = _git("diff", "--name-only", "HEAD") + _git("ls-files", "-o", "--exclude-standard")
+    near: list[Path] = []
+    for path in map(Path, changed or _git("diff", "--name-only", "HEAD~1", "HEAD")):
+        if path.parts[:2] == ("src", "sfumato"):
+            folder = Path("tests", *path.parts[2:-1])
+            near += [folder / f"test_{path.name}", *sorted((ROOT / folder).glob("test_*.py"))]
+        elif path.parts[0] == "tests" and path.name.startswith("test_"):
+            near.append(path)
+    known, left, kept = weights(), QUICK, []
+    named = [(ROOT / path).relative_to(ROOT).as_posix() for path in near]
+    for file in dict.fromkeys([*named, *CORE]):
+        takes = known.get(file, 0.5)
+        if (ROOT / file).exists() and takes <= left and "spark" not in file:
+            left -= takes
+            kept.append(file)
+    return kept
+
+
+def _git(*words: str) -> list[str]:
+    told = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return told.stdout.split()
+
+
+if __name__ == "__main__":
+    print(*files_of_changes())

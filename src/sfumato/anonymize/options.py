@@ -49,7 +49,7 @@ class Options(TypedDict, total=False):
     keep: Sequence[str]
     # trajectories
     places: int
-    levels: int | Mapping[str, tuple[int, int]]  # of tables, a lowest and a highest per attribute
+    levels: int | Mapping[str, tuple[int, int] | int]  # of tables, lowest and highest per attribute
     time_bin: float | None
     metres: float
     seconds: float

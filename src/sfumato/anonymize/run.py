@@ -28,16 +28,17 @@ def anonymize(
     algorithm: str | None = None,
     **options: Unpack[Options],
 ) -> Release:
-    """Return a release of `data` that keeps `promise` at the least loss the algorithm finds.
+    """Return a release of `data` that keeps `promise`, at as little loss as the algorithm finds.
 
     `data` is what `sf.read` returned, or anything it reads. Without an `algorithm` the first of the
-    shape is taken: for tables "optimal". For tables, `suppression` is the largest share of records
-    that may be left out, `objective` the loss to minimise, `population` the table of everybody who
-    could be in the data (for k-map and δ-presence); `pseudonym_key` releases identifiers as keyed
-    pseudonyms instead of dropping them; `seed` repeats the row order of a release (leave it out for
-    anything you publish); `order="keep"` keeps it. `progress` is told how far it is, `time_limit`
-    ends the search. Further options go to the algorithm: "optimal" takes `heuristic` and `width`,
-    "mondrian" `strict` and `ranges`, "topdown" `scope`, `steps` and `target`.
+    shape is taken: for tables "optimal"; "auto" takes the best of those that are cheap. For tables,
+    `suppression` is the largest share of records that may be left out, `objective` the loss to
+    minimise, `population` the table of everybody who could be in the data (for k-map and
+    δ-presence); `pseudonym_key` releases identifiers as keyed pseudonyms instead of dropping them;
+    `seed` repeats the row order of a release (leave it out for anything you publish);
+    `order="keep"` keeps it. `progress` is told how far it is, `time_limit` ends the search. Further
+    options go to the algorithm: "optimal" takes `heuristic`, `width` and `levels`, "mondrian"
+    `strict` and `ranges`, "topdown" `scope`, `steps` and `target`.
 
     For sets: `meaning`, `deletion`, `cluster`; for hybrid records: `strategy`, `row_bound`,
     `set_bound`; for trees: `cut`; for graphs: `edits`, `keep`; for traces: `places`, `levels`,

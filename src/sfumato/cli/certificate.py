@@ -15,7 +15,8 @@ def certificate(request: CertificateCommand) -> None:
 
     Example: sfumato certificate 7 --ledger clinic.ledger.sqlite -o certificate.json
 
-    A stranger checks it offline: sfumato verify release.csv --certificate certificate.json
+    A stranger checks it offline: sfumato verify FOLDER --certificate certificate.json --key k.json
+    with the public key that --public wrote, which you hand on by another way.
     """
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
     from sfumato.errors import ParameterError  # noqa: PLC0415 - the same
@@ -35,4 +36,7 @@ def certificate(request: CertificateCommand) -> None:
     made = certify_release(entry, leaves=LedgerTree(store).leaves(), key=key)
     store.close()
     write_text_atomically(request.output, json.dumps(made, indent=1) + "\n")
+    if request.public is not None:
+        text = json.dumps({"keys": [public_key(key)]}, indent=1) + "\n"
+        write_text_atomically(request.public, text)
     out.print(f"{request.output}: entry {entry.number}, signed with {public_key(key)['kid']}")

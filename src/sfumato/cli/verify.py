@@ -60,12 +60,24 @@ def _check_certificate(request: VerifyCommand) -> None:
     if not request.quiet:
         for line in found.lines():
             out.print(line, markup=False, highlight=False, soft_wrap=True)
-        checked = "" if request.release is None else _about(Path(request.release))
-        out.print(f"the certificate holds{checked}", markup=False, style="bold", soft_wrap=True)
+        about = "" if found.file is None else f" and {found.file} is the file it is about"
+        out.print(f"the certificate holds{about}", markup=False, style="bold", soft_wrap=True)
+    told = found.statement["predicate"]
+    if found.file is not None and told.get("roles") and told.get("promise"):
+        _check_promise(found.file, told, request)
 
 
-def _about(place: Path) -> str:
-    return f" and {place} {'holds' if place.is_dir() else 'is'} the file it is about"
+def _check_promise(file: Path, told: dict[str, Any], request: VerifyCommand) -> None:
+    """Check the certified promise from the file, with the roles that the certificate states."""
+    from sfumato.audit.verification.verify import verify as check  # noqa: PLC0415 - heavy
+    from sfumato.released.manifest import Manifest, read_manifest  # noqa: PLC0415 - the same
+
+    facts = dict(read_manifest(file).facts)
+    for name in ("shape", "promise", "roles", "linkable", "people"):
+        if name in told:
+            facts[name] = told[name]
+    manifest = Manifest(facts)
+    end(check(file, request.schema_file, manifest=manifest, population=request.population), request)
 
 
 def _json(path: Path | None) -> Any:

@@ -22,8 +22,11 @@ numbers are ints (1.0, True and Decimal("1") are 1, −0.0 is 0), other numbers 
 texts (a timestamp at midnight is its day), a tuple is a tuple of labels; any other hashable value
 is the text that ``str`` gives. No label, and so left out, have missing and infinite cells, and what
 cannot be hashed, such as a list. Of an array of texts a cell that spells a number or a truth value
-exactly as NumPy writes it is taken for that (:func:`cells_of`). One limit: whole numbers beyond
-2^53 that a frame has already rounded to floats are the floats that it holds.
+exactly as NumPy writes it is taken for that (:func:`cells_of`).
+
+Limits: what a library has lost before a column comes here is lost. Whole numbers beyond 2^53 that a
+frame has rounded to floats are those floats, and truth values that NumPy has made numbers of, since
+a list held both, are 1 and 0.
 """
 
 from __future__ import annotations
@@ -170,11 +173,18 @@ def _number(cell: Any) -> float:
         return math.inf if cell > 0 else -math.inf
 
 
+def _array(column: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(column)
+    except Exception:  # noqa: BLE001 - NumPy has no such type, as for whole numbers of 128 bits
+        return np.array(cells_of(column), dtype=object)
+
+
 def as_numbers(column: Any) -> NDArray[np.float64]:
     """Read a column as numbers, cell by cell; NaN is missing."""
     array = column
     if not isinstance(column, (list, tuple)) and hasattr(column, "__array__"):
-        array = column if isinstance(column, np.ndarray) else np.asarray(column)
+        array = column if isinstance(column, np.ndarray) else _array(column)
         if array.dtype.kind in "iufb":
             with np.errstate(over="ignore", invalid="ignore"):
                 floats = array.astype(np.float64)

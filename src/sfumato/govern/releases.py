@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sfumato.govern.spending import Spending
     from sfumato.release import Release
 
+MEANING = ("roles", "linkable", "people")
+"""What a release says of its columns that is needed to check its promise."""
+
 RELEASED = "released"
 """The kind of an entry that tells of a release."""
 
@@ -39,11 +42,14 @@ def record_release(
     purpose: str | None = None,
     by: str | None = None,
     dataset: str | None = None,
+    checked: Sequence[Mapping[str, Any]] = (),
 ) -> Entry:
     """Record a release by its fingerprint; it will be `called` so when it is in place.
 
-    `dataset` is what the ledger calls the data, by default the name of the release.
+    `dataset` is what the ledger calls the data, by default the name of the release; `checked` says
+    what was promised, what the file was found to have, and whether it holds.
     """
+    meaning = release.artefact.manifest()
     return record_given_away(
         dataset or release.name, fingerprint, ledger, purpose=purpose, by=by,
         purposes=getattr(release.schema, "purposes", ()),
@@ -57,6 +63,8 @@ def record_release(
             "algorithm": release.provenance.record.algorithm,
             "truthful": release.is_truthful,
             "loss": {name: round(value, 6) for name, value in release.loss.items()},
+            "checked": [dict(row) for row in checked],
+            **{name: meaning[name] for name in MEANING if name in meaning},
         },
     )  # fmt: skip
 

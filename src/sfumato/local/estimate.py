@@ -60,6 +60,17 @@ class AbsentSupport:
         # Half a report below the first count that is too rare, so that rounding decides nothing.
         return ((reached - 0.5) / self.n - self.q) / (self.p - self.q)
 
+    @property
+    def half(self) -> float:
+        """Half of what one report moves an estimate by."""
+        return 0.5 / self.n / (self.p - self.q)
+
+    @property
+    def slope(self) -> float:
+        """How much the variance of an estimate grows with the share of those who have the value."""
+        gained = self.p * (1 - self.p) - self.q * (1 - self.q)
+        return gained / (self.p - self.q) ** 2 / self.n
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate(Shown):
@@ -97,16 +108,34 @@ class Estimate(Shown):
         """Give lower and upper bounds of each frequency, one row per value.
 
         With ``together`` all intervals hold at once with this probability (Bonferroni).
+
+        They are Wilson's: all shares f from which the estimate is at most z standard deviations
+        away, those that f itself would give, after half a report's worth of it for the
+        steps in which estimates come. So they also hold where few reports are expected, and an
+        estimate of about 0 has not a deviation of 0. They lie within 0 and 1, as shares do.
         """
         if not 0 < level < 1:
             raise ParameterError(f"A level is above 0 and below 1, and {level} was given.")
         miss = (1 - level) / (len(self.values) if together else 1)
-        variance = self.standard_error**2
+        z = NormalDist().inv_cdf(1 - miss / 2)
+        inside = np.clip(self.unbiased, 0.0, 1.0)
+        # The variance of the estimate at a share f is none + more·f, and − f²/n for a population.
+        more, half = np.zeros_like(inside), 0.0
+        if self.absent_support is not None:
+            more, half = np.full_like(inside, self.absent_support.slope), self.absent_support.half
+        none = np.maximum(self.standard_error**2 - more * inside, 0.0)
+        curved = 0.0
         if population:
-            inside = np.clip(self.unbiased, 0.0, 1.0)
-            variance = variance + inside * (1 - inside) / self.n
-        width = NormalDist().inv_cdf(1 - miss / 2) * np.sqrt(variance)
-        return np.stack([self.unbiased - width, self.unbiased + width], axis=1)
+            more, curved = more + 1 / self.n, 1 / self.n
+        ends = []
+        for side in (-1.0, 1.0):
+            heard = self.unbiased + side * half
+            middle = heard + z * z * more / 2
+            root = middle**2 - (1 + z * z * curved) * (heard**2 - z * z * none)
+            ends.append((middle + side * np.sqrt(np.maximum(root, 0.0))) / (1 + z * z * curved))
+        low = np.where(self.unbiased <= half, 0.0, ends[0])
+        high = np.where(self.unbiased >= 1 - half, 1.0, ends[1])
+        return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
 
     def release(self, name: str = "estimate", *, level: float = 0.95) -> Release:
         """Hand the estimate over as a release: a row per value, with its interval."""

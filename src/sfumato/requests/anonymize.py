@@ -139,8 +139,8 @@ class AnonymizeRequest(Request):
     algorithm: Annotated[
         str,
         option(
-            help="optimal (best full-domain, proven), local (best quality), mondrian, cluster, "
-            "topdown, or cells (suppress single cells)."
+            help="optimal (best full-domain, proven), local, mondrian, cluster, topdown, cells "
+            "(suppress single cells), or auto (the best of what is cheap here)."
         ),
     ] = "optimal"
     suppression: Annotated[

@@ -87,3 +87,7 @@ class CertificateCommand(Request):
     output: Annotated[Path, option("--output", "-o", help="File of the certificate.")] = Path(
         "certificate.json"
     )
+    public: Annotated[
+        Path | None,
+        option("--public", help="Write the public key here, for those who check: verify --key."),
+    ] = None

@@ -87,6 +87,8 @@ API = (
           "Let everybody have a release.", answer="Release"),
     Route("GET", f"{V1}/releases/{{release}}/file", PUBLIC, "api.releases:file",
           "The released file."),
+    Route("GET", f"{V1}/releases/{{release}}/manifest", PUBLIC, "api.releases:manifest",
+          "What the released file states of itself: release.json."),
     Route("GET", f"{V1}/releases/{{release}}/certificate", PUBLIC, "api.releases:certificate",
           "The certificate of a release.", answer="Envelope"),
     Route("GET", f"{V1}/surveys", OWNER, "api.surveys:list_all", "The surveys.", answer="Surveys"),

@@ -47,10 +47,10 @@ class Tables(Shape):
         return read(source, schema=rules, **options)
 
     def algorithms(self) -> Mapping[str, Callable[..., TableDecision]]:
-        """Return the families of algorithms."""
-        from sfumato.anonymize.tables.release import ALGORITHMS, decide  # noqa: PLC0415 - heavy
+        """Return the families of algorithms, and the best of those that are cheap."""
+        from sfumato.anonymize.tables.release import ALGORITHMS, AUTO, decide  # noqa: PLC0415 - heavy
 
-        return {name: partial(decide, algorithm=name) for name in ALGORITHMS}
+        return {name: partial(decide, algorithm=name) for name in (*ALGORITHMS, AUTO)}
 
     def apply(self, data: Table, decision: Any) -> TableArtefact:
         """Make the rows."""

@@ -391,3 +391,14 @@ def test_what_was_bought_for_one_purpose_is_no_answer_for_another():
 
 
 COUNT_AGES = "SELECT COUNT(*) FROM ages WHERE age > 3"
+
+
+def test_the_most_frequent_of_listed_real_numbers_are_plain_numbers():
+    rows = pd.DataFrame({"x": [1.5] * 90 + [2.0] * 10})
+    one = sf.Session(
+        rows, name="t", unit="row", budget=sf.PureDP(9), keys={"x": [1.5, 2.0]}
+    )  # fmt: skip
+    won = one.top_k("x", 2, epsilon=2)
+    assert sorted(won.data.items) == [1.5, 2.0]
+    assert {type(item) for item in won.data.items} <= {int, float}
+    assert one.top_k("x", 2, epsilon=2).data.items == won.data.items  # given again for nothing

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections import Counter
 from fractions import Fraction
 
 import pytest
 from clinic import FACTS
+from hangs import usually
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_sql import likely, mutated, select
@@ -27,13 +27,12 @@ QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(Hea
 
 def outcome(sql, **given):
     """Parse; everything but a question or a refusal of ours fails the test."""
-    begun = time.process_time()
-    found, refused = None, None
-    try:
-        found = parse(sql, FACTS, **given)
-    except Refused as error:
-        refused = error
-    assert time.process_time() - begun < 5
+    with usually(1):
+        found, refused = None, None
+        try:
+            found = parse(sql, FACTS, **given)
+        except Refused as error:
+            refused = error
     if refused is not None:
         assert refused.code in set(REASONS) - {"unreadable"}  # what nobody has thought of
         assert str(refused).endswith((".", "?"))
@@ -117,10 +116,9 @@ def test_any_text(text):
     ],
 )
 def test_hostile_sizes_are_quick(sql):
-    begun = time.process_time()
-    code = outcome(sql)
-    assert code in {"answered", *REASONS}
-    assert time.process_time() - begun < 10
+    with usually(2):
+        code = outcome(sql)
+        assert code in {"answered", *REASONS}
 
 
 def test_projections_that_multiply_are_stopped():

@@ -88,3 +88,12 @@ def test_the_page_shows_pairs(tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "arcs in and arcs out" in page
     assert np.isfinite(list(release.loss.values())).all()
+
+
+def test_colluders_by_name_or_a_clear_refusal():
+    graph = read_graph(nx.Graph([("Alice", "Bob"), ("Bob", "Carol"), ("Carol", "Dan")]))
+    by_name = colluding_neighbours(graph, colluders=["Alice", "Carol"])
+    places = [graph.labels.index(name) for name in ("Alice", "Carol")]
+    assert by_name.exposed == colluding_neighbours(graph, colluders=places).exposed
+    with pytest.raises(ParameterError, match="whole numbers"):
+        colluding_neighbours(graph, colluders=["Alice", "Eve"])

@@ -155,12 +155,12 @@ def test_networks_are_evaded_and_made_to_say_what_is_wanted():
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_forests_are_evaded_through_their_thresholds(kind):
     model = kind(15, random_state=0).fit(X, THREE)
-    found = sf.attack.models.evade(model, X[:25], THREE[:25], reference=X, tries=10)
+    found = sf.attack.models.evade(model, X[:12], THREE[:12], reference=X, tries=6)
     assert found.method == "thresholds of the trees"
     assert found.success == 1
-    assert (model.predict(found.changed) != THREE[:25]).all()
+    assert (model.predict(found.changed) != THREE[:12]).all()
     blind = sf.attack.models.evade(
-        model.predict, X[:25], THREE[:25], classes=[0, 1, 2], reference=X
+        model.predict, X[:12], THREE[:12], classes=[0, 1, 2], reference=X
     )
     assert blind.method == "decisions alone"
     assert found.mean < blind.mean  # who sees the trees needs less
@@ -276,3 +276,23 @@ def test_any_classifier_is_evaded_with_a_cell_that_is_fixed(model):
     assert (model.predict(found.changed)[found.misled] != said[found.misled]).all()
     assert found.misled.sum() >= other.any(axis=1).sum() > 6
     assert ("trees" in found.method) == isinstance(model, DecisionTreeClassifier)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "said"),
+    [
+        ([[0.1, 0.2], [0.9, 0.8]], [0], "one per row"),
+        ([[0.1, 0.2, 0.3]], [0], "trained on"),
+        ([[0.1, 7.0]], [0], "outside bounds"),
+    ],
+)
+def test_rows_and_labels_that_do_not_fit_are_refused(rows, labels, said):
+    model = LogisticRegression().fit([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 1, 0, 1])
+    with pytest.raises(ParameterError, match=said):
+        sf.attack.models.evade(model, rows, labels)
+
+
+def test_a_module_that_gives_no_probabilities_is_refused():
+    pair = (np.zeros((2, 2)), [0, 1])
+    with pytest.raises(ParameterError, match="predict_proba"):
+        sf.attack.models.membership(torch.nn.Linear(2, 2), pair, pair)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from hangs import usually
 from scipy.optimize import lsq_linear
 
 import sfumato as sf
@@ -172,9 +172,8 @@ def test_small_errors_reveal_nearly_everybody():
     def query(mask):
         return secret[mask].sum() + noise.uniform(-0.2, 0.2) * math.sqrt(n)
 
-    begin = time.process_time()
-    found = sf.attack.reconstruction(query, n, secret=secret)
-    assert time.process_time() - begin < 5
+    with usually(1):
+        found = sf.attack.reconstruction(query, n, secret=secret)
     assert found.succeeds
     assert found.figures["share recovered"] > 0.97
     assert found.prior == 0.5

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from hangs import usually
 
 import sfumato as sf
 from sfumato.attack.releases.fit import fit
@@ -242,9 +241,8 @@ def test_large_tables_take_seconds():
     public = {n: people.columns[n] for n in names}
     sample = {n: c[:20_000] for n, c in people.columns.items()}
     sf.attack.linkage({n: c[:50] for n, c in sample.items()}, public, schema=people.schema)
-    begin = time.process_time()
-    found = sf.attack.linkage(sample, public, schema=people.schema)
-    assert time.process_time() - begin < 4
+    with usually(0.8):
+        found = sf.attack.linkage(sample, public, schema=people.schema)
     counts = pd.DataFrame(public).groupby(list(names), dropna=False).size()
     unique = set(counts[counts == 1].index)
     inside = pd.DataFrame({n: sample[n] for n in names})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
@@ -10,6 +9,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from hangs import usually
 
 import sfumato as sf
 from sfumato.attack.releases.composition import _known, _values
@@ -268,9 +268,8 @@ def test_people_in_two_releases_agree_with_brute_force_and_take_little_time():
         sf.anonymize(people.columns, sf.KAnonymity(k), schema=schema, algorithm=algorithm)
         for k, algorithm in ((5, "mondrian"), (4, "local"))
     )
-    begin = time.process_time()
-    found = sf.attack.composition(first, second, people=people.columns, attribute="diagnosis")
-    assert time.process_time() - begin < 5
+    with usually(1):
+        found = sf.attack.composition(first, second, people=people.columns, attribute="diagnosis")
     assert found.unit == "people"
     assert found.succeeds
     one, two = see(first), see(second)

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from chance import false_alarm
 from specimens import Specimens, on_grid
 
 import sfumato as sf
@@ -110,7 +111,7 @@ def slow(data):
     until = time.perf_counter() + 0.0008
     while time.perf_counter() < until:
         pass
-    return on_grid(len(data) + np.random.default_rng().laplace(0, 1.0))
+    return on_grid(len(data) + np.random.default_rng().laplace(0, 1.0))  # wherever it runs
 
 
 def test_slow_functions_go_to_processes(monkeypatch):
@@ -120,9 +121,10 @@ def test_slow_functions_go_to_processes(monkeypatch):
         Workers, "start", lambda *given: started.append(start(*given)) or started[-1]
     )
     verdict = sf.audit.check(
-        slow, PURE, samples=1_000, seconds=300, pairs=[([0, 1], [0])], confidence=1 - 1e-7,
+        slow, PURE, samples=1_000, seconds=300, pairs=[([0, 1], [0])], confidence=1 - 1e-10,
         progress=lambda *said: seen.append(said),
     )  # fmt: skip
+    false_alarm(1e-10)
     assert started
     assert not verdict.refuted
     assert verdict.looks == 1
@@ -132,9 +134,8 @@ def test_slow_functions_go_to_processes(monkeypatch):
 
 
 def test_slow_functions_stop_in_time():
-    begin = time.monotonic()
-    sf.audit.check(slow, PURE, seconds=1, pairs=[([0, 1], [0])])
-    assert time.monotonic() - begin < 60  # 200,000 runs would take 160 s; the rest is slack
+    verdict = sf.audit.check(slow, PURE, seconds=1, pairs=[([0, 1], [0])])
+    assert verdict.calls < 100_000  # of 400,000, which would take five minutes
 
 
 # -- reading ----------------------------------------------------------------------------

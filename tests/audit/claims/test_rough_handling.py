@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 import pytest
+from hangs import usually
 from specimens import Specimens, on_grid
 
 import sfumato as sf
@@ -44,9 +45,7 @@ def test_the_time_limit_is_kept_by_slow_functions():
         time.sleep(0.02)
         return len(data)
 
-    begin = time.monotonic()
-    verdict = sf.audit.check(slow, PURE, seconds=4, processes=1)
-    assert time.monotonic() - begin < 60  # most of it is slack for a busy machine
+    verdict = sf.audit.check(slow, PURE, seconds=1, processes=1)
     few = sum(verdict.witness.runs) < 60 if verdict.witness else True
     assert few or verdict.refuted  # sixty runs without noise are enough
     assert verdict.calls < 400
@@ -58,12 +57,10 @@ def test_a_call_that_does_not_return_is_ended(processes):
 
     def hangs_sometimes(data):
         if next(calls) == 30:
-            time.sleep(60)
+            time.sleep(1e6)
         return noisy(len(data))
 
-    begin = time.monotonic()
-    verdict = sf.audit.check(hangs_sometimes, PURE, seconds=1, processes=processes)
-    assert time.monotonic() - begin < 40  # the call would go on for 60
+    verdict = sf.audit.check(hangs_sometimes, PURE, seconds=0.6, processes=processes)
     assert not verdict.refuted
     assert "time limit ended the search" in str(verdict)
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
@@ -73,7 +70,7 @@ def test_a_call_that_does_not_return_is_ended(processes):
 def swallows_everything(data):
     while True:
         with contextlib.suppress(Exception):
-            time.sleep(60)
+            time.sleep(1e6)
 
 
 def loops_for_ever(data):
@@ -84,10 +81,8 @@ def loops_for_ever(data):
 
 @pytest.mark.parametrize("func", [swallows_everything, loops_for_ever])
 def test_a_function_that_never_returns_is_not_called_private(func):
-    begin = time.monotonic()
     with pytest.raises(ParameterError, match="did not return once"):
         sf.audit.check(func, PURE, seconds=0.5)
-    assert time.monotonic() - begin < 40
 
 
 def test_two_checks_at_once_do_not_disturb_each_other():
@@ -339,11 +334,10 @@ def test_without_a_seed_generators_are_left_alone():
 
 def test_large_data_sets_have_neighbours_too():
     people = list(range(20_000))
-    begin = time.process_time()
-    verdict = sf.audit.check(
-        lambda d: noisy(len(d)), PURE, datasets=[people], samples=1_000, processes=1
-    )
-    assert time.process_time() - begin < 20
+    with usually(4):
+        verdict = sf.audit.check(
+            lambda d: noisy(len(d)), PURE, datasets=[people], samples=1_000, processes=1
+        )
     assert not verdict.refuted
     assert verdict.epsilon_lower_bound > 0.2
     assert abs(len(verdict.witness.first) - len(verdict.witness.second)) == 1
@@ -352,19 +346,18 @@ def test_large_data_sets_have_neighbours_too():
 def test_neighbours_of_large_data_sets_are_told_quickly():
     many = list(range(20_000))
     other = [*many[:500], -1, *many[500:]]
-    begin = time.process_time()
-    assert are_neighbours(many, other, Neighbours("unbounded"))
-    assert not are_neighbours(many, many[::-1], Neighbours("unbounded"))
-    assert not are_neighbours(many, [*many[1:], 0], Neighbours("unbounded"))
-    two = Neighbours("unbounded", Group(sf.dp.Row(), 2))
-    assert are_neighbours(many, [*many[1:], 0], two)  # one taken out in front, one put in behind
-    assert not are_neighbours(many, [*many[2:], 0], two)
-    users = [{"user": i // 2} for i in range(4_000)]
-    unit = Neighbours("unbounded", Unit("user", rows=2))
-    assert are_neighbours(users, users[2:], unit)
-    assert not are_neighbours(users, users[1:], unit)
-    assert not are_neighbours(users, users[4:], unit)
-    assert time.process_time() - begin < 10
+    with usually(2):
+        assert are_neighbours(many, other, Neighbours("unbounded"))
+        assert not are_neighbours(many, many[::-1], Neighbours("unbounded"))
+        assert not are_neighbours(many, [*many[1:], 0], Neighbours("unbounded"))
+        two = Neighbours("unbounded", Group(sf.dp.Row(), 2))
+        assert are_neighbours(many, [*many[1:], 0], two)  # one out, one in
+        assert not are_neighbours(many, [*many[2:], 0], two)
+        users = [{"user": i // 2} for i in range(4_000)]
+        unit = Neighbours("unbounded", Unit("user", rows=2))
+        assert are_neighbours(users, users[2:], unit)
+        assert not are_neighbours(users, users[1:], unit)
+        assert not are_neighbours(users, users[4:], unit)
 
 
 def subsequence(a, b):

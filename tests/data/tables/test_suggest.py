@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import combinations
 
@@ -169,6 +170,41 @@ def test_a_column_that_names_people_with_several_rows_is_the_unit(name):
         for i in range(found.rows):
             held.setdefault(tuple(columns[c][i] for c in chosen), set()).add(columns[name][i])
         assert alone[chosen] == len(set().union(*(v for v in held.values() if len(v) == 1)))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("citizen", 5), ("ward_id", 7), ("region_id", 20), ("visitor_country", 30),
+     ("employee_grade", 12), ("product_id", 300)],
+)  # fmt: skip
+def test_wards_products_and_nationalities_are_no_people(name, values):
+    dice = random.Random(values)
+    columns = {
+        name: [f"v{dice.randrange(values)}" for _ in range(2000)],
+        "amount": [dice.randrange(10_000) for _ in range(2000)],
+    }
+    assert sf.inspect(columns).schema.unit == "row"
+    columns["age"] = [dice.randint(18, 90) for _ in range(2000)]
+    columns["sex"] = [dice.choice("fm") for _ in range(2000)]
+    found = sf.inspect(columns)
+    assert found.schema.unit == "row"
+    assert found.people == 2000
+    if name in {"ward_id", "region_id"}:
+        assert found.schema.attributes[name].role != "identifier"
+
+
+def test_a_household_is_no_person():
+    dice = random.Random(1)
+    homes = [h for h in range(900) for _ in range(dice.choice((1, 2, 2, 3, 3)))]
+    columns = {
+        "hid": [f"H{h:04}" for h in homes],
+        "city": [f"c{h % 40}" for h in homes],
+        "age": [dice.randint(0, 90) for _ in homes],
+        "sex": [dice.choice("fm") for _ in homes],
+    }
+    found = sf.inspect(columns)
+    assert found.schema.unit == "row"
+    assert found.schema.attributes["hid"].role == "quasi"
 
 
 def test_one_row_each_is_a_person_each(found):

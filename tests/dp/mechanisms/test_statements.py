@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hangs import usually
 
 import sfumato as sf
 from sfumato.errors import BudgetExceeded, DataError, ParameterError
@@ -106,11 +107,25 @@ def test_an_error_that_cannot_be_reached_is_refused():
         (lambda: sf.dp.quantiles([1], [], lower=0, upper=1, epsilon=1), "at least one quantile"),
         (lambda: sf.dp.price([1], [], epsilon=1), "number of prices"),
         (lambda: sf.dp.price([1], [0], epsilon=1), "price is above 0"),
+        (lambda: sf.dp.sensitivity(lambda data: data[0]), "a function was given"),
+        (lambda: sf.dp.sensitivity(sf.dp.Count), "derived from its description"),
+        (lambda: sf.dp.exponential([1, 2], sensitivity=1, epsilon=-1), "above 0"),
+        (lambda: sf.dp.permute_and_flip([1, 2], sensitivity=1, epsilon=0), "above 0"),
     ],
 )
 def test_refusals_say_what_to_do(make, advice):
     with pytest.raises((ParameterError, DataError), match=advice):
         make()
+
+
+def test_an_exponential_mechanism_without_budget_chooses_evenly():
+    mechanism = sf.dp.Exponential(sensitivity=1, epsilon=0, size=4)
+    assert mechanism.guarantee == sf.PureDP(0)
+    assert mechanism.probabilities([0, 10, 2**70, -3]).tolist() == [0.25] * 4
+    counts = np.bincount(mechanism.simulate([0, 10**6, 5, -3], 4000), minlength=4)
+    assert counts.min() > 750  # a chance of less than 1e-17 that one is chosen as rarely
+    assert mechanism.error.expected == math.inf
+    assert sf.dp.exponential({"a": 1, "b": 2}, sensitivity=1, epsilon=0) in {"a", "b"}
 
 
 def test_refusals_do_not_quote_data():
@@ -126,15 +141,13 @@ def test_refusals_do_not_quote_data():
 
 
 def test_selections_take_a_million_candidates_quickly():
-    import time
 
     scores = np.random.default_rng(1).normal(size=1_000_000) * 3
     for kind in (sf.dp.Exponential, sf.dp.PermuteAndFlip, sf.dp.ReportNoisyMax):
         mechanism = kind(sensitivity=1, epsilon=1)
         mechanism.release(scores[:1000])
-        start = time.process_time()
-        picked = mechanism.release(scores)
-        assert time.process_time() - start < 2
+        with usually(0.4):
+            picked = mechanism.release(scores)
         assert 0 <= picked < 1_000_000
     keys = {f"k{i}": 0 for i in range(100)} | {"best": 60}
     assert sf.dp.exponential(keys, sensitivity=1, epsilon=2) == "best"

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.cli import run
 from sfumato.errors import PromiseBroken, SfumatoError
 from sfumato.govern.certificates import merkle
 from sfumato.govern.certificates.certificate import certify_release
@@ -57,9 +58,47 @@ def test_it_holds_for_its_file_and_key(certified):
 def test_its_file_is_found_in_a_folder_and_missed_where_it_is_not(certified, tmp_path):
     certificate, file, _, _ = certified
     check_certificate(certificate, file=file.parent)
-    (tmp_path / "release.csv").write_text("another")
-    with pytest.raises(PromiseBroken, match="holds no file that the certificate is about"):
+    with pytest.raises(PromiseBroken, match=r"holds no release\.csv"):
         check_certificate(certificate, file=tmp_path)
+    (tmp_path / "release.csv").write_text("another")
+    (tmp_path / "original.csv").write_bytes(file.read_bytes())
+    with pytest.raises(PromiseBroken, match=r"release\.csv is not the file"):
+        check_certificate(certificate, file=tmp_path)
+    (tmp_path / "release.csv").write_bytes(file.read_bytes())
+    assert check_certificate(certificate, file=tmp_path).file == tmp_path / "release.csv"
+    (tmp_path / "release.parquet").write_text("another")
+    with pytest.raises(PromiseBroken, match=r"holds release\.parquet as well"):
+        check_certificate(certificate, file=tmp_path)
+
+
+def test_a_partner_checks_the_promise_from_folder_and_certificate_alone(tmp_path, capsys):
+    rows = {
+        "age": [30, 30, 41, 41],
+        "ill": list("abab"),
+        "ticket": [f"{i:x}" * 9 for i in range(4)],
+    }
+    schema = sf.Schema(
+        quasi=["age"], sensitive=["ill"],
+        attributes={"ticket": {"role": "insensitive", "linkable": "accepted, drawn at random"}},
+    )  # fmt: skip
+    place = str(tmp_path / "ledger.sqlite")
+    people = sf.read(rows, schema=schema, name="people")
+    sf.anonymize(people, sf.KAnonymity(2)).save(tmp_path / "out", ledger=place)
+    with Ledger(place) as ledger:
+        number = ledger.entries()[-1].number
+    made = ["certificate", str(number), "-L", place, "--key", str(tmp_path / "signing.pem")]
+    made += ["-o", str(tmp_path / "c.json"), "--public", str(tmp_path / "public.json")]
+    assert run(made) == 0
+    (tmp_path / "out" / "release.json").unlink()
+    (tmp_path / "out" / "report.html").unlink()
+    asked = ["verify", str(tmp_path / "out"), "--certificate", str(tmp_path / "c.json")]
+    asked += ["--key", str(tmp_path / "public.json")]
+    capsys.readouterr()
+    assert run(asked) == 0
+    shown = capsys.readouterr().out.replace("\n", " ")
+    for told in ("quasi-identifiers: age", "drawn at random", "2-anonymity", "the key you named"):
+        assert told in shown
+    assert "the promise holds" in shown
 
 
 def test_every_changed_byte_of_file_and_certificate_is_found(certified, tmp_path):

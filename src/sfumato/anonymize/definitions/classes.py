@@ -7,7 +7,8 @@ row per class, beside the distribution in the whole table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import unicodedata
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -46,10 +47,30 @@ class SensitiveHistogram:
         shares: NDArray[np.float64] = self.counts / np.maximum(size, 1)
         return shares
 
+    def as_read(self) -> SensitiveHistogram:
+        """Take values together that a reader takes for one: `hiv`, `HIV` and `hiv `."""
+        first: dict[str, int] = {}
+        like = [first.setdefault(read_as(value), i) for i, value in enumerate(self.values)]
+        kept = sorted(first.values())
+        joins = np.array([[int(i == k) for k in kept] for i in like], dtype=np.int64)
+        return replace(
+            self,
+            counts=self.counts @ joins,
+            total=self.total @ joins,
+            values=tuple(self.values[k] for k in kept),
+        )
+
     @cached_property
     def overall(self) -> NDArray[np.float64]:
         """Distribution of the attribute in the whole table."""
         return self.total / max(int(self.total.sum()), 1)
+
+
+def read_as(text: str) -> str:
+    """Return what a reader takes a value for: capitals, spaces and invisible signs are no more."""
+    plain = unicodedata.normalize("NFKC", text)
+    seen = [c for c in plain if c in "\t\n" or unicodedata.category(c) not in ("Cf", "Cc")]
+    return unicodedata.normalize("NFKC", " ".join("".join(seen).casefold().split()))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ Two properties let algorithms prune; both default to the safe answer, no:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -302,6 +302,77 @@ class Conjunction(Definition):
 
     def __str__(self) -> str:
         return " and ".join(str(part) for part in self.members)
+
+
+@dataclass(frozen=True)
+class AsRead(Definition):
+    """A promise that must hold for values as they are, and for those that a reader takes for one.
+
+    Algorithms are given it where data have values such as `hiv` and `HIV`, for verification asks
+    for both. It is never the promise of a release, which states what it is made of.
+    """
+
+    member: Definition
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """What the promise judges."""
+        return self.member.sensitive
+
+    @property
+    def minimum_size(self) -> int:
+        """No class smaller than this can hold."""
+        return self.member.minimum_size
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """As the promise is, whatever the values are."""
+        return self.member.monotone
+
+    @property
+    def union_closed(self) -> bool:  # type: ignore[override]
+        """As the promise is, whatever the values are."""
+        return self.member.union_closed
+
+    @property
+    def allows_suppression(self) -> bool:
+        """As the promise does."""
+        return self.member.allows_suppression
+
+    def judge(self, classes: Classes) -> NDArray[np.bool_]:
+        """Hold where it holds in both ways to take the values."""
+        verdict: NDArray[np.bool_] = self.member.judge(classes)
+        return verdict & self.member.judge(self._read(classes))
+
+    def shortfall(self, classes: Classes) -> NDArray[np.float64]:
+        """Return the larger of both."""
+        plain, read = self.member.shortfall(classes), self.member.shortfall(self._read(classes))
+        return np.maximum(plain, read)
+
+    def _read(self, classes: Classes) -> Classes:
+        seen = {name: classes.sensitive[name].as_read() for name in self.sensitive}
+        return replace(classes, sensitive={**classes.sensitive, **seen})
+
+    def __str__(self) -> str:
+        return str(self.member)
+
+
+def as_read(promise: Definition, values: Mapping[str, Sequence[str]]) -> Definition:
+    """Ask of every part about values that look alike to hold for these taken together, too."""
+    from sfumato.anonymize.definitions.classes import read_as  # noqa: PLC0415 - loads NumPy
+
+    alike = {
+        name
+        for name, texts in values.items()
+        if len({read_as(text) for text in texts}) < len(texts)
+    }
+    if not alike:
+        return promise
+    parts = tuple(
+        AsRead(part) if alike.intersection(part.sensitive) and part.per_class else part
+        for part in promise.parts
+    )
+    return parts[0] if len(parts) == 1 else Conjunction(parts)
 
 
 class SensitiveDefinition(Definition):

@@ -4,8 +4,9 @@ In two dimensions the cheapest grouping is out of reach (it is microaggregation,
 is proved for single degrees becomes a heuristic here: along an order of the pairs the cheapest cut
 into runs of k to 2k − 1 nodes is found by dynamic programming, each run taking its median in both
 coordinates; the best of several orders is then mended by moving nodes between runs. Arcs in and
-arcs out must have the same sum, or no graph has the pairs: the realisation sees to that, by letting
-nodes of crowded pairs move to the pair next door.
+arcs out must have the same sum, or no graph has the pairs: in a small graph whole runs are moved to
+another pair, such that the sums are equal at least cost; in a large one the realisation sees to it,
+by letting nodes of crowded pairs move to the pair next door.
 
 A pair that 5k and more nodes have enters with 4k of them: a run never needs more than 2k − 1 from
 either side, so the others keep their pair, and memory does not grow with them.
@@ -28,29 +29,106 @@ CELLS = 1 << 21
 ROUNDS = 6
 """How often nodes are moved to a run that suits them better."""
 
+SMALL = 300
+"""Up to so many nodes the sums of pairs are made equal, and more orders are tried."""
+
 FAR = 1 << 40
 """The price of what is not allowed."""
 
 
-def anonymous_pairs(pairs: NDArray[np.int64], k: int, *, balance: float = 0.5) -> NDArray[np.int64]:
+def anonymous_pairs(
+    pairs: NDArray[np.int64], k: int, *, balance: float = 0.5, order: int | None = None
+) -> NDArray[np.int64]:
     """Return cheap pairs, one row per node, each shared by k nodes; there must be k nodes.
 
-    At the balances `ADD` and `REMOVE` degrees only rise or only fall.
+    At the balances `ADD` and `REMOVE` degrees only rise or only fall. `order` names one of `ORDERS`
+    ways to put pairs in a line; without it the cheapest of the first three is taken.
     """
     inside = _entering(pairs, k)
     few = pairs[inside]
     best: NDArray[np.int64] | None = None
-    for keys in ((few[:, 1], few[:, 0]), (few[:, 0], few[:, 1]), (few[:, 0], few.sum(axis=1))):
-        order = np.lexsort(keys)
+    for chosen in range(3) if order is None else (order,):
+        line = _line(few, chosen)
         run = np.empty(len(few), dtype=np.int64)
-        run[order] = _cut(few[order], k, balance)
+        run[line] = _cut(few[line], k, balance)
         found = _mend(few, run, k, balance)
         if best is None or np.abs(found - few).sum() < np.abs(best - few).sum():
             best = found
     assert best is not None
     target = pairs.copy()
     target[inside] = best
-    return target
+    return _evened(pairs, target, balance) if len(pairs) <= SMALL else target
+
+
+ORDERS = 9
+"""In how many ways pairs are put in a line: by either side, their sum, and what lies between."""
+
+
+def _line(pairs: NDArray[np.int64], order: int) -> NDArray[np.int64]:
+    """Put pairs in one of the lines from which runs are cut."""
+    into, out = pairs[:, 0], pairs[:, 1]
+    keys = (
+        (out, into), (into, out), (into, into + out), (out - into, into * out),
+        (into, pairs.max(axis=1)), (into, pairs.min(axis=1)), (into, into + 2 * out),
+        (out, 2 * into + out), (into, out - into),
+    )  # fmt: skip
+    return np.lexsort(keys[order])
+
+
+def _evened(
+    pairs: NDArray[np.int64], target: NDArray[np.int64], balance: float
+) -> NDArray[np.int64]:
+    """Move whole groups to other pairs, such that as many arcs come in as go out, at least cost.
+
+    A group of s nodes that takes one arc more on a side changes the difference of the sums by s.
+    The table holds the least cost of every difference that groups so far can make.
+    """
+    most = len(pairs) - 1
+    gap = int(target[:, 0].sum() - target[:, 1].sum())
+    if not gap:
+        return target
+    kinds, group = np.unique(target, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    reach = abs(gap) + 2 * len(pairs)
+    price = np.full(2 * reach + 1, FAR, dtype=np.int64)
+    price[reach + gap] = 0
+    steps = [
+        t for t in (-2, -1, 0, 1, 2) if (balance != ADD or t >= 0) and (balance != REMOVE or t <= 0)
+    ]
+    taken = []
+    for kind, side in np.ndindex(len(kinds), 2):
+        rows = pairs[group == kind, side]
+        best, chosen = np.full_like(price, FAR), np.zeros(len(price), dtype=np.int64)
+        for t in steps:
+            if not 0 <= kinds[kind, side] + t <= most:
+                continue
+            cost = (
+                np.abs(rows - kinds[kind, side] - t).sum() - np.abs(rows - kinds[kind, side]).sum()
+            )
+            moved = _shifted(price, t * len(rows) * (1 if side == 0 else -1)) + cost
+            chosen = np.where(moved < best, t, chosen)
+            best = np.minimum(moved, best)
+        taken.append(chosen)
+        price = best
+    if price[reach] >= FAR:
+        return target
+    moves, at = np.zeros_like(kinds), reach
+    for place in range(2 * len(kinds) - 1, -1, -1):
+        kind, side = divmod(place, 2)
+        moves[kind, side] = taken[place][at]
+        at -= int(moves[kind, side]) * int((group == kind).sum()) * (1 if side == 0 else -1)
+    found: NDArray[np.int64] = target + moves[group]
+    return found
+
+
+def _shifted(price: NDArray[np.int64], by: int) -> NDArray[np.int64]:
+    """Return the table after all differences have changed by so much."""
+    moved = np.full_like(price, FAR)
+    if by >= 0:
+        moved[by:] = price[: len(price) - by]
+    else:
+        moved[:by] = price[-by:]
+    return moved
 
 
 def _entering(pairs: NDArray[np.int64], k: int) -> NDArray[np.int64]:

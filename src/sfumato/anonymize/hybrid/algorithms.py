@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
+from sfumato.anonymize.definitions.definition import Conjunction, as_read
 from sfumato.anonymize.definitions.itemsets import KmAnonymity
 from sfumato.anonymize.hybrid.clusters import Columns, gather
 from sfumato.anonymize.hybrid.merging import STRATEGIES, Cluster, MergedClusters
@@ -119,8 +120,14 @@ def merge_clusters(
     search = MergedClusters(columns, data.sets, wanted, strategy, bound, set_bound)
     k = max([p.k for p in promise.parts if isinstance(p, KAnonymity)])
     search.start(_groups(columns, data, k, seed))
-    search.join(_judge(data, promise))
+    judge = _judge(data, promise)
+    search.join(judge)
     search.run(progress)
+    if not all(judge(members) for members in _alike(search, columns)):
+        raise Unsatisfiable(
+            f"No release of {data.name} was found that keeps {promise}: it does not hold for all "
+            "records taken together, or for those that rows and sets let be merged. Ask for less."
+        )
     facts = {"row loss": search.row_loss, "set loss": search.set_loss}
     return Decision(
         record=SearchRecord("merge", label=f"clusters merged by {strategy}", facts=facts),
@@ -130,6 +137,16 @@ def merge_clusters(
         records=len(data),
         settings={"strategy": strategy, "row_bound": bound, "set_bound": set_bound},
     )
+
+
+def _alike(search: MergedClusters, columns: Columns) -> list[NDArray[np.int64]]:
+    """Return the records that look alike, in whatever clusters of the same labels they are."""
+    groups: dict[tuple[str, ...], list[NDArray[np.int64]]] = {}
+    for c, cluster in enumerate(search.clusters):
+        nodes = search.nodes[:, c].tolist()
+        shown = tuple(tree.labels[v] for tree, v in zip(columns.trees, nodes, strict=True))
+        groups.setdefault(shown, []).append(cluster.members)
+    return [np.concatenate(members) for members in groups.values()]
 
 
 def _groups(
@@ -152,6 +169,7 @@ def _judge(data: HybridRecords, promise: Definition) -> Callable[[NDArray[np.int
         place = {value: i for i, value in enumerate(values)}
         codes = np.array([place[text] for text in texts], dtype=np.int64)
         coded[name] = (codes, values, data.schema.sensitive_hierarchy(name, values))
+    rows = as_read(Conjunction(tuple(parts)), {name: coded[name][1] for name in coded})
 
     def judge(members: NDArray[np.int64]) -> bool:
         spread = {
@@ -164,6 +182,6 @@ def _judge(data: HybridRecords, promise: Definition) -> Callable[[NDArray[np.int
             for name, (codes, values, hierarchy) in coded.items()
         }
         classes = Classes(np.array([len(members)], dtype=np.int64), spread)
-        return all(bool(part.judge(classes).all()) for part in parts)
+        return bool(rows.judge(classes).all())
 
     return judge

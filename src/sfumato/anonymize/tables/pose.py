@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from sfumato.anonymize.definitions.definition import as_read
 from sfumato.anonymize.loss.measures import separable
 from sfumato.anonymize.tables.problem import Problem
 from sfumato.data.tables.sources import read
@@ -54,10 +55,11 @@ def pose(
             f"{promise} needs at least {promise.minimum_size:,} records, and {table.source} has "
             f"{frequencies.rows:,}; ask for less, or bring more records."
         )
+    texts = dict(zip(promise.sensitive, frequencies.sensitive_values, strict=True))
     problem = Problem(
         frequencies,
         hierarchies,
-        promise,
+        as_read(promise, texts),
         costs,
         suppressed,
         suppression_limit=_limit(promise, suppression, frequencies.rows),

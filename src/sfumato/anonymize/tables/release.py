@@ -7,13 +7,14 @@ says what that cost. `algorithm_named` finds the function behind a public name.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.anonymize.definitions.definition import Definition, number_between
+from sfumato.anonymize.definitions.diversity import DistinctLDiversity
 from sfumato.anonymize.loss.measures import OBJECTIVES, check_objective, losses
 from sfumato.anonymize.tables.apply.recheck import recheck
 from sfumato.anonymize.tables.apply.recode import labelled_shares
@@ -24,7 +25,7 @@ from sfumato.anonymize.tables.pose import pose
 from sfumato.data.tables.permutation import RandomWords
 from sfumato.data.tables.unit import person_column, repeats
 from sfumato.data.wording import check_options, did_you_mean, listed
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError, SchemaError, Unsatisfiable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,38 +53,151 @@ def decide(
     time_limit: float | None = None,
     **options: Any,
 ) -> TableDecision:
-    """Decide how to release a table so that a promise is kept at the least loss.
+    """Decide how to release a table so that a promise is kept, at as little loss as is found.
 
     `suppression` is the largest share of records that may be left out. `objective` is the loss
     to minimise. `population` is the table of everybody who could be in the data, for k-map and
     δ-presence. `pseudonym_key` releases identifiers as keyed pseudonyms instead of dropping
     them. `seed` repeats the row order of a release; leave it out for anything you publish.
-    Further options go to the algorithm, for instance `strict=False` for Mondrian.
+    Further options go to the algorithm, for instance `strict=False` for Mondrian. "auto" runs all
+    algorithms that are cheap for so many distinct records, and keeps what lost least.
     """
     if order not in {"shuffle", "keep"}:
         raise ParameterError(f"The order must be 'shuffle' or 'keep', not {order!r}.")
     settings = RowSettings(pseudonym_key, order, seed)
     share = number_between("suppression", suppression, 0, 1)
     _check_settings(pseudonym_key, seed)
-    search = algorithm_named(algorithm, time_limit, options)
+    if algorithm == AUTO and options:
+        raise ParameterError(
+            f"algorithm='auto' chooses algorithms and their options itself; name one of "
+            f"{listed(ALGORITHMS)} to give it {listed(tuple(options))}."
+        )
+    search = None if algorithm == AUTO else algorithm_named(algorithm, time_limit, options)
     check_objective(objective)
-    if algorithm != "optimal" and objective not in {"LM", "MD", "NUE"}:
+    if algorithm not in {"optimal", AUTO} and objective not in {"LM", "MD", "NUE"}:
         raise ParameterError(
             f"Only algorithm='optimal' can minimise {objective}; the others minimise a sum over "
             f"cells: LM, MD or NUE (of {', '.join(OBJECTIVES)})."
         )
+    asked = {"suppression": share, "objective": objective, "order": order}
+    if options.get("steps") == "information-gain" and options.get("target") is not None:
+        promise = _with_target(table, promise, options["target"])
     prepared = prepare(table, promise, settings, population, objective, share)
+    if search is None:
+        return _decide_best(prepared, settings, asked, progress, time_limit)
     searching = partial(search, progress=progress)
+    return _decide_by(prepared, algorithm, options, searching, settings, asked)
+
+
+def _decide_by(
+    prepared: PreparedTable,
+    algorithm: str,
+    options: dict[str, Any],
+    search: Callable[..., Recoding],
+    settings: RowSettings,
+    asked: dict[str, Any],
+) -> TableDecision:
+    """Let one algorithm decide, and look at what it decided."""
     levels = decides_levels(algorithm, options)
-    recoding = _find_recoding(prepared, searching, algorithm, seed, levels=levels)
-    asked = {
-        "algorithm": algorithm,
-        "suppression": share,
-        "objective": objective,
-        "order": order,
-        **options,
-    }
-    return settle_decision(prepared, recoding, settings, asked)
+    recoding = _find_recoding(prepared, search, algorithm, settings.seed, levels=levels)
+    return settle_decision(
+        prepared, recoding, settings, {"algorithm": algorithm, **asked, **options}
+    )
+
+
+def _with_target(table: Table, promise: Definition, target: str) -> Definition:
+    """Have the values of a target counted, by a promise that every class meets, if none names it.
+
+    Where a person may have several records no class meets it for certain, and the promise has to
+    name the target.
+    """
+    if target in promise.sensitive or target not in table.schema.sensitive_names:
+        return promise
+    unit = person_column(table)
+    return (
+        promise
+        if unit is not None and repeats(table, unit)
+        else promise & DistinctLDiversity(1, target)
+    )
+
+
+# -- the best of what is cheap ----------------------------------------------------------------
+
+
+_CANDIDATES: tuple[tuple[str, dict[str, Any], float], ...] = (
+    ("optimal", {}, math.inf),
+    ("mondrian", {"strict": True}, math.inf),
+    ("mondrian", {"strict": False}, math.inf),
+    ("topdown", {}, math.inf),
+    ("local", {}, 600_000),
+    ("cluster", {}, 200_000),
+)
+"""What "auto" tries, and up to how many cells of distinct records; of equals the first is kept."""
+
+_MOST_CHECKS = 1_000_000_000
+"""Nodes of the lattice times distinct records up to which "auto" searches the lattice."""
+
+
+def _candidates(problem: Problem) -> list[tuple[str, dict[str, Any]]]:
+    """Choose algorithms by the work they would be, from the frequency table alone.
+
+    No clock is asked, so the same table and seed give the same release on every machine.
+    """
+    cells = problem.table.distinct * problem.attributes
+    nodes = math.prod(int(height) for height in problem.heights)
+    if problem.objective not in {"LM", "MD", "NUE"}:
+        return [("optimal", {})]
+    chosen = [(name, options) for name, options, most in _CANDIDATES if cells <= most]
+    return chosen if nodes * problem.table.distinct <= _MOST_CHECKS else chosen[1:]
+
+
+def _decide_best(
+    prepared: PreparedTable,
+    settings: RowSettings,
+    asked: dict[str, Any],
+    progress: Progress | None,
+    time_limit: float | None,
+) -> TableDecision:
+    """Let every cheap algorithm decide, and keep what loses least; what was tried is recorded."""
+    candidates = _candidates(prepared.problem)
+    limit = None if time_limit is None else time_limit / len(candidates)
+    best: tuple[float, TableDecision] | None = None
+    tried, refused = [], None
+    for place, (name, options) in enumerate(candidates):
+        search = partial(
+            algorithm_named(name, limit, dict(options)), progress=_part(progress, place, candidates)
+        )
+        try:
+            found = _decide_by(prepared, name, options, search, settings, asked)
+        except Unsatisfiable as error:
+            refused = refused or error
+            continue
+        loss = measure(prepared.table, found)[prepared.problem.objective]
+        tried.append(f"{' '.join([name, *map(_said, options.items())])} {loss:.4f}")
+        if best is None or loss < best[0]:
+            best = loss, found
+    if best is None:
+        assert refused is not None
+        raise refused
+    facts = {**best[1].record.facts, "chosen": "by auto, as the least loss of what is cheap here"}
+    record = replace(best[1].record, facts={**facts, "tried": "; ".join(tried)})
+    return replace(best[1], record=record)
+
+
+def _said(option: tuple[str, Any]) -> str:
+    return f"({option[0]}={option[1]})"
+
+
+def _part(progress: Progress | None, place: int, candidates: list[Any]) -> Progress | None:
+    """Tell of one algorithm as a part of all."""
+    if progress is None:
+        return None
+    name, whole = candidates[place][0], len(candidates)
+
+    def told(done: float, loss: float, words: str) -> None:
+        progress((place + done) / whole, loss, f"{name}: {words}")
+
+    return told
 
 
 def _find_recoding(
@@ -193,6 +307,8 @@ _FUNCTIONS = {
     "cells": ("cell_suppression", "suppress_cells"),
 }
 ALGORITHMS = tuple(_FUNCTIONS)
+AUTO = "auto"
+"""All algorithms that are cheap for a table, of which the best release is kept."""
 
 
 def algorithm_named(

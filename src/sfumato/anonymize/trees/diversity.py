@@ -2,7 +2,8 @@
 
 The groups are orbits of the representative's automorphisms, not positions: siblings that look alike
 can be exchanged, so the values of all of them stand for each. A value that is withheld is shown as
-`*` at every vertex of its orbit, for every member.
+`*` at every vertex of its orbit, for every member; a value that is written `*` in the data looks
+like one that was withheld, and counts for nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sfumato.anonymize.definitions.classes import Classes, SensitiveHistogram
+from sfumato.data.hierarchies.hierarchy import ROOT
 from sfumato.data.trees.trees import type_of_label
 
 if TYPE_CHECKING:
@@ -34,9 +36,11 @@ class SensitiveValues:
         self.kind: dict[str, int] = {}
         for name in names:
             number = type_of_label(name, trees.types)
-            _, codes = np.unique(trees.values[name].astype(str), return_inverse=True)
+            values, codes = np.unique(trees.values[name].astype(str), return_inverse=True)
             spread = np.full(len(trees.type_of), -1, dtype=np.int64)
-            spread[trees.of_type[number]] = codes.reshape(-1)
+            spread[trees.of_type[number]] = np.where(values == ROOT, -1, np.arange(len(values)))[
+                codes.reshape(-1)
+            ]
             self.codes[name] = spread
             self.kind[name] = number
 
@@ -59,10 +63,11 @@ class SensitiveValues:
     ) -> NDArray[np.bool_]:
         """Judge every orbit; return the verdict of each vertex."""
         _, orbit = np.unique(orbits, return_inverse=True)
-        values, value = np.unique(codes, return_inverse=True)
         orbit = orbit.reshape(-1)
-        cells = np.repeat(orbit, codes.shape[1]) * len(values) + value.reshape(-1)
         n = int(orbit.max()) + 1
+        there = codes.reshape(-1) >= 0
+        values, value = np.unique(codes.reshape(-1)[there], return_inverse=True)
+        cells = np.repeat(orbit, codes.shape[1])[there] * len(values) + value.reshape(-1)
         counts = np.bincount(cells, minlength=n * len(values)).reshape(n, len(values))
         histogram = SensitiveHistogram(counts, counts.sum(axis=0))
         classes = Classes(counts.sum(axis=1), {name: histogram})

@@ -180,8 +180,8 @@ def _quantile_notes(prepared: PreparedQuestion) -> list[Note]:
             if spelled.upper() in {"MIN", "MAX"}
             else ""
         )
-        away = f"at most {reach:.3g} ranks away among the rows that count"
-        off = f"a number within {moved(measure):.3g} of it is" if moved(measure) else "it is"
+        away = f"at most {_at_least(reach)} ranks away among the rows that count"
+        off = f"a number within {_at_least(moved(measure))} of it is" if moved(measure) else "it is"
         notes.append(
             Note(
                 f" is the quantile of order {float(measure.order or 0):g}{extreme}; with 95 % "
@@ -191,6 +191,12 @@ def _quantile_notes(prepared: PreparedQuestion) -> list[Note]:
             )
         )
     return notes
+
+
+def _at_least(number: float) -> str:
+    """Write a number with three digits, as one that is not smaller."""
+    shown = f"{number:.3g}"
+    return shown if float(shown) >= number else f"{1.01 * number:.3g}"
 
 
 def _bounds_notes(found: Numbers) -> tuple[Note, ...]:

@@ -136,8 +136,8 @@ def _validate(
     number = hasattr(wanted.estimator, "target")
     most = _STEPS if number else 1  # what a row may add
     scale = 2 * limit / epsilon
-    noisy = total + int(discrete_laplace(scale * most, 1)[0])
-    rows = max(len(cells) + int(discrete_laplace(scale, 1)[0]), 1)
+    noisy = int((total + discrete_laplace(scale * most, 1))[0])
+    rows = max(int((len(cells) + discrete_laplace(scale, 1))[0]), 1)
     width = _width(wanted.estimator) if number else 1.0
     error = math.sqrt(2) * float(scale) / rows * width
     measure = "mean absolute error" if number else "share predicted right"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -68,7 +69,7 @@ class StatisticAnswer(Shown):
     details: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        margin = "" if self.margin is None else f" ± {self.margin:,.0f} (95 %)"
+        margin = "" if self.margin is None else f" ± {math.ceil(self.margin):,} (95 %)"
         lines = [f"{self.what}: {_shown(self.value)}{margin}", f"cost: {self.guarantee}"]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 

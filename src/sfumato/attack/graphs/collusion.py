@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 NAME = "colluding neighbours"
 
 
-def colluding_neighbours(release: Any, *, colluders: int | list[int] = 2) -> Outcome:
+def colluding_neighbours(release: Any, *, colluders: int | list[Any] = 2) -> Outcome:
     """Let people find their friends; `colluders` are nodes, or how many of the highest degree.
 
-    Counted are friends of colluders who are found; the figures say how many edges between two of
+    Nodes are numbers, or names where the graph has them. Counted are friends of colluders who are
+    found; the figures say how many edges between two of
     them are then known.
     """
     view: GraphView = see(release, shape="graph")
@@ -57,10 +58,17 @@ def colluding_neighbours(release: Any, *, colluders: int | list[int] = 2) -> Out
     )
 
 
-def _nodes(graph: AnyGraph, colluders: int | list[int]) -> list[int]:
+def _nodes(graph: AnyGraph, colluders: int | list[Any]) -> list[int]:
     if isinstance(colluders, list):
-        if any(not 0 <= node < len(graph) for node in colluders):
-            raise ParameterError(f"colluders must be nodes from 0 to {len(graph) - 1}.")
+        if graph.labels is not None and all(u in graph.labels for u in colluders):
+            place = {name: node for node, name in enumerate(graph.labels)}
+            return list(dict.fromkeys(place[str(u)] for u in colluders))
+        whole = all(isinstance(u, int | np.integer) and not isinstance(u, bool) for u in colluders)
+        if not whole or any(not 0 <= node < len(graph) for node in colluders):
+            raise ParameterError(
+                f"colluders must be how many there are, or a list of nodes: whole numbers from 0 "
+                f"to {len(graph) - 1}, or names where the graph has them; a release has none."
+            )
         return list(dict.fromkeys(colluders))
     checked_count("colluders", colluders, low=1)
     return [int(u) for u in np.argsort(-graph.degrees, kind="stable")[:colluders]]

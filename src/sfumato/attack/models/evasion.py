@@ -105,9 +105,10 @@ def evade(
     features = Features.of(
         origin.shape[1], bounds=bounds, immutable=immutable, integer=integer, one_hot=one_hot
     )
+    _check_box(origin, features)
+    now = _said_of(target, origin)
     target = _checked(target, origin)
-    now = target.decide(origin)
-    own = now if labels is None else places_of(np.asarray(labels), target.classes)
+    own = now if labels is None else places_of(_one_each(labels, len(origin)), target.classes)
     goal = None if wanted is None else _goal(wanted, target, len(origin))
     search = _Search(
         target, features, norm, tries, seed, None if reference is None else _matrix(reference)
@@ -127,10 +128,11 @@ def transfer(
     count. Models of different data or kinds make a matrix: who must be attacked to fool whom.
     """
     targets = {name: target_of(model, classes) for name, model in dict(models).items()}
-    origin, truth = _matrix(rows), np.asarray(labels)
+    origin = _matrix(rows)
+    truth = _one_each(labels, len(origin))
     right = np.ones(len(origin), dtype=np.bool_)
     for target in targets.values():
-        right &= target.classes[target.decide(origin)] == truth
+        right &= target.classes[_said_of(target, origin)] == truth
     if not right.any():
         raise ParameterError("There is no row that all models get right.")
     origin, truth = origin[right], truth[right]
@@ -291,6 +293,35 @@ def _matrix(rows: Any) -> NDArray[np.float64]:
     if found.ndim != 2 or not len(found) or not np.isfinite(found).all():
         raise ParameterError("Rows are a matrix of finite numbers with at least one row.")
     return found
+
+
+def _check_box(rows: NDArray[np.float64], features: Features) -> None:
+    """Refuse rows where an attacker could not have begun."""
+    outside = (rows < features.low) | (rows > features.high)
+    if outside.any():
+        raise ParameterError(
+            f"{int(outside.any(axis=1).sum()):,} of {len(rows):,} rows lie outside bounds=, in "
+            f"{int(outside.any(axis=0).sum())} column(s); give the bounds of the features, one "
+            "pair for all or one per column."
+        )
+
+
+def _said_of(target: Target, rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return what a model says of rows, or that they are not of its features."""
+    try:
+        return target.decide(rows)
+    except (ValueError, TypeError, IndexError, RuntimeError):
+        raise ParameterError(
+            f"The model takes no rows of {rows.shape[1]} column(s); give the features it was "
+            "trained on, in their order."
+        ) from None
+
+
+def _one_each(labels: Any, rows: int) -> NDArray[Any]:
+    names = np.asarray(labels)
+    if names.shape != (rows,):
+        raise ParameterError(f"labels must be one per row: {rows:,}, not {names.size:,}.")
+    return names
 
 
 def _goal(wanted: Any, target: Target, rows: int) -> NDArray[np.int64]:

@@ -108,6 +108,12 @@ def _found_at(inside: NDArray[np.float64], ranked: NDArray[np.float64], alarm: f
 
 def _confidence(model: Any, rows: Any, labels: Any) -> NDArray[np.float64]:
     """Return the log-odds that a model gives the true labels."""
+    if not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
+        raise ParameterError(
+            f"A {type(model).__name__} cannot be attacked here: a model has predict_proba(rows) "
+            "and classes_, as models of scikit-learn and sf.dp have; wrap a torch module in an "
+            "object with these two."
+        )
     shares = np.asarray(model.predict_proba(rows), dtype=np.float64)
     chosen = find_classes(model, labels)
     return log_odds(shares[np.arange(len(chosen)), chosen])

@@ -82,6 +82,14 @@ class Verification(Shown):
         promised = {row.name for row in self.promises}
         return (*self.promises, *(row for row in self.measured if row.name not in promised))
 
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """What was promised, what the file was found to have, and whether it holds, as JSON."""
+        return [
+            {"promised": row.promised, "measure": row.name, "found": row.found, "holds": row.holds}
+            for row in self.promises
+        ]
+
     def rows(self) -> list[tuple[str, float]]:
         """Return further figures to print, by name."""
         return []

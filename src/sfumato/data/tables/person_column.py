@@ -1,8 +1,10 @@
 """Which column names people who have several records: the privacy unit, suggested.
 
-A column that repeats is taken to name people if its name says so (`patient`, `user_id`), or if what
-others know of a person (age, postal code) is the same in all its records. Such a column must be
-the unit of the schema: classes and neighbours are then counted in people, not in records.
+A column names people if it has many values with few records each and its name says so (`patient`,
+`user_id`; not `visitor_country`, whose values are countries), or if what belongs to a person (age,
+sex) is the same in all records of a value. Where that differs, the values are of wards, products or
+households, whatever the name is. Such a column must be the unit of the schema: classes and
+neighbours are then counted in people, not in records.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.data.tables.role_words import IDENTIFIER_WORDS, hinted, words
+from sfumato.data.tables.role_words import hinted, words
 from sfumato.data.wording import listed
 
 if TYPE_CHECKING:
@@ -26,6 +28,22 @@ PERSON_WORDS = frozenset(
     traveller user visitor worker
     """.split()  # noqa: SIM905 - a list of words reads better so
 )
+
+PERSONAL_WORDS = frozenset(
+    "age birth birthdate birthday dob ethnicity gender height race sex".split()  # noqa: SIM905 - as above
+)
+"""What belongs to a person and does not change from record to record; age hardly."""
+
+NUMBER_WORDS = frozenset("code hash id identifier key no nr num number ref uid uuid".split())  # noqa: SIM905 - as above
+
+MANY_VALUES = 10
+"""A column with fewer values names no people."""
+
+FEW_RECORDS = 50
+"""More records per value are not of a person by the name of the column alone."""
+
+YEARS = 5
+"""By how many years the age of a person may differ between records."""
 
 FEW_VALUES = 5
 """A column with fewer values than these is the same in all records of a person by chance."""
@@ -48,25 +66,35 @@ def find_person_column(
 ) -> PersonColumn | None:
     """Return the column that names people, if somebody has several records."""
     found = []
-    known = [f.name for f in facts if _belongs_to_people(f)]
+    known = [f for f in facts if _belongs_to_people(f) or _is_personal(f)]
     for column in facts:
         if not _may_name_people(column, rows):
             continue
-        steady = _steady(table, column, [name for name in known if name != column.name])
-        named = _names_people(column.name)
-        if named or steady:
-            found.append((named, len(steady), column.distinct, column.name, steady))
+        others = [f for f in known if f.name != column.name]
+        steady = _steady(table, column, [f.name for f in others])
+        if any(_is_personal(f) and f.name not in steady for f in others):
+            continue
+        named = names_people(column.name) and rows <= FEW_RECORDS * column.distinct
+        shown = [f.name for f in others if f.name in steady and _belongs_to_people(f)]
+        if named or any(_is_personal(f) and f.name in shown for f in others):
+            found.append((named, len(shown), column.distinct, column.name, shown))
     if not found:
         return None
-    named, _, people, name, steady = max(found)
-    return PersonColumn(name, people, _reason(people, rows, named=named, steady=steady))
+    named, _, people, name, shown = max(found)
+    return PersonColumn(name, people, _reason(people, rows, named=named, steady=shown))
 
 
-def _names_people(column: str) -> bool:
+def names_people(column: str) -> bool:
+    """Tell whether a name ends in a word for a person, numbers of people included."""
     own = words(column)
-    return any(w in PERSON_WORDS for w in own) or (
-        own[-1:] == ["id"] and not any(w in IDENTIFIER_WORDS - {"id", "user"} for w in own)
-    )
+    while len(own) > 1 and own[-1] in NUMBER_WORDS:
+        own = own[:-1]
+    return own[-1:] == ["id"] or any(w in PERSON_WORDS or w.removesuffix("s") in PERSON_WORDS
+                                     for w in own[-1:])  # fmt: skip
+
+
+def _is_personal(facts: ColumnFacts) -> bool:
+    return facts.distinct > 1 and any(word in PERSONAL_WORDS for word in words(facts.name))
 
 
 def _belongs_to_people(facts: ColumnFacts) -> bool:
@@ -77,8 +105,8 @@ def _belongs_to_people(facts: ColumnFacts) -> bool:
 def _may_name_people(facts: ColumnFacts, rows: int) -> bool:
     """Whether a column repeats, and is neither a measurement nor something else by its name."""
     hint = hinted(facts.name)
-    apart = hint is not None and hint[0] != "identifier" and not _names_people(facts.name)
-    several = FEW_VALUES <= facts.distinct < rows - facts.missing
+    apart = hint is not None and hint[0] != "identifier" and not names_people(facts.name)
+    several = MANY_VALUES <= facts.distinct < rows - facts.missing
     return several and not apart and facts.type not in {"number", "date"}
 
 
@@ -87,11 +115,19 @@ def _steady(table: Table, column: ColumnFacts, others: Sequence[str]) -> list[st
     if not others:
         return []
     person = table.text(column.name)
-    counts = ", ".join(
-        f"count(DISTINCT {table.text(name)}) AS c{i}" for i, name in enumerate(others)
+    tests = []
+    for i, name in enumerate(others):
+        text = table.text(name)
+        test = f"count(DISTINCT {text}) <= 1"
+        if "age" in words(name):
+            years = f"TRY_CAST({text} AS DOUBLE)"
+            test += f" OR coalesce(max({years}) - min({years}) <= {YEARS}, false)"
+        tests.append(f"({test})::INT AS c{i}")
+    several = (
+        f"SELECT {', '.join(tests)} FROM {table.scan} WHERE {person} <> '' "
+        f"GROUP BY {person} HAVING count(*) > 1"
     )
-    several = f"SELECT {counts} FROM {table.scan} GROUP BY {person} HAVING count(*) > 1"
-    shares = ", ".join(f"avg((c{i} <= 1)::INT)" for i in range(len(others)))
+    shares = ", ".join(f"avg(c{i})" for i in range(len(others)))
     [row] = table.run(f"SELECT {shares} FROM ({several})")
     return [name for name, part in zip(others, row, strict=True) if (part or 0) >= NEARLY_ALL]
 

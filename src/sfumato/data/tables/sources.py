@@ -58,8 +58,8 @@ HEAD = 1 << 20
 _HELD = {str, bool, int, float, date, datetime, time, timedelta, Decimal, UUID, bytes, dict}
 """What the engine has a type for, where all cells are of it."""
 _SCALARS = {np.bool_, np.int32, np.int64, np.float32, np.float64, np.datetime64, np.str_}
-_DIGITS = 15
-"""Decimals of more digits are read as texts."""
+_DIGITS, _BITS = 15, 126
+"""Columns of longer decimals or whole numbers are read as texts."""
 FIRST = 1 << 14
 """How much of that is looked at where it is enough."""
 
@@ -399,20 +399,27 @@ def _cells(column: Any) -> NDArray[Any]:
     kinds = set(map(type, column))
     if kinds and kinds <= {list, tuple, dict, np.ndarray}:
         return np.asarray(column)  # rows of a matrix, or records, which are refused
-    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= _SCALARS):
-        return np.asarray(column)
-    array = np.empty(len(column), dtype=object)
     alike = _is_alike(column)
+    if kinds <= {int, float} or (alike and len(kinds) == 1 and kinds <= _SCALARS):
+        array = np.asarray(column)
+        if array.dtype.kind != "O":
+            return array
+    array = np.empty(len(column), dtype=object)
     array[:] = [_cell(cell, alike=alike) for cell in column]
     return array
 
 
 def _cell(cell: Any, *, alike: bool) -> Any:
     if type(cell) is str:
-        return cell
+        return cell if _is_utf8(cell) else None
     if alike:
         return None if is_missing(cell) else cell
     return as_text(cell) or None
+
+
+def _is_utf8(text: str) -> bool:
+    """Tell whether a text can be written: one with half of a surrogate pair cannot."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _is_alike(cells: Sequence[Any]) -> bool:
@@ -423,6 +430,10 @@ def _is_alike(cells: Sequence[Any]) -> bool:
     if kinds and issubclass(next(iter(kinds)), datetime):
         zones = {getattr(cell, "tzinfo", None) for cell in cells if not is_missing(cell)}
         return len(kinds) == 1 and zones == {None}
+    if str in kinds and not all(type(cell) is not str or _is_utf8(cell) for cell in cells):
+        return False
+    if int in kinds and any(type(cell) is int and cell.bit_length() > _BITS for cell in cells):
+        return False
     return kinds <= {int, float} or (len(kinds) == 1 and kinds <= _HELD)
 
 

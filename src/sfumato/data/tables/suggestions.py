@@ -21,8 +21,14 @@ from sfumato.data.hierarchies.suggested_rules import suggested_rule
 from sfumato.data.schema import ROW_UNIT, Attribute, Schema
 from sfumato.data.schema_files import schema_text
 from sfumato.data.tables.column_facts import ColumnFacts, column_facts
-from sfumato.data.tables.person_column import PersonColumn, find_person_column
-from sfumato.data.tables.role_words import hinted
+from sfumato.data.tables.person_column import (
+    FEW_RECORDS,
+    MANY_VALUES,
+    PersonColumn,
+    find_person_column,
+    names_people,
+)
+from sfumato.data.tables.role_words import hinted, words
 from sfumato.data.tables.safe_harbor import look_at_column
 from sfumato.data.tables.singling_out import SinglingOut, persons, singling_out, telling
 from sfumato.data.tables.sources import read
@@ -204,9 +210,19 @@ def _with_company(column: ColumnSuggestion, sets: Sequence[SinglingOut]) -> Colu
     return replace(column, company=f"with {others} it singles out {persons(worst.people)}")
 
 
+def _hint(facts: ColumnFacts, rows: int) -> tuple[str, str] | None:
+    """Return the role that the name hints at; numbers of wards and products name no people."""
+    hint = hinted(facts.name)
+    own = [word for word in words(facts.name) if word != "id"]
+    many = facts.distinct < MANY_VALUES or rows > FEW_RECORDS * facts.distinct
+    if hint == ("identifier", "id") and own and many and not names_people(facts.name):
+        return hinted(" ".join(own))
+    return hint
+
+
 def _may_be_combined(facts: ColumnFacts, rows: int) -> bool:
     """Whether others may know it, as far as its values and name tell."""
-    hint = hinted(facts.name)
+    hint = _hint(facts, rows)
     apart = hint is not None and hint[0] != "quasi"
     unique = _is_unique(facts, rows) and facts.type not in CONTINUOUS
     return not apart and not unique and facts.length <= LONG_TEXT and facts.distinct > 1
@@ -235,7 +251,7 @@ def _entropy(counts: dict[str, int]) -> float:
 def _role(facts: ColumnFacts, rows: int, singled_out: int, bits: float | None) -> tuple[Role, str]:
     """Return the suggested role and the reason, the strongest evidence first."""
     continuous = facts.type in CONTINUOUS
-    hint = hinted(facts.name)
+    hint = _hint(facts, rows)
     if facts.distinct <= 1 < rows and (hint is None or hint[0] == "quasi"):
         return "insensitive", "every record has the same value, so it tells nobody from another"
     if _is_unique(facts, rows) and not continuous and (hint is None or hint[0] != "sensitive"):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +59,7 @@ class Axis:
         outside = ~((numbers >= self.edges[0]) & (numbers <= self.edges[-1]))  # NaN is outside
         return np.where(outside, -1, found).astype(np.int64)
 
-    @cached_property
+    @property  # not cached: which of its tables were made would tell of which types cells are
     def _listed(self) -> Listed:
         return Listed(self.categories, "The list of categories")
 
@@ -152,13 +151,9 @@ def columns_of(values: Any, dimensions: int) -> list[Any]:
         if len({len(column) for column in columns}) != 1:
             raise DataError("Columns of records are at least one, and equally long.")
         return columns
-    if not hasattr(values, "dtype"):
-        cells = cells_of(values)
-        return [cells] if dimensions == 1 else _transposed(cells, dimensions)
+    if len(getattr(values, "shape", ())) < 2:  # an array of one axis may hold rows
+        return [values] if dimensions == 1 else _transposed(cells_of(values), dimensions)
     array = np.asarray(values)
-    if array.ndim == 1:
-        cells = cells_of(values)
-        return [values] if dimensions == 1 else _transposed(cells, dimensions)
     if array.ndim != 2 or array.shape[1] != dimensions:
         raise DataError(
             f"The bins are of {dimensions} dimensions, and the array is of shape {array.shape}; "

@@ -165,6 +165,15 @@ class Purse:
         return tuple(self.entries)
 
 
+def within_95(deviation: float) -> int:
+    """Give a whole number that noise of this deviation exceeds in at most one case of twenty.
+
+    The tail of one Laplace draw is ln(20)/√2 = 2.118 deviations there; sums of several and normal
+    noise have thinner ones (1.96). Noise comes in whole numbers, so the bound is rounded up to one.
+    """
+    return math.ceil(2.12 * deviation)
+
+
 def statement(entries: tuple[PurseEntry, ...], *, pure: bool) -> str:
     """List what a release was spent on, in one line."""
     total = sum((entry.cost for entry in entries), Fraction(0))

@@ -1,7 +1,8 @@
 """Certificates: a signed statement about a release or a budget, with its proof in the ledger.
 
 Contract: an in-toto Statement (v1) in an envelope (DSSE). About a release it states the SHA-256 of
-the file, the promise, what it cost, risk and attacks, the entry of the ledger, a proof that the
+the file, the promise, the roles of its columns, what was checked, what it cost, risk and attacks,
+the entry of the ledger, a proof that the
 entry is under a root, and the signed checkpoint with that root. About a budget it states what was
 spent of which limit, under the checkpoint of that moment. :mod:`.check` needs nothing else.
 """
@@ -28,6 +29,10 @@ STATEMENT = "https://in-toto.io/Statement/v1"
 RELEASE, BUDGET = "urn:sfumato:release:v1", "urn:sfumato:budget:v1"
 
 
+STATED = ("shape", "roles", "linkable", "people", "checked")
+"""What the entry says of the file beside its promise: enough to check the promise from the file."""
+
+
 def certify_release(
     entry: Entry,
     *,
@@ -43,6 +48,7 @@ def certify_release(
         "purpose": entry.purpose,
         "promise": entry.details.get("promise"),
         "promise_in_words": entry.guarantee,
+        **{name: entry.details[name] for name in STATED if name in entry.details},
         "loss": entry.details.get("loss", {}),
         "evidence": dict(evidence or {}),
         "entry": _plain(entry),

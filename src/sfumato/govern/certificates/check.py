@@ -13,19 +13,18 @@ import base64
 import hashlib
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import DataError, PromiseBroken
 from sfumato.govern.certificates import merkle
-from sfumato.govern.certificates.certificate import BUDGET, KIND, RELEASE, STATEMENT
+from sfumato.govern.certificates.certificate import BUDGET, KIND, RELEASE, STATED, STATEMENT
 from sfumato.govern.certificates.checkpoints import compare_checkpoints, read_checkpoint
 from sfumato.govern.certificates.envelope import opened
 from sfumato.govern.certificates.keys import read_public
 from sfumato.govern.ledger.chain import Entry
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     from sfumato.govern.certificates.checkpoints import Checkpoint
@@ -41,6 +40,8 @@ class CheckedCertificate:
     checkpoint: Checkpoint
     key: str
     key_was_named: bool
+    file: Path | None = None
+    """The file that was found to be the one it is about."""
 
     def lines(self) -> list[str]:
         """Tell it line by line."""
@@ -52,6 +53,7 @@ class CheckedCertificate:
             number, when = told["entry"]["number"], told["entry"]["time"]
             found = [
                 f"release of {self.dataset}: {told['promise_in_words']}",
+                *_meaning(told),
                 f"entry {number:,} of {self.checkpoint.size:,}, recorded {when}",
             ]
         else:
@@ -94,14 +96,32 @@ def check_certificate(
         dataset = str(predicate["dataset"])
     except (KeyError, TypeError, ValueError):
         raise PromiseBroken("The certificate lacks what a certificate states.") from None
+    checked = None
     if about == RELEASE and file is not None:
-        _check_file(file, sealed)
+        checked = _find_file(file, Path(str(subject["name"])).name)
+        if _digest(checked) != sealed:
+            raise PromiseBroken(f"{checked} is not the file that the certificate is about.")
     if noted is not None:
         compare_checkpoints(read_checkpoint(noted, trusted), checkpoint, growth)
     [signature] = certificate["signatures"]
     return CheckedCertificate(
-        about, dataset, statement, checkpoint, signature["keyid"], keys is not None
+        about, dataset, statement, checkpoint, signature["keyid"], keys is not None, checked
     )
+
+
+def _meaning(told: dict[str, Any]) -> list[str]:
+    """Say which columns others may know, what was checked, and what was accepted in writing."""
+    roles, found = told.get("roles") or {}, []
+    if roles.get("quasi"):
+        found.append(f"quasi-identifiers: {', '.join(roles['quasi'])}")
+    if roles.get("sensitive"):
+        found.append(f"sensitive: {', '.join(roles['sensitive'])}")
+    for row in told.get("checked") or ():
+        verdict = "holds" if row["holds"] else "does not hold"
+        found.append(f"checked at release: {row['promised']} {verdict} ({row['measure']})")
+    for name, reason in (told.get("linkable") or {}).items():
+        found.append(f"'{name}' is released as it is; accepted: {reason}")
+    return found
 
 
 def _trusted(certificate: Any, keys: Any) -> dict[str, Ed25519PublicKey]:
@@ -122,7 +142,7 @@ def _check_entry(predicate: dict[str, Any], checkpoint: Checkpoint, sealed: str)
         raise PromiseBroken("The entry of the ledger does not have the hash that it states.")
     stated = (entry.fingerprint, entry.dataset, entry.guarantee, entry.details.get("promise"))
     told = (sealed, predicate["dataset"], predicate["promise_in_words"], predicate["promise"])
-    if stated != told:
+    if stated != told or any(entry.details.get(n) != predicate.get(n) for n in STATED):
         raise PromiseBroken("The certificate states something else than the ledger's entry.")
     path = [bytes.fromhex(step) for step in predicate["proof"]]
     leaf = merkle.leaf_of(entry.hash)
@@ -131,13 +151,30 @@ def _check_entry(predicate: dict[str, Any], checkpoint: Checkpoint, sealed: str)
         raise PromiseBroken("The entry is not under the root of the checkpoint.")
 
 
-def _check_file(place: Path, sealed: str) -> None:
-    """Look for the sealed file: the one named, or any in the folder named."""
-    inside = place.is_dir()
-    files = sorted(file for file in place.iterdir() if file.is_file()) if inside else [place]
-    if sealed not in map(_digest, files):
-        word = "holds no" if inside else "is not the"
-        raise PromiseBroken(f"{place} {word} file that the certificate is about.")
+def _find_file(place: Path, name: str) -> Path:
+    """Return the file named, or in a folder the one that the certificate names.
+
+    A second release beside it is refused: a reader could take that one.
+    """
+    if not place.is_dir():
+        return place
+    stem = Path(name).stem
+    others = sorted(
+        file.name for file in place.iterdir()
+        if file.stem == stem and file.name != name and file.suffix not in _BESIDE
+    )  # fmt: skip
+    if others:
+        raise PromiseBroken(
+            f"{place} holds {', '.join(others)} as well, and the certificate is about {name}; a "
+            "reader could take the other one. Name the file."
+        )
+    if not (place / name).exists():
+        raise PromiseBroken(f"{place} holds no {name}, which the certificate is about.")
+    return place / name
+
+
+_BESIDE = {".json", ".html", ".yaml"}
+"""What lies beside a released file and is none."""
 
 
 def _digest(file: Path) -> str:

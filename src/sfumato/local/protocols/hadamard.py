@@ -32,6 +32,7 @@ import numpy as np
 
 from sfumato.dp.noise.stream import stream
 from sfumato.errors import ParameterError
+from sfumato.local.estimate import AbsentSupport
 from sfumato.local.protocols import coins
 from sfumato.local.protocols.domain import MOST_LISTED
 from sfumato.local.protocols.grr import tally
@@ -155,13 +156,18 @@ class Hadamard(FrequencyProtocol):
     def variances(
         self, found: Aggregate, frequencies: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Give the variance of every estimate from the share of reports in its block."""
-        shares = found.sums.reshape(self.blocks, self.width).sum(axis=1) / found.n
+        """Give the variance of every estimate from the share of reports in its block.
+
+        Two reports more are counted in each: where none fell, more might have.
+        """
+        counts = found.sums.reshape(self.blocks, self.width).sum(axis=1)
+        shares = np.minimum((counts + 2) / found.n, 1.0)
         own = shares[np.arange(self.size) % self.blocks]
         return np.asarray(np.maximum(own / self._lever**2 - frequencies, 0.0) / found.n)
 
-    def absent_support(self, n: int) -> None:
-        """Give none: a block's reports are few or many by chance, and its coins are fair."""
+    def absent_support(self, n: int) -> AbsentSupport | None:
+        """Give the law for one block; of several, a block's reports are few or many by chance."""
+        return AbsentSupport(n, float(self.inside), 0.5) if self.blocks == 1 else None
 
     def variance(self, n: int, f: float = 0.0) -> float:
         """Give the variance for a value of share f, the others spread evenly over the blocks."""

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
+_MANY = 1000
 OUTPUTS = (1 << 16) - 2
 """Codes of numbers; the two beside them are the answers of a coin, so two bytes hold all."""
 
@@ -56,11 +57,14 @@ class MeanEstimate(Shown):
     guarantee: LocalDP
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Give bounds on the mean, by the normal approximation."""
+        """Give bounds on the mean, by the normal approximation; within those of the values."""
         if not 0 < level < 1:
             raise ParameterError(f"A level is above 0 and below 1, and {level} was given.")
         width = NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
-        return self.mean - width, self.mean + width
+        low, high = (
+            min(max(self.mean + w, self.bounds[0]), self.bounds[1]) for w in (-width, width)
+        )
+        return low, high
 
     def __str__(self) -> str:
         low, high = self.interval()
@@ -145,9 +149,11 @@ class MeanProtocol(Protocol):
         half = (self.bounds[1] - self.bounds[0]) / 2
         value = self.bounds[0] + half * (1 + mean)
         seen = half**2 * variance / max(found.n - 1, 1)
+        # Few reports may happen to be all the same, which says little about how they vary.
+        stated = self.variance(found.n, value if found.n >= _MANY else None)
         return MeanEstimate(
             mean=value,
-            standard_error=math.sqrt(max(seen, self.variance(found.n, value))),
+            standard_error=math.sqrt(max(seen, stated)),
             n=found.n,
             bounds=self.bounds,
             guarantee=self.guarantee,

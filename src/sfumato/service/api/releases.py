@@ -145,6 +145,13 @@ async def file(call: Call) -> Response:
     return FileResponse(path, media_type=kind, filename=path.name)
 
 
+async def manifest(call: Call) -> Response:
+    """Give `release.json`: the promise, the roles of columns and what it cost."""
+    found = released(call, call.path["release"])
+    path = (call.house.settings.path / found["file"]).with_name("release.json")
+    return FileResponse(path, media_type="application/json", filename="release.json")
+
+
 async def publish(call: Call) -> Response:
     """Let everybody have a release."""
     found = await publish_own(call)

@@ -39,9 +39,9 @@ _LABELS = {
 }
 _FIRST = {"graph": {"k_degree": "5"}, "sets": {"km": "5:2"}}
 _TABLE_ALGORITHMS = {
-    "optimal": "optimal: best full-domain, proven", "local": "local: best quality",
+    "optimal": "optimal: best full-domain, proven", "local": "local: each class its own values",
     "mondrian": "mondrian", "cluster": "cluster", "topdown": "topdown",
-    "cells": "cells: suppress single cells",
+    "cells": "cells: suppress single cells", "auto": "auto: the best of what is cheap here",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from hangs import usually
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.diversity import RecursiveLDiversity
@@ -88,11 +89,10 @@ def test_ctrl_c_ends_local_recoding_with_what_it_has():
     problem = random_problem(3_000, 24, KAnonymity(3))
     pressed = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     handler = signal.getsignal(signal.SIGINT)
-    began = time.process_time()
-    pressed.start()
-    found = local.recode(problem)
-    assert "stopped early" in found.record.label
-    assert time.process_time() - began < 3.0
+    with usually(0.6):
+        pressed.start()
+        found = local.recode(problem)
+        assert "stopped early" in found.record.label
     assert class_sizes(found).min() >= 3
     assert signal.getsignal(signal.SIGINT) is handler
 

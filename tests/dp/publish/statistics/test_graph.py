@@ -256,3 +256,10 @@ def test_small_graphs():
         assert statistic.measure(empty, Edge(), ONE).value is not None
     for statistic in (Edges(), Nodes(), DegreeAtLeast(1), DegreeDistribution()):
         assert statistic.measure(empty, Node(), ONE).value is not None
+
+
+@pytest.mark.parametrize("edges", [[], [(0, 1)], [(0, 1), (1, 2), (0, 2)]])
+def test_stars_and_cliques_of_more_nodes_than_there_are_are_none(edges):
+    graph = read_graph(edges, nodes=range(3))
+    assert ladders.release_stars(graph, 3, ONE) == 0
+    assert ladders.release_cliques(graph, 4, ONE) == 0

@@ -106,7 +106,7 @@ def plan_training(
     known = parameters.count(rows, "rows")
     if known is None:
         scale = 1 / (budget * COUNT_SHARE)
-        known = max(size, count + int(discrete_laplace(scale, 1)[0]))
+        known = max(size, int((count + discrete_laplace(scale, 1))[0]))
     rate = _rate(size, known)
     left = _left(budget, failure, declared=rows is not None)
     multiplier = least_multiplier(*left, rate, times)

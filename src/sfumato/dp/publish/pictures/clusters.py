@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from sfumato.dp.publish.purse import within_95
 from sfumato.pictures.marks import WIDTH, box, disc, figure, line, svg, text
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _disc(model: KMeans, number: int, wide: float, height: float, radius: float)
     y = _TOP + height * (0.5 if frame.width == 1 else 1 - float(place[1]))
     size, error = figure(round(float(model.sizes_[number]))), float(model.size_error_[number])
     centre = ", ".join(figure(float(f"{value:.4g}")) for value in model.cluster_centers_[number])
-    told = f"({centre}): {size} rows ± {figure(float(f'{2 * error:.3g}'))}"
+    told = f"({centre}): {size} rows ± {within_95(error):,}"
     across = wide * min(float(far[0]), 1.0)
     marks = [
         disc(x, y, radius, told),

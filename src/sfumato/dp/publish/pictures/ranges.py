@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from sfumato.dp.publish.purse import within_95
 from sfumato.pictures.marks import WIDTH, box, figure, line, svg, text
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def draw_spatial(found: SpatialHistogram) -> str:
     names = [*found.box.names, "x", "y"][:2] if found.box.names else ["x", "y"]
     marks = [
         text(20, 28, f"About {found.total:,.0f} rows", "title"),
-        text(20, 46, f"the denser the darker; a part is ± {2 * found.deviation:.3g}"),
+        text(20, 46, f"the denser the darker; a part is ± {within_95(found.deviation):,}"),
         text(_LEFT + wide / 2, _TOP + tall + 18, names[0], "label", "middle"),
         text(_LEFT + wide + 8, _TOP + tall / 2, names[1], "label"),
     ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sfumato.dp.publish.purse import within_95
 from sfumato.pictures.marks import WIDTH, box, figure, fitted, line, svg, text
 
 if TYPE_CHECKING:
@@ -18,13 +19,13 @@ _MOST, _ROW, _TOP, _NAME = 40, 20.0, 62.0, 220.0
 def draw_winners(found: TopK) -> str:
     """Draw the first forty winners."""
     shown = found.items[:_MOST]
-    words = "bars: noisy counts, whiskers: 95 % intervals" if found.counts is not None else (
-        "in the order in which they were picked; counts were not paid for"
-    )  # fmt: skip
+    words = "in the order in which they were picked; counts were not paid for"
+    if found.counts is not None:
+        words = "bars: noisy counts, whiskers: what noise alone makes of a count in 95 % of cases"
     marks = [text(20, 28, f"Top {len(found.items)}", "title"), text(20, 46, words)]
     room = WIDTH - _NAME - 110
     longest = 1.0 if found.counts is None else max(float(found.counts.max(initial=1.0)), 1.0)
-    half = 1.96 * (found.deviation or 0.0)
+    half = within_95(found.deviation or 0.0)
     for place, item in enumerate(shown):
         y = _TOP + _ROW * place
         name = _named(item)

@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.dp.publish.binning import Axis, axis
 from sfumato.dp.publish.forecast import Forecast
 from sfumato.dp.publish.numbers import ERRORS, NumberTable, release_numbers
-from sfumato.dp.publish.purse import Price, Purse, price_of
+from sfumato.dp.publish.purse import Price, Purse, price_of, within_95
 from sfumato.dp.publish.ranges.hierarchy import consistent, project, prune
 from sfumato.errors import ParameterError
 from sfumato.representation import Shown
@@ -107,9 +107,10 @@ class OrderedHistogram(Shown):
         return draw_ordered(self)
 
     def __str__(self) -> str:
+        off = within_95(self.range_error())
         return (
-            f"{self.counts.size:,} ordered cells, about {self.total:,.0f} rows; a range is "
-            f"± {2 * self.range_error():.3g} with 95 % confidence; {self.guarantee}"
+            f"{self.counts.size:,} ordered cells, about {self.total:,.0f} rows; the counts of a "
+            f"range add up to within ± {off:,} of it with 95 % confidence; {self.guarantee}"
         )
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from sfumato.dp.publish.forecast import Forecast
 from sfumato.dp.publish.kmeans.rows import Box, box_of, matrix_of
 from sfumato.dp.publish.numbers import NumberTable, release_numbers
-from sfumato.dp.publish.purse import NoisyNumbers, Price, Purse, price_of
+from sfumato.dp.publish.purse import NoisyNumbers, Price, Purse, price_of, within_95
 from sfumato.dp.publish.ranges.hierarchy import project
 from sfumato.errors import ParameterError
 from sfumato.representation import Shown
@@ -126,8 +126,9 @@ class SpatialHistogram(Shown):
     def __str__(self) -> str:
         return (
             f"a map of {self.parts.shape[0]} × {self.parts.shape[1]} cells, divided into "
-            f"{int((self.parts**2).sum()):,} parts, about {self.total:,.0f} rows; a part is "
-            f"± {2 * self.deviation:.3g} with 95 % confidence; {self.guarantee}"
+            f"{int((self.parts**2).sum()):,} parts, about {self.total:,.0f} rows; the counts of a "
+            f"part add up to within ± {within_95(self.deviation):,} of it with 95 % confidence; "
+            f"{self.guarantee}"
         )
 
 

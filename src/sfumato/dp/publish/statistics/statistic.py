@@ -95,7 +95,8 @@ class Statistic(ABC):
             return StatisticForecast(self.what, None, None, self.error_in_words(unit, epsilon))
         margin = noise_margin(most, epsilon)
         useful = None if guess is None else margin <= 0.2 * abs(guess)
-        words = f"± {margin:,.0f} in {SURE:.0%} of cases, since {unit} changes it by up to {most:,}"
+        sure = f"± {math.ceil(margin):,} in {SURE:.0%} of cases"
+        words = f"{sure}, since {unit} changes it by up to {most:,}"
         if useful is False:
             words += f"; of about {guess:,.0f} that leaves nothing to use: spend more, or ask less"
         return StatisticForecast(self.what, margin, useful, words)

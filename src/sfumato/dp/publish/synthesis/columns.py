@@ -343,7 +343,8 @@ def _ends(name: str, bounds: tuple[Any, Any], kind: Kind | None) -> tuple[float,
     try:
         first, last = bounds
         days = [_days(end) for end in (first, last)]
-    except (TypeError, ValueError):
+        ends = [float(end) if days[0] is None else 0.0 for end in (first, last)]
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             f"The bounds of column '{name}' are two numbers or two dates (YYYY-MM-DD), the lower "
             "one first."
@@ -351,7 +352,7 @@ def _ends(name: str, bounds: tuple[Any, Any], kind: Kind | None) -> tuple[float,
     if days[0] is not None and days[1] is not None:
         low, high, found = days[0], days[1], "date"
     else:
-        low, high = float(first), float(last)
+        low, high = ends
         whole = isinstance(first, (int, np.integer)) and isinstance(last, (int, np.integer))
         found = kind or ("integer" if whole else "number")
     if not (math.isfinite(low) and math.isfinite(high)) or low > high or found == "text":

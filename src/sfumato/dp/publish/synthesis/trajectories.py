@@ -68,7 +68,7 @@ class Box:
         """Read (x₀, x₁, y₀, y₁); degrees of longitude and latitude become kilometres."""
         try:
             x0, x1, y0, y1 = (float(end) for end in box)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             x0 = x1 = y0 = y1 = math.nan
         if not (x0 < x1 and y0 < y1) or not all(map(math.isfinite, (x0, x1, y0, y1))):
             raise ParameterError(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hangs import usually
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -172,9 +172,8 @@ def wide(attributes, n=4_000, limit=0, definition=None):
 def test_twenty_quasi_identifiers_take_seconds(attributes):
     problem = wide(attributes, limit=200)
     assert math.prod(problem.heights.tolist()) > lattice.LARGEST_LATTICE
-    start = time.process_time()
-    found = lattice.search(problem)
-    assert time.process_time() - start < 8
+    with usually(1.6):
+        found = lattice.search(problem)
     assert found.record.label == "best found by a heuristic search; not proven optimal"
     assert found.record.facts["nodes"] == 4**attributes
     shown = np.stack(
@@ -253,7 +252,6 @@ def test_adult_within_two_per_cent(suppression, optimum):
     finally:
         sys.path.pop(0)
     problem = adult.problem(KAnonymity(5), suppression=suppression)
-    start = time.process_time()
-    found = lattice.search(problem, heuristic=True)
-    assert time.process_time() - start < 2
+    with usually(0.4):
+        found = lattice.search(problem, heuristic=True)
     assert optimum - 1e-9 <= found.record.facts["loss"] <= optimum * 1.02

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hangs import usually
 
 from sfumato.anonymize.definitions.anonymity import KAnonymity
 from sfumato.anonymize.definitions.closeness import TCloseness
@@ -165,8 +165,7 @@ def adult():
 def test_adult(strict, limit):
     problem = adult().problem(KAnonymity(5))
     partition(problem, strict=strict)
-    before = time.process_time()
-    recoding = partition(problem, strict=strict)
-    assert time.process_time() - before < 0.5
+    with usually(0.1):
+        recoding = partition(problem, strict=strict)
     assert recoding.record.facts["loss"] <= limit
     assert np.bincount(recoding.class_, weights=recoding.count).min() >= 5

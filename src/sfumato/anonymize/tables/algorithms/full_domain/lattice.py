@@ -97,7 +97,7 @@ def search(
     time_limit: float | None = None,
     heuristic: bool = False,
     width: int | None = None,
-    levels: Mapping[str, tuple[int, int]] | None = None,
+    levels: Mapping[str, tuple[int, int] | int] | None = None,
 ) -> FullDomain:
     """Return the cheapest full-domain recoding that meets the definition.
 
