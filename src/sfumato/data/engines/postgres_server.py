@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from sfumato.data.engines.errors import nothing_quoted
-from sfumato.errors import DataError, MissingExtra, ParameterError
+from sfumato.errors import DataError, MissingExtra, ParameterError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,25 +61,31 @@ _REFUSALS: Mapping[str, tuple[str, ...]] = {
     "{} has a machine in it that is not known here: check the name of the host.": (
         "translate host name", "resolve host", "Name or service", "name resolution",
     ),
+    "{} is not there: the server has no database of this name.": ("does not exist", "3D000"),
+}  # fmt: skip
+
+
+_NOT_NOW = {
     "{} gives no answer: check that the server runs, its port, and what is in between.": (
         "Connection refused", "No such file", "timeout", "timed out", "unreachable",
     ),
     "{} has no connection left; try again later, or let the server have more.": (
         "too many clients", "remaining connection slots", "53300",
     ),
-    "{} is not there: the server has no database of this name.": ("does not exist", "3D000"),
 }  # fmt: skip
+"""The same, of servers that may answer later."""
 
 
-def refusal(error: BaseException, url: str) -> str | None:
+def refusal(error: BaseException, url: str) -> str | DataError | None:
     """Say why a database cannot be opened, in our words: its own may quote the address."""
     if not isinstance(error, driver().Error):
         return None
     server = f"The Postgres database at {shown(url)}"
     told = f"{getattr(error, 'sqlstate', None) or ''} {error}"
-    for sentence, words in _REFUSALS.items():
+    for sentence, words in (_REFUSALS | _NOT_NOW).items():
         if any(word in told for word in words):
-            return sentence.format(server)
+            said = sentence.format(server)
+            return Unavailable(said) if sentence in _NOT_NOW else said
     return f"{server} cannot be opened; check the address, and that the server runs."
 
 

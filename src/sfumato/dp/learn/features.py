@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -92,14 +91,15 @@ class Category:
         """One bin for each value."""
         return len(self.values)
 
-    @cached_property
+    @property  # not cached: which tables were made would tell of which types cells are
     def _listed(self) -> Listed:
         return Listed(self.values, f"The domain of column {self.name!r}")
 
     def codes(self, cells: NDArray[Any], bins: int) -> NDArray[np.int64]:
         """Give the place of each cell in the list; anything else has the code ``bins``."""
-        if cells.dtype.kind in "iu" and self._whole is not None:
-            low, table = self._whole
+        whole = self._whole if cells.dtype.kind in "iu" else None
+        if whole is not None:
+            low, table = whole
             inside = (cells >= low) & (cells < low + table.size)
             known = np.zeros(cells.shape, dtype=np.int64)
             known[inside] = cells[inside].astype(np.int64) - low  # a narrow type has no room
@@ -107,7 +107,7 @@ class Category:
             return places
         return self._listed.places(cells, bins)
 
-    @cached_property
+    @property
     def _whole(self) -> tuple[int, NDArray[np.int64]] | None:
         """A table of places, where all values are whole numbers not far apart."""
         if not all(isinstance(v, int | np.integer) for v in self.values):

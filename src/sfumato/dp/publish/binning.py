@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +59,7 @@ class Axis:
         outside = ~((numbers >= self.edges[0]) & (numbers <= self.edges[-1]))  # NaN is outside
         return np.where(outside, -1, found).astype(np.int64)
 
-    @cached_property
+    @property  # not cached: which of its tables were made would tell of which types cells are
     def _listed(self) -> Listed:
         return Listed(self.categories, "The list of categories")
 
