@@ -82,7 +82,7 @@ def refusal(error: BaseException, url: str) -> str | DataError | None:
         return None
     server = f"The Postgres database at {shown(url)}"
     told = f"{getattr(error, 'sqlstate', None) or ''} {error}"
-    for sentence, words in (_REFUSALS | _NOT_NOW).items():
+    for sentence, words in {**_REFUSALS, **_NOT_NOW}.items():
         if any(word in told for word in words):
             said = sentence.format(server)
             return Unavailable(said) if sentence in _NOT_NOW else said
