@@ -54,7 +54,7 @@ types: $(VENV)/dev
 # Tests of one group share a process, so that one JVM serves all tests with Spark. Three processes
 # keep two cores busy: many tests wait for a browser, a server or the JVM.
 unit: $(VENV)/dev browser axe postgres java
-	$(BIN)/pytest -n 3 -q --durations 25
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 -q --durations 25
 
 quick: lint  ## Lint, and within a minute the tests of what changed and of the core
 	$(BIN)/pytest -n 2 -q -m "not soak and not scale and not browser" -k "not spark" \

@@ -17,10 +17,12 @@ lacks is spelled out. A failure is one line on standard error that begins with `
 | exit code | means |
 |---|---|
 | 0 | all is well |
-| 1 | a promise does not hold or cannot be met; a budget or an owner's rule refuses |
-| 2 | the input is at fault: a file, a schema, an option; nothing was computed |
-| 70 | an error we did not foresee |
-| 74 | output could not be written |
+| 1 | a promise does not hold or cannot be met |
+| 2 | the input is at fault: a file, a schema, an option, a question that cannot be answered privately; nothing was computed |
+| 3 | refused: a budget does not cover it, a purpose is not named, a right is missing |
+| 70 | an internal error; where a budget was charged, the message says so |
+| 74 | output could not be written: a file, a folder or a table |
+| 75 | not available just now: a database is down, memory or disk is short, the same question is being answered elsewhere. Try again later |
 | 130 | stopped by Ctrl-C |
 | 141 | the reader of a pipe left |
 

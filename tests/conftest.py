@@ -26,6 +26,10 @@ import scheduling
 import throwaway_postgres
 from spark_session import spark  # noqa: F401 - a fixture
 
+# Workers share the cores; threads of linear algebra that wait by spinning would take them away.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+
 # To read a thousand test modules takes most of the start, and is done once where it may be kept.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -34,8 +38,13 @@ sys.dont_write_bytecode = False
 settings.register_profile("sfumato", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None)
 
+EXAMPLES = 60
+"""A test that asks Hypothesis for more examples gets fewer outside of a soak."""
+
 LONG = 3.0
 """Seconds from which a test says by `@pytest.mark.slow("why")` what it needs them for."""
+
+REASONS = {"slow", "soak", "scale", "browser"}
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,6 +56,7 @@ os.environ["XDG_DATA_HOME"] = _DATA.name
 def pytest_addoption(parser):
     group = parser.getgroup("sfumato")
     group.addoption("--order-seed", type=int, help="the order of tests: the number a run has shown")
+    group.addoption("--shuffle-inside", action="store_true", help="also the tests of each file")
     group.addoption("--noise-seed", type=int, default=0, help="other draws: any number")
     group.addoption("--record-weights", action="store_true", help="keep how long files take")
     group.addoption("--soak", action="store_true", help="fresh draws; go on where a run has ended")
@@ -82,13 +92,27 @@ def pytest_report_header(config):
 def pytest_collection_modifyitems(config, items):
     """Let tests that run for minutes do so, leave out what a soak has passed, shuffle the rest."""
     for item in items:
+        _weigh_examples(item, soak=config.option.soak)
         if item.get_closest_marker("soak") or item.get_closest_marker("scale"):
             item.add_marker(pytest.mark.timeout(0))
     if config.option.soak:
         before = _passed(_soaked())
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in before])
         items[:] = [item for item in items if item.nodeid not in before]
-    scheduling.shuffle(items, config.option.order_seed)
+    scheduling.shuffle(items, config.option.order_seed, inside=config.option.shuffle_inside)
+
+
+def _weigh_examples(item, *, soak):
+    """Try a fifth of very many examples of Hypothesis, and all of them in a soak."""
+    test = getattr(item, "obj", None)
+    stated = getattr(test, "_hypothesis_internal_use_settings", None)
+    if stated is None or stated.max_examples <= EXAMPLES:
+        return
+    if soak:
+        item.add_marker(pytest.mark.soak)
+    else:
+        few = max(EXAMPLES, stated.max_examples // 5)
+        test._hypothesis_internal_use_settings = settings(stated, max_examples=few)
 
 
 def pytest_collection_finish(session):
@@ -147,7 +171,8 @@ class Closing:
 
     def pytest_runtest_logreport(self, report):
         self.seconds[report.nodeid] += report.duration
-        if "slow" in report.keywords or "soak" in report.keywords or "scale" in report.keywords:
+        # That a test starts a browser or asks a JVM is a reason that needs no words.
+        if REASONS & set(report.keywords) or scheduling.unit(report.nodeid) == "spark":
             self.reasons.add(report.nodeid)
         if report.when != "call":
             return

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import scheduling
+
 import sfumato
 
 SOURCE = Path(sfumato.__file__).parent
@@ -123,6 +125,12 @@ def test_no_file_names_a_place_of_one_machine():
     assert not named, f"name places by what stands beside the repository: {named}"
     assert PLACES.search('Path("/' + 'home/data")')
     assert not PLACES.search("https://example.org/home/data")
+
+
+def test_what_the_order_of_tests_names_is_there():
+    """A file that moves would no longer be shared out, nor start early."""
+    named = {*scheduling.SHARED_OUT, *scheduling.CORE, *scheduling.weights()}
+    assert not [file for file in sorted(named) if not (ROOT / file).is_file()]
 
 
 def test_no_test_asserts_on_the_time_that_has_passed():

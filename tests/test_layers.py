@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "release_table": {"audit", "data", "govern", "released", "shape"},
     # promises and what keeps them
     "definitions": {"data", "promise"},
-    "anonymize": {"data", "definitions", *NOUNS},
+    "anonymize": {"data", "definitions", "released", *NOUNS},  # `sf.loss` reads released labels
     "dp": {"data", *NOUNS},
     "local": {"data", "dp", *NOUNS},
     # the owner's rules, and questions under them

@@ -39,10 +39,7 @@ def fresh(code):
     return done.stdout.strip()
 
 
-def test_import_takes_milliseconds_and_loads_nothing_heavy():
-    code = "import time; t = time.process_time(); import sfumato; print(time.process_time() - t)"
-    best = min(float(fresh(code)) for _ in range(3))
-    assert best < 0.3
+def test_import_loads_nothing_heavy():
     loaded = fresh("import sys, sfumato; print(*sys.modules)").split()
     assert not {"numpy", "duckdb", "numba", "pydantic", "pandas", "rich", "typer"} & set(loaded)
 

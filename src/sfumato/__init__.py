@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # what type checkers and notebooks see; a test holds it again
     from sfumato.anonymize.definitions.risk import UniqueShare as UniqueShare
     from sfumato.anonymize.definitions.structure import KDegreeAnonymity as KDegreeAnonymity
     from sfumato.anonymize.definitions.structure import NodeKAnonymity as NodeKAnonymity
+    from sfumato.anonymize.loss.tables import loss as loss
     from sfumato.anonymize.loss.utility import model_loss as model_loss
     from sfumato.anonymize.loss.utility import query_error as query_error
     from sfumato.anonymize.run import anonymize as anonymize
@@ -119,6 +120,7 @@ _HOME = {
     "perturb": "anonymize.tables.perturb.operations",
     "Policy": "anonymize.tables.policy",
     "PureDP": "dp.guarantees",
+    "loss": "anonymize.loss.tables",
     "query_error": "anonymize.loss.utility",
     "RDP": "dp.guarantees",
     "read": "shape",

@@ -23,7 +23,7 @@ def visits(people=40, each=3):
 
 def session(source=None, **given):
     """Open a session on the visits with a pure budget of 10, unless other things are given."""
-    facts = {"unit": "row", "budget": sf.PureDP(10), "name": "visits"}
+    facts = {"unit": "row", "budget": sf.PureDP(10), "name": "visits", "public_types": True}
     if "limits" in given:
         del facts["budget"]
     if not given.pop("bare", False):

@@ -272,7 +272,7 @@ def test_a_table_in_postgres(fresh_postgres_url, tmp_path, monkeypatch, say):
 def test_a_histogram_is_that_of_numpy(clinic, say):
     out, err = say(
         "histogram", "patients.csv", "age", "-b", "0,18,40,65,100", "--unit", "row", "-e", "50",
-        "--budget", "1000", "-f", "csv", "--picture", "age.svg",
+        "--budget", "1000", "-f", "csv", "--picture", "age.svg", "--public-types", "age",
     )  # fmt: skip
     ages = sf.examples.patients(PEOPLE, seed=2).columns["age"]
     found = rows_of(out)

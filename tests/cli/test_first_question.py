@@ -64,7 +64,8 @@ def test_a_first_question_that_cannot_be_asked_registers_nothing(say, words):
 
 def test_estimates_register_nothing(say):
     say("ask", "d.csv", COUNT, "--unit", "row", "-e", "0.1", "--estimate")
-    say("histogram", "d.csv", "age", "-b", "0,50,100", "--unit", "row", "-e", "0.1", "--estimate")
+    say("histogram", "d.csv", "age", "-b", "0,50,100", "--unit", "row", "-e", "0.1", "--estimate",
+        "--public-types", "all")  # fmt: skip
     assert not LEDGER.exists()
     other = Ledger("other.sqlite")
     other.register(Registration("e", sf.Limits(sf.PureDP(1))))
@@ -75,7 +76,7 @@ def test_estimates_register_nothing(say):
 
 def test_a_mean_to_an_accuracy_is_asked_at_once(say):
     words = ("ask", "d.csv", "SELECT AVG(age) FROM d", "--bounds", "age=0,60", "--unit", "row")
-    say(*words, "--accuracy", "25", "--budget", "20")
+    say(*words, "--accuracy", "25", "--budget", "20", "--public-types", "age")
     with Ledger(LEDGER) as ledger:
         assert [one.kind for one in ledger.entries()].count("charged") == 2
         assert ledger.verify().ok

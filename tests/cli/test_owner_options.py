@@ -75,7 +75,7 @@ def test_policies_are_registered(clinic, say, text, policy):
 
 def test_a_policy_deals_the_budget_out(clinic, say):
     first = ("ask", "patients.csv", COUNT, "--unit", "row", "--policy", "equal:2", "-f", "csv")
-    _, err = say(*first, "--budget-delta", "0")
+    _, err = say(*first, "--budget-delta", "0", "--public-types", "age")
     assert "cost: ε = 0.5, pure" in err
     _, err = say("ask", "patients.csv", f"{COUNT} WHERE age > 3", "-e", "0.1", code=1)
     assert "gives question 2 exactly 0.5" in err
@@ -112,7 +112,8 @@ def test_limits_are_of_the_kind_of_the_budget(clinic, say):
     say("ask", "patients.csv", COUNT, "--unit", "row", "--limit-analyst", "0.5", "-e", "0.1")
     assert registered().limits.analyst == sf.ApproxDP("0.5", "1e-6")
     say("histogram", "first.csv", "age", "-b", "0,50,100", "--unit", "row", "--limit-analyst",
-        "0.2", "--rho", "0.1", "--budget-rho", "1", "--policy", "free")  # fmt: skip
+        "0.2", "--rho", "0.1", "--budget-rho", "1", "--policy", "free",
+        "--public-types", "all")  # fmt: skip
     assert registered("first", "first.csv.ledger.sqlite").limits.analyst == sf.ZCDP("0.2")
 
 
@@ -122,7 +123,8 @@ def test_a_private_table_of_the_same_people(clinic, say, made):
         "WHERE p.age >= 40"
     )
     out, _ = say("ask", "visits.csv", asked, "--unit", "patient", "--rows", "1", "--budget", "1000",
-                 "--private", "patients=patients.csv", "-e", "500", "-f", "csv")  # fmt: skip
+                 "--private", "patients=patients.csv", "-e", "500", "-f", "csv",
+                 "--public-types", "all")  # fmt: skip
     people, visits = (one.columns for one in made)
     old = set(people["patient"][people["age"] >= 40])
     assert int(cells(out)[0]["n"]) == len(old & set(visits["patient"]))
@@ -136,7 +138,8 @@ def test_a_private_table_of_the_same_people(clinic, say, made):
 def test_blocks_have_budgets_of_their_own(clinic, say):
     both = ("ask", "first.csv", "--block", "later.csv", "-f", "csv")
     asked = "SELECT COUNT(*) AS n FROM data"
-    say(*both, asked, "--unit", "row", "-e", "50", "--budget", "100", "--blocks", "1")
+    say(*both, asked, "--unit", "row", "-e", "50", "--budget", "100", "--blocks", "1",
+        "--public-types", "all")  # fmt: skip
     out, err = say(*both, asked, "-e", "60", "--blocks", "2")
     assert int(cells(out)[0]["n"]) == 200
     assert "left: ε = 40" in err
@@ -258,7 +261,7 @@ def test_an_unknown_dataset_and_bad_options(patients, say):
 
 def test_every_way_of_asking_takes_blocks(clinic):
     files = [clinic / "first.csv", clinic / "later.csv"]
-    with sf.Session(files, unit="row", budget=sf.PureDP(10_000)) as one:
+    with sf.Session(files, unit="row", budget=sf.PureDP(10_000), public_types=True) as one:
         assert one.blocks == ("main", "block 2")
         later = {"blocks": ["block 2"], "epsilon": 100}
         assert one.table().count().ask(**later).value == 200

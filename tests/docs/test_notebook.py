@@ -58,6 +58,7 @@ def public_classes():
                 yield f"{room}.{name}".lstrip("."), value
 
 
+@pytest.mark.slow("runs the notebook for its file")
 def test_every_public_noun_is_shown(shown):
     missing = [
         name

@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow("builds all pages")
 def test_the_site_is_built_without_a_warning(tmp_path):
     # The builder that writes nothing resolves the same links as the one that writes pages.
     done = subprocess.run(

@@ -31,6 +31,7 @@ def find_by_mypy():
     return [(name, int(line), text) for name, line, text in found], done
 
 
+@cache
 def find_by_pyright():
     """Return what pyright finds, by file and line."""
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
@@ -53,6 +54,7 @@ def findings(request):
     return request.param()
 
 
+@pytest.mark.slow("starts two type checkers")
 def test_what_is_right_is_left_alone(findings):
     found, done = findings
     assert not [entry for entry in found if entry[0] == "right"], done.stdout + done.stderr

@@ -131,6 +131,6 @@ def live(tmp_path_factory):
 def hand(browser, live):
     found = Hand(browser, live.address)
     found.go(live.link()).fill(name="Olga", password="a long password", again="a long password")
-    found.press("Come in")
+    found.press("Create account")
     found.until("Patients (made up)")
     return found

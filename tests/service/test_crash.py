@@ -127,6 +127,7 @@ def crash_once(settings, token, zygote, point, number):
     return told is None
 
 
+@pytest.mark.slow("starts and kills servers")
 def test_killed_at_instants_over_http(crashing):
     settings, token, zygote = crashing
     for number, point in enumerate(("charge-checked", "charge-committed", "settle-appended")):
@@ -181,6 +182,7 @@ def many_analysts(tmp_path, ledger, analysts):
     return by_status
 
 
+@pytest.mark.slow("starts servers of two processes")
 def test_two_workers_and_nobody_overspends(tmp_path):
     many_analysts(tmp_path, "", 60)
 

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -64,7 +65,24 @@ def test_what_is_sent_to_a_build_is_the_package_and_nothing_else():
     names = {str(file.relative_to(ROOT)) for file in sent()}
     assert {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE"} <= names
     assert "src/sfumato/service/templates/base.html" in names
+    names.remove("deploy/constraints.txt")
     assert all(n.startswith("src/sfumato/") for n in names if "/" in n)
+
+
+def test_the_container_installs_versions_that_were_tried_by_the_hashes_of_their_files():
+    """All that the server needs stands in deploy/constraints.txt, and no host of an index."""
+    text = (ROOT / "deploy" / "constraints.txt").read_text(encoding="utf-8")
+    assert "://" not in text
+    entries = dict(
+        re.findall(r"^(\S+)==\S+((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", text, re.MULTILINE)
+    )
+    assert len(entries) == text.count("==")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    stated = [*project["dependencies"], *extras["server"], *extras["postgres"]]
+    names = {re.split(r"[\[<>=]", one)[0].lower() for one in stated}
+    assert names <= set(entries), names - set(entries)
+    assert "--require-hashes" in " ".join(said("RUN"))
 
 
 def test_every_option_that_is_named_is_one_of_serve():

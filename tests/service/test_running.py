@@ -107,12 +107,10 @@ def test_the_service_adds_little_to_what_is_imported():
         "sfumato.requests.ask; t = time.process_time(); import sfumato.service.door; "
         "print(time.process_time() - t)"
     )
-    best = min(
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                             check=True, timeout=120).stdout)
-        for _ in range(2)
-    )  # fmt: skip
-    assert best < 0.5
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert float(done.stdout) < 2.5  # ten times what it takes: it guards against heavy imports
 
 
 def test_the_example_declares_all_that_is_public(tmp_path):

@@ -9,6 +9,8 @@ import random
 
 import pytest
 
+from sfumato.service import job, runner
+
 from .test_journeys import over, until
 
 BASE = {"told": {"why": "to test"}, "owner": {"budget": {"budget": "50", "budget_delta": "1e-3"}},
@@ -83,6 +85,20 @@ def finished(started, client):
     job = until(lambda: client.get(f"/api/v1{place}").json(), over, 500)
     assert job["state"] == "done", job
     return job["result"]["release"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def jobs_in_this_process(site):
+    """What jobs do is tested here; that each has a process of its own, in `test_journeys`."""
+
+    async def run_here(house, taken):
+        house.settings.to_environment()
+        await house.thread(job.main, taken["id"])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(job.resource, "setrlimit", lambda *_: None)
+        patch.setattr(runner, "_run", run_here)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -41,3 +41,16 @@ def test_spark_names_no_file_of_the_machine(spark, tmp_path, monkeypatch, name):
     (tmp_path / "passwd").write_text("root:x\n")
     with pytest.raises(ParameterError, match="catalogue"):
         source_at(Settings(folder=str(tmp_path), spark=True), f"spark:{name}")
+
+
+def test_a_view_of_the_catalogue_is_not_taken_for_rows(spark, tmp_path):
+    spark.sql("CREATE TABLE beneath USING parquet AS SELECT 1 AS pid, 2 AS v")
+    spark.sql("CREATE VIEW above AS SELECT pid, sum(v) OVER () AS tot FROM beneath")
+    try:
+        settings = Settings(folder=str(tmp_path), spark=True)
+        with pytest.raises(ParameterError, match="is a view"):
+            source_at(settings, "spark:above")
+        assert source_at(settings, "spark:beneath").columns == ["pid", "v"]
+    finally:
+        spark.sql("DROP VIEW above")
+        spark.sql("DROP TABLE beneath")

@@ -50,19 +50,20 @@ class _Streams:
     """Takes the place of what keeps a stream per thread: threads are told apart by their order."""
 
     def __init__(self) -> None:
-        self.name = "before the first test"
-        self.known: dict[int, noise.Stream] = {}
         self.lock = threading.Lock()
+        self.books = ("before the first test", threading.local(), [0])
+
+    def restart(self, name: str) -> None:
+        self.books = (name, threading.local(), [0])
 
     @property
     def own(self) -> noise.Stream:
-        thread = threading.get_ident()
-        found = self.known.get(thread)
-        if found is None:
+        name, kept, threads = self.books
+        if not hasattr(kept, "stream"):
             with self.lock:
-                name = f"{self.name} thread {len(self.known)}"
-                found = self.known[thread] = _KnownStream(name)
-        return found
+                kept.stream = _KnownStream(f"{name} thread {threads[0]}")
+                threads[0] += 1
+        return kept.stream
 
 
 _secure, _known = noise._streams, _Streams()
@@ -88,7 +89,7 @@ def begin(name: str, *, fresh: bool = False) -> None:
     number = int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "little")
     random.seed(number)
     np.random.seed(number % 2**32)
-    _known.name, _known.known = label, {}
+    _known.restart(label)
     noise._streams = _secure if fresh else _known
     secrets.randbits = _random_bits if fresh else random.Random(number).getrandbits
     _stated.clear()
@@ -97,14 +98,14 @@ def begin(name: str, *, fresh: bool = False) -> None:
 @contextmanager
 def shared(name: str):
     """Make what several tests share, and draw for it as no single test would."""
-    states = random.getstate(), np.random.get_state(), _known.name, _known.known
+    states = random.getstate(), np.random.get_state(), _known.books
     begin(name, fresh=noise._streams is _secure)
     try:
         yield
     finally:
         random.setstate(states[0])
         np.random.set_state(states[1])
-        _known.name, _known.known = states[2:]
+        _known.books = states[2]
 
 
 def rewind(module) -> None:

@@ -5,7 +5,8 @@ to one process, and everything with Spark to one, so that one JVM serves. Files 
 tests are handed out test by test. How long a file takes is read from ``weights.json``, which
 ``pytest --record-weights`` writes.
 
-Inside a file tests run in random order, another one each run. ``--order-seed`` repeats a run.
+The order is another one each run; ``--order-seed`` repeats one. Inside a file tests run as written
+unless ``--shuffle-inside`` is given: a few files tell a story, step by step.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ WEIGHTS = Path(__file__).parent / "weights.json"
 ROOT = Path(__file__).resolve().parents[2]
 SHARED_OUT = (
     "tests/docs/test_examples.py",
-    "tests/release/test_every_algorithm.py",
+    "tests/anonymize/test_every_algorithm.py",
     "tests/audit/claims/test_no_false_alarms.py",
     "tests/audit/claims/test_weaknesses.py",
 )
@@ -56,8 +57,8 @@ def record(seconds: dict[str, float]) -> None:
     WEIGHTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def shuffle(items: list, seed: int) -> None:
-    """Put files in random order, and tests inside each file."""
+def shuffle(items: list, seed: int, *, inside: bool) -> None:
+    """Put files in random order, and with ``inside`` the tests of each file."""
     lot = random.Random(seed)
     files: dict[str, list] = {}
     for item in items:
@@ -65,7 +66,8 @@ def shuffle(items: list, seed: int) -> None:
     names = sorted(files)
     lot.shuffle(names)
     for name in names:
-        lot.shuffle(files[name])
+        if inside:
+            lot.shuffle(files[name])
     items[:] = [item for name in names for item in files[name]]
 
 

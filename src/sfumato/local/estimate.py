@@ -135,7 +135,7 @@ class Estimate(Shown):
             ends.append((middle + side * np.sqrt(np.maximum(root, 0.0))) / (1 + z * z * curved))
         low = np.where(self.unbiased <= half, 0.0, ends[0])
         high = np.where(self.unbiased >= 1 - half, 1.0, ends[1])
-        return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
+        return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
 
     def release(self, name: str = "estimate", *, level: float = 0.95) -> Release:
         """Hand the estimate over as a release: a row per value, with its interval."""

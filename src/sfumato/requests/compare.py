@@ -71,3 +71,14 @@ class CompareCommand(Request):
     ] = None
     csv: CsvFormat = piece(CsvFormat)
     quiet: Quiet = False
+
+
+class LossCommand(Request):
+    """`sfumato loss`: an original and a released table, whoever made it."""
+
+    original: Annotated[str, argument(help="Table of people as it came.")]
+    released: Annotated[str, argument(help="The same generalised, by hand or by any tool.")]
+    schema_file: SchemaFile
+    queries: Annotated[int, option("--queries", help="How many random count queries to ask.")] = 500
+    seed: Annotated[int, option("--seed", help="Number that repeats the random queries.")] = 0
+    csv: CsvFormat = piece(CsvFormat)

@@ -151,6 +151,15 @@ class DatasetOpening(Request):
             help="Another table about the same people, with the column of --unit; may be repeated.",
         ),
     ] = ()
+    public_types: Annotated[
+        tuple[str, ...],
+        option(
+            "--public-types",
+            metavar="COLUMN",
+            help="Column of which it may be known what its cells look like, so that its type is "
+            "guessed from them; or all; may be repeated.",
+        ),
+    ] = ()
     unit: UnitWords = piece(UnitWords)
     owner: OwnerRules = piece(OwnerRules)
     block: Annotated[

@@ -93,7 +93,7 @@ class Door:
             methods, path = self.router.find(scope["path"])
             method = scope["method"]
             route = methods.get("GET" if method == "HEAD" else method)
-            shared = next((one for one in methods.values() if one.cross_site), None)
+            shared = next((known for known in methods.values() if known.cross_site), None)
             asks_first = method == "OPTIONS" and shared is not None
             route = shared if asks_first else route
             if route is None:

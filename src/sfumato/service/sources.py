@@ -203,6 +203,12 @@ def _spark_table(settings: Settings, name: str) -> Any:
     session.conf.set("spark.sql.runSQLOnFiles", "false")
     if not session.catalog.tableExists(name):
         raise _no_spark_name()
+    if session.catalog.getTable(name).tableType == "VIEW":  # a temporary one is the operator's
+        raise ParameterError(
+            f"{name!r} is a view of the catalogue: one person could change the rows of others in "
+            "it. Name the table beneath it; if each of its rows belongs to one person and depends "
+            "on theirs alone, ask the operator to make a table of it."
+        )
     return session.table(name)
 
 

@@ -67,7 +67,7 @@ def _register_example(settings: Settings) -> None:
         "told": {
             "title": "Patients (made up)",
             "why": "An example: 2,000 people who do not exist, to try everything on.",
-            "contact": "the owner of this server", "retention": "as long as you like",
+            "contact": "the owner of this server", "retention": "No end date set",
             "subject": "name",
         },
         "unit": {"unit": "row"},

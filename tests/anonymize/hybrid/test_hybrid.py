@@ -46,11 +46,15 @@ def groups_of(data, attribute="films"):
     return found
 
 
+ROUNDS = [4, pytest.param(24, marks=pytest.mark.soak)]
+
+
 @pytest.mark.parametrize("strategy", ["both", "rows", "sets"])
 @pytest.mark.parametrize("m", [1, 2, 3])
-def test_every_class_has_k_records_and_k_for_m_known_items(strategy, m):
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_every_class_has_k_records_and_k_for_m_known_items(strategy, m, rounds):
     rng = np.random.default_rng(m)
-    for _ in range(12):
+    for _ in range(rounds):
         k = int(rng.integers(2, 5))
         promise = sf.KAnonymity(k) & sf.KmAnonymity(k, m=m, attribute="films")
         release = sf.anonymize(
@@ -104,21 +108,22 @@ def test_definitions_about_tables_hold_in_the_same_classes():
         sf.KAnonymity(2) & sf.DistinctLDiversity(2, "illness")
         & sf.KmAnonymity(2, m=2, attribute="films")
     )  # fmt: skip
-    for _ in range(10):
+    for _ in range(4):
         release = sf.anonymize(sf.read(people(rng), schema=SCHEMA), promise)
         assert all(len(set(found)) >= 2 for found in groups_of(release.data, "illness").values())
         assert release.verify().holds
 
 
 @pytest.mark.parametrize("strategy", ["both", "rows", "sets"])
-def test_two_attributes_of_sets_and_a_diverse_column_hold_in_the_same_classes(strategy):
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_two_attributes_of_sets_and_a_diverse_column_hold_in_the_same_classes(strategy, rounds):
     """Each with its own k and m, counted within the classes, whatever else is promised."""
     rng = np.random.default_rng(11)
     schema = sf.Schema(attributes={
         "age": "quasi", "city": "quasi", "films": {"role": "quasi", "type": "set"},
         "books": {"role": "quasi", "type": "set"}, "illness": "sensitive", "name": "identifier",
     })  # fmt: skip
-    for _ in range(12):
+    for _ in range(rounds):
         k, m = int(rng.integers(2, 5)), int(rng.integers(1, 4))
         table = people(rng, 30)
         table["books"] = ["|".join(s) for s in brute.random_sets(rng, sets=30, items=9)]

@@ -84,7 +84,7 @@ def test_another_table_of_a_database_does_not_change_the_fingerprint(folder, sma
 
 def test_blocks_are_known_on_a_smaller_machine(folder, small):
     with session("a.csv", "b.csv") as one:
-        one.sql(COUNT, epsilon=5)
+        one.sql(COUNT, epsilon=4)
     small()
     with pytest.raises(GovernanceError, match="'block 2' is known as 'main'"):
         session("b.csv", "a.csv")
@@ -93,17 +93,18 @@ def test_blocks_are_known_on_a_smaller_machine(folder, small):
     with pytest.raises(GovernanceError, match="is known as"):
         session("c.csv", "b.csv", "a.csv")
     with session("a.csv", "b.csv") as again:
-        assert again.sql(COUNT, epsilon=5).stored
+        again.sql(COUNT, epsilon="1/2")
+        assert again.sql(COUNT, epsilon="1/2").stored
 
 
 def test_public_tables_and_answers_are_known_on_a_smaller_machine(folder, small):
     public = {"wards": "wards.csv"}
     with session("a.csv", public=public) as one:
-        first = one.sql(COUNT, epsilon=1)
+        one.sql(COUNT, epsilon=1)
     small()
-    with session("a.csv", public=public) as again:
-        second = again.sql(COUNT, epsilon=1)
-        assert (second.stored, second.rows) == (True, first.rows)
-        assert again.remaining.epsilon == 4
+    with session("a.csv", public=public) as again:  # a file in place is told by its times alone
+        first, second = (again.sql(COUNT, epsilon=1) for _ in range(2))
+        assert (first.stored, second.stored, second.rows) == (False, True, first.rows)
+        assert again.remaining.epsilon == 3
     with pytest.raises((GovernanceError, ParameterError)):
         session("b.csv", public={"wards": "a.csv"})

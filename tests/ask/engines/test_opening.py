@@ -259,11 +259,11 @@ def test_no_cell_of_a_type_of_numbers_makes_the_engine_raise(
 
 
 def expected(type_):
-    """Clamp to 64 bits, by the largest double for doubles; an endless number is NULL there."""
+    """Clamp to 64 bits, by the largest double for doubles; 400 digits are the most of a number."""
     most = 2**63 - 1024 if type_ in {"FLOAT", "DOUBLE"} else 2**63 - 1
     least = -(2**63) if type_ == "BIGINT" else -most
     found = {5: 1}
     for n in EDGES[type_]:
-        cell = None if type_ == "BIGNUM" else max(least, min(n, most))
+        cell = None if len(str(n)) > 400 else max(least, min(n, most))
         found[cell] = found.get(cell, 0) + 1
     return found

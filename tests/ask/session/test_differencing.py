@@ -34,7 +34,7 @@ def size(condition):
 
 def session(table=STAFF, **given):
     facts = {"unit": "row", "budget": sf.PureDP(1), "name": "staff", "bounds": {"salary": (0, 120)}}
-    return sf.Session(table, **{**facts, **given})
+    return sf.Session(table, public_types=True, **{**facts, **given})
 
 
 def test_two_averages_of_the_raw_table_give_a_salary_away():

@@ -28,7 +28,7 @@ KEYS = {"sex": ["f", "m"], "ill": ["no", "yes"]}
 
 def session(**given):
     facts = {"unit": "row", "budget": sf.ApproxDP(10, 1e-3), "bounds": {"age": (18, 90)}}
-    return sf.Session(PEOPLE, name="people", keys=KEYS, **(facts | given))
+    return sf.Session(PEOPLE, name="people", keys=KEYS, public_types=True, **(facts | given))
 
 
 def additive(epsilon=1.0, **options):

@@ -34,7 +34,7 @@ def table(columns=None, name="t"):
 
 
 def session(source=None, **more):
-    given = {"unit": "row", "budget": sf.PureDP(10)} | more
+    given = {"unit": "row", "budget": sf.PureDP(10), "public_types": True} | more
     return sf.Session(source or table(), **given)
 
 

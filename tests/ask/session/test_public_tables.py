@@ -23,6 +23,7 @@ def place(tmp_path):
 
 def session(place, public=None, source=None, **more):
     given = {"unit": "row", "budget": sf.PureDP(1000), "name": "t", "ledger": place} | more
+    given["public_types"] = ["ill"]
     return sf.Session(PATIENTS if source is None else source, public=public, **given)
 
 

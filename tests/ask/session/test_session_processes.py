@@ -17,7 +17,7 @@ from sfumato.errors import SfumatoError
 ASKING = """
 import sys, sfumato as sf
 file, ledger, analyst, many = sys.argv[1:5]
-facts = dict(unit="row", budget=sf.PureDP(1), bounds={"cost": (0, 10)})
+facts = dict(unit="row", budget=sf.PureDP(1), bounds={"cost": (0, 10)}, public_types=["age"])
 with sf.Session(file, ledger=ledger, analyst=analyst, **facts) as one:
     for i in range(int(many)):
         try:

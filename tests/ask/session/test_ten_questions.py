@@ -91,7 +91,7 @@ def there(kind, frames, request):
 
 def answers(tables, folder):
     """Ask all ten with so large a budget that noise is far below what is compared."""
-    rich = {"budget": sf.ApproxDP(1e7, 1e-6)}
+    rich = {"budget": sf.ApproxDP(1e7, 1e-6), "public_types": True}
     patients = sf.Session(
         tables["patients"], name="patients", unit="row", ledger=folder / "patients.db", **rich
     )

@@ -20,7 +20,13 @@ ITEMS = "(SELECT customer, purchase, COUNT(*) AS n FROM baskets GROUP BY custome
 
 def asked(rows, text, unit, **facts):
     """Give the scale of the noise at ε = 1, and the number itself at an ε that shows it."""
-    given = {"unit": unit, "budget": sf.PureDP(10**6), "name": "baskets", **facts}
+    given = {
+        "unit": unit,
+        "budget": sf.PureDP(10**6),
+        "name": "baskets",
+        "public_types": True,
+        **facts,
+    }
     with sf.Session(pl.DataFrame(rows), **given) as one:
         (column,) = one.sql(text, epsilon=1).measures.values()
         (noise,) = column.noises
@@ -64,7 +70,8 @@ def test_of_many_small_transactions_five_are_kept():
 
 def test_items_without_a_bound_per_transaction_need_bounds_found_or_given():
     text = f"SELECT SUM(n) FROM {ITEMS}"
-    with sf.Session(pl.DataFrame(USUAL), unit=FIVE, budget=sf.PureDP(9), name="baskets") as one:
+    with sf.Session(pl.DataFrame(USUAL), unit=FIVE, budget=sf.PureDP(9), name="baskets",
+                    public_types=True) as one:  # fmt: skip
         answer = one.sql(text, epsilon=1, bounds={"n": (0, 10)})
         (noise,) = next(iter(answer.measures.values())).noises
         assert noise.size == 50
@@ -161,7 +168,8 @@ def test_vertices_of_a_degree_would_put_edges_of_several_units_together():
     degrees = "SELECT vertex, COUNT(*) AS d FROM baskets GROUP BY vertex"
     text = f"SELECT COUNT(*) FROM ({degrees}) AS v WHERE d >= 2"
     unit = sf.Unit("edge", rows=2)
-    with sf.Session(pl.DataFrame(ends), unit=unit, budget=sf.PureDP(9), name="baskets") as one:
+    with sf.Session(pl.DataFrame(ends), unit=unit, budget=sf.PureDP(9), name="baskets",
+                    public_types=True) as one:  # fmt: skip
         with pytest.raises(Refused):
             one.sql(text, epsilon=1)
         assert one.spent.epsilon == 0

@@ -155,12 +155,12 @@ def test_networks_are_evaded_and_made_to_say_what_is_wanted():
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 def test_forests_are_evaded_through_their_thresholds(kind):
     model = kind(15, random_state=0).fit(X, THREE)
-    found = sf.attack.models.evade(model, X[:25], THREE[:25], reference=X, tries=10)
+    found = sf.attack.models.evade(model, X[:12], THREE[:12], reference=X, tries=6)
     assert found.method == "thresholds of the trees"
     assert found.success == 1
-    assert (model.predict(found.changed) != THREE[:25]).all()
+    assert (model.predict(found.changed) != THREE[:12]).all()
     blind = sf.attack.models.evade(
-        model.predict, X[:25], THREE[:25], classes=[0, 1, 2], reference=X
+        model.predict, X[:12], THREE[:12], classes=[0, 1, 2], reference=X
     )
     assert blind.method == "decisions alone"
     assert found.mean < blind.mean  # who sees the trees needs less

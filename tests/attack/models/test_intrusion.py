@@ -44,6 +44,7 @@ def test_a_detector_is_judged_by_class():
     assert 0.6 < found.macro_f1 < 1
 
 
+@pytest.mark.scale
 @pytest.mark.real_data
 @pytest.mark.skipif(not DATA.is_dir(), reason="NSL-KDD is not at hand in ../shared/data")
 def test_a_balanced_line_on_nsl_kdd():

@@ -43,9 +43,11 @@ def right_functions():
         yield s.gaussian_count(sigma), sf.ApproxDP(e, gaussian_delta(e, sigma) * 1.0001), {}
 
 
-def test_a_hundred_right_functions_are_not_accused():
-    cases = list(right_functions())
-    assert len(cases) >= 100
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.slow("two dozen audits")
+def test_right_functions_are_not_accused(every):
+    assert len(list(right_functions())) >= 100
+    cases = list(right_functions())[::every]  # of each kind some, as 13 kinds come in turn
     verdicts = [
         sf.audit.check(func, claim, batched=True, samples=8_000, seed=number, **options)
         for number, (func, claim, options) in enumerate(cases)
@@ -84,7 +86,12 @@ def right_functions_of_rare_events(seed):
 
 
 def test_right_functions_are_not_accused_by_rare_events():
-    cases = [case for seed in range(4) for case in right_functions_of_rare_events(seed)]
+    cases = [
+        case
+        for seed in range(4)
+        for kind, case in enumerate(right_functions_of_rare_events(seed))
+        if (seed + kind) % 2 == 0
+    ]
     for number, (func, claim, options) in enumerate(cases):
         verdict = sf.audit.check(
             func, claim, batched=True, samples=8_000, seed=number, arithmetic="real", **options
@@ -136,7 +143,7 @@ def accused_within_a_budget(monkeypatch, seeds):
 
 def test_right_functions_are_not_accused_within_a_budget_of_seconds(monkeypatch):
     """Generators and clock are fixed: the same runs, finalists and events each time."""
-    assert not any(accused_within_a_budget(monkeypatch, range(200, 202)))
+    assert not any(accused_within_a_budget(monkeypatch, range(200, 201)))
 
 
 @pytest.mark.soak
@@ -218,7 +225,9 @@ OURS = [
 
 @pytest.mark.parametrize(("mechanism", "pairs"), OURS, ids=lambda x: type(x).__name__)
 def test_our_own_mechanisms_keep_their_claims(mechanism, pairs):
-    samples = 10_000 if isinstance(mechanism, sf.dp.PermuteAndFlip) else 100_000
+    slow, faint = (sf.dp.PermuteAndFlip,), (sf.dp.AboveThreshold,)
+    samples = 4_000 if isinstance(mechanism, slow) else 30_000
+    samples = 100_000 if isinstance(mechanism, faint) else samples
     with sf.dp.noise.insecure_seeded(1):
         verdict = sf.audit.check(mechanism, pairs=pairs, samples=samples)
     assert not verdict.refuted, str(verdict)

@@ -46,7 +46,7 @@ def test_an_exact_answer_is_seen_when_runs_come_one_by_one():
     def slip(data):
         return len(data) + (0.0 if rng.random() < 3e-3 else rng.laplace(0, 1))
 
-    verdict = sf.audit.check(slip, PURE, arithmetic="real", samples=100_000, seed=2)
+    verdict = sf.audit.check(slip, PURE, arithmetic="real", samples=40_000, seed=2)
     assert verdict.refuted
 
 

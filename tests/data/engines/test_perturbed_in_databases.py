@@ -29,7 +29,8 @@ CELLS = [
 SCHEMA = sf.Schema(
     attributes={
         "name": {"role": "identifier"}, "age": {"role": "quasi"}, "disease": {"role": "sensitive"},
-        "income": {"role": "insensitive"}, "price": {"role": "insensitive"},
+        "income": {"role": "insensitive", "linkable": "accepted, noise is added"},
+        "price": {"role": "insensitive", "linkable": "accepted, noise is added"},
         "floor": {"role": "insensitive"},
     }
 )  # fmt: skip

@@ -70,19 +70,24 @@ def one_thread():
     ("broken", "pair"),
     [
         ({"noise": 0.5}, (FEW, MANY)),
-        ({"clip": False}, (FEW, MANY)),
-        ({"declared": False, "epsilon": 0.1, "delta": 0.01}, (ONE, FEW)),
+        pytest.param({"clip": False}, (FEW, MANY), marks=pytest.mark.soak),
+        pytest.param(
+            {"declared": False, "epsilon": 0.1, "delta": 0.01}, (ONE, FEW), marks=pytest.mark.soak
+        ),
     ],
     ids=["half the noise", "no clipping", "divided by the lot drawn"],
 )
+@pytest.mark.slow("thousands of training steps")
 def test_broken_steps_are_refuted(broken, pair):
     """Seeded; with other noise, too, a broken step is missed with a chance below 1e-6."""
     assert refuted(Steps(**broken), pair)
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "pair"), [(1, 0.1, (FEW, MANY)), (0.1, 0.01, (ONE, FEW))]
+    ("epsilon", "delta", "pair"),
+    [(1, 0.1, (FEW, MANY)), pytest.param(0.1, 0.01, (ONE, FEW), marks=pytest.mark.soak)],
 )
+@pytest.mark.slow("thousands of training steps")
 def test_true_steps_are_not_refuted(epsilon, delta, pair):
     assert not refuted(Steps(epsilon=epsilon, delta=delta), pair)
 

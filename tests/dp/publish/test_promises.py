@@ -257,6 +257,7 @@ def test_the_claim_is_not_refuted(name):
 
 
 @pytest.mark.parametrize("name", ASKED)
+@pytest.mark.slow("thousands of releases")
 def test_a_copy_with_a_tenth_of_the_noise_is_refuted(monkeypatch, name):
     measure, laplace, noise = Purse.measure, Purse.laplace, currencies.Pure.noise
     monkeypatch.setattr(

@@ -50,9 +50,9 @@ class SensitiveHistogram:
     def as_read(self) -> SensitiveHistogram:
         """Take values together that a reader takes for one: `hiv`, `HIV` and `hiv `."""
         first: dict[str, int] = {}
-        one = [first.setdefault(read_as(value), i) for i, value in enumerate(self.values)]
+        like = [first.setdefault(read_as(value), i) for i, value in enumerate(self.values)]
         kept = sorted(first.values())
-        joins = np.array([[int(i == k) for k in kept] for i in one], dtype=np.int64)
+        joins = np.array([[int(i == k) for k in kept] for i in like], dtype=np.int64)
         return replace(
             self,
             counts=self.counts @ joins,

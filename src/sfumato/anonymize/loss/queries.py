@@ -89,15 +89,39 @@ def query_loss(
     Without a workload, `queries` random ones are asked (`random_workload`). The sanity
     bound is given as a share of the records.
     """
-    bound = number_between("sanity", sanity, 0, 1, open_low=True) * max(table.rows, 1)
+    asked = query_masks(table, hierarchies, workload, queries=queries, seed=seed)
+    cells = released_cells(table, hierarchies, recoding)
+    estimates = _Estimator.over(cells, hierarchies).answers(asked)
+    return compare_answers(table, asked, estimates, sanity=sanity)
+
+
+def query_masks(
+    table: FrequencyTable,
+    hierarchies: Sequence[Hierarchy],
+    workload: Sequence[Query] | None,
+    *,
+    queries: int,
+    seed: int,
+) -> list[Masks]:
+    """Return a workload, or random queries, in codes."""
     if workload is None:
         workload = random_workload(table, hierarchies, queries=queries, seed=seed)
     asked = [_masks(query, table.quasi_names, hierarchies) for query in workload]
     if not asked:
         raise ParameterError("The workload is empty; give at least one query.")
-    cells = released_cells(table, hierarchies, recoding)
+    return asked
+
+
+def compare_answers(
+    table: FrequencyTable,
+    asked: Sequence[Masks],
+    estimates: NDArray[np.float64],
+    *,
+    sanity: float = 0.001,
+) -> QueryLoss:
+    """Hold estimates against the counts of the table."""
+    bound = number_between("sanity", sanity, 0, 1, open_low=True) * max(table.rows, 1)
     truths = np.array([_count(masks, table) for masks in asked], dtype=np.int64)
-    estimates = _Estimator.over(cells, hierarchies).answers(asked)
     errors = np.abs(estimates - truths) / np.maximum(truths, bound)
     return QueryLoss(errors, truths, estimates)
 

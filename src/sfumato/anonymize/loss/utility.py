@@ -14,7 +14,7 @@ from sfumato.anonymize.loss.learning import TargetCounts, learning_loss
 from sfumato.anonymize.loss.queries import query_loss
 from sfumato.data.tables.sources import read
 from sfumato.data.tables.table import frequency_table
-from sfumato.errors import DataError
+from sfumato.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,11 @@ def query_error(
     release: Release, workload: Sequence[Query] | None = None, **options: Any
 ) -> QueryLoss:
     """Return how wrong counts become when asked of the release; see `query_loss`."""
+    if getattr(getattr(release, "decision", None), "problem", None) is None:
+        raise ParameterError(
+            "query_error asks a release that sf.anonymize made of a table; of any other table "
+            "sf.loss(original, released, schema).queries tells the same."
+        )
     problem, recoding = release.decision.problem, release.decision.recoding
     return query_loss(problem.table, problem.hierarchies, recoding, workload, **options)
 

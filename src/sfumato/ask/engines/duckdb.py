@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -25,8 +26,14 @@ from sfumato.ask.engines.duckdb_sources import (
     stored,
     typed_cells,
 )
-from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
-from sfumato.ask.engines.table_facts import declared_kinds, described
+from sfumato.ask.engines.table_checks import (
+    file_state,
+    fingerprint_of,
+    fingerprint_plan,
+    unknown_state,
+    with_repetitions,
+)
+from sfumato.ask.engines.table_facts import GUESSED, KindFacts, declared_kinds, described
 from sfumato.ask.language.request import RowBound
 from sfumato.ask.plan.dialects import SCHEMA, printed
 from sfumato.ask.plan.plan import plan
@@ -59,7 +66,7 @@ class DuckDBEngine:
         self._in_place: dict[str, Path] = {}
         self._kept: list[ScannedRelation] = []
         self._by_text = False
-        self._fingerprint: tuple[object, str] | None = None
+        self._hashes: dict[str, tuple[object, tuple[Any, ...]]] = {}
         self._kept_cursor = threading.local()
         self.left_out: dict[str, tuple[str, ...]] = {}
         with translated("the database in memory"):
@@ -78,6 +85,7 @@ class DuckDBEngine:
         domains: Mapping[str, Iterable[Any]] | None = None,
         public: Mapping[str, Any] | None = None,
         private: Mapping[str, Any] | None = None,
+        kinds: KindFacts = GUESSED,
         table: str | None = None,
     ) -> DuckDBEngine:
         """Open a table of people, and others beside it.
@@ -85,6 +93,8 @@ class DuckDBEngine:
         ``source`` is anything `sf.read` takes, or a DuckDB database file with ``table``. ``person``
         names the column of the privacy unit, None for rows. Tables in ``private`` have the same
         person column, or are given as (source, person column); those in ``public`` have none.
+        ``kinds`` says what is public about the kinds of columns beside ``types``; left out, the
+        caller says that the types of frames, and what files look like, may be known.
         """
         main = stored(source, table)
         others = {}
@@ -93,17 +103,18 @@ class DuckDBEngine:
             others[other] = stored(where), whose
         title = name or (main.table.name if main.table is not None else table) or "data"
         engine = cls(main.engine)
-        engine._by_text = named_by_text(main, person) or any(
-            named_by_text(rows, whose) for rows, whose in others.values()
+        engine._by_text = named_by_text(main, person, kinds) or any(
+            named_by_text(rows, whose, kinds) for rows, whose in others.values()
         )
-        facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        facts: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}, "known": kinds}
         try:
             engine._add(main, title, types or {}, person=person, main=True, private=True, **facts)
             for other, (where, whose) in others.items():
                 engine._add(where, other, {}, person=whose, private=True, **facts)
             for other, place in (public or {}).items():
+                shown = {**facts, "known": replace(kinds, guess=True)}
                 rows = stored(place, private=False)
-                engine._add(rows, other, {}, person=None, private=False, **facts)
+                engine._add(rows, other, {}, person=None, private=False, **shown)
         except BaseException:
             engine.close()
             raise
@@ -117,33 +128,46 @@ class DuckDBEngine:
         *,
         person: str | None,
         private: bool,
+        known: KindFacts,
         main: bool = False,
         **declared: Any,
     ) -> None:
         if name.casefold() in {known.casefold() for known in self._facts}:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
         wanted = {**_schema_types(source), **types}
-        known = declared_kinds(wanted, source.types, source.source)
-        kinds, self.left_out[name] = kinds_of(source, known, person, by_text=self._by_text)
+        found = kinds_of(
+            source,
+            declared_kinds(known.known(name, wanted), source.types, source.source),
+            person,
+            found=lambda column, cells: known.found(name, column, cells, main=main),
+            by_text=self._by_text,
+        )
+        kinds = {column: kind for column, kind in found.items() if kind is not None}
+        untyped = tuple(
+            column for column in found
+            if column not in kinds and not source.catalogued
+            and not known.may_guess(name, column, main=main)
+        )  # fmt: skip
+        self.left_out[name] = tuple(c for c in found if c not in kinds and c not in untyped)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
-        self._hold(source, name, kinds, person)
+        facts = replace(facts, untyped=untyped)
+        read: dict[str, Kind] = {**kinds, **dict.fromkeys(untyped, "text")}
+        self._hold(source, name, typed_cells(source, read, person, known.zone))
         if not private:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
-    def _hold(
-        self, source: ScannedRelation, name: str, kinds: Mapping[str, Kind], person: str | None
-    ) -> None:
+    def _hold(self, source: ScannedRelation, name: str, cells: str) -> None:
         """Load a table, or make a view of it where it is large."""
         target = f"{quoted(self._catalog)}.{quoted(SCHEMA)}.{quoted(name)}"
         in_place = source.path is not None and source.size() > LOADED * memory()
         self._kept.append(source)
         with translated(source.source):
             scan, tidy = self._reachable(source)
-            cells = typed_cells(source, kinds, person) or "1 AS one"
             form = "VIEW" if in_place else "TABLE"
             try:
-                self._engine.run(f"CREATE {form} {target} AS SELECT {cells} FROM {scan}")
+                rows = f"SELECT {cells or '1 AS one'} FROM {scan}"
+                self._engine.run(f"CREATE {form} {target} AS {rows}")
             finally:
                 tidy()
         if in_place and source.path is not None:
@@ -200,24 +224,40 @@ class DuckDBEngine:
         cells = [exp.column(name, quoted=True) for name in names]
         return self._rows(exp.select(*cells).from_(exp.table_(table, db=SCHEMA, quoted=True)))
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, *, private: bool = True) -> str:
         """Give a text that changes when a row of a table changes, of a public one too.
 
         It says nothing of the machine: a file has the same wherever it was loaded or scanned in
-        place. There it is kept until the size or the time of a file changes.
+        place.
         """
-        files = self._in_place.values()
-        state = tuple((path.stat().st_size, path.stat().st_mtime_ns) for path in files)
-        if self._fingerprint is None or self._fingerprint[0] != state:
-            self._fingerprint = state, self._content()
-        return self._fingerprint[1]
+        return fingerprint_of([
+            (facts, self._hashed(facts)) for facts in self._facts.values()
+            if private or not facts.private
+        ])  # fmt: skip
 
-    def _content(self) -> str:
-        """Hash the rows, in memory or in a scan of the file, so that both give one text."""
-        found = [
-            (facts, list(self._rows(fingerprint_plan(facts))[0])) for facts in self._facts.values()
-        ]
-        return fingerprint_of(found)
+    def state(self) -> str:
+        """Give a text that changes when rows may have changed, without reading them.
+
+        Rows in memory never change, and were hashed when they were read; a file that is scanned in
+        place has changed if its place on the disk, its size or a time of it has.
+        """
+        loaded = [facts for facts in self._facts.values() if facts.name not in self._in_place]
+        found = [fingerprint_of([(facts, self._hashed(facts)) for facts in loaded])]
+        for path in self._in_place.values():
+            told = file_state(path)
+            if told is None:
+                return unknown_state()
+            found.append("-".join(map(str, told)))
+        return " ".join(found)
+
+    def _hashed(self, facts: TableFacts) -> tuple[Any, ...]:
+        """Hash the rows of a table, in memory or in a scan of the file, so that both agree."""
+        state = file_state(self._in_place[facts.name]) if facts.name in self._in_place else ()
+        known = self._hashes.get(facts.name)
+        if known is None or state is None or known[0] != state:
+            known = state, tuple(self._rows(fingerprint_plan(facts))[0])
+            self._hashes[facts.name] = known
+        return known[1]
 
     def close(self) -> None:
         """Give back the memory of the tables; the source itself is left as it was."""

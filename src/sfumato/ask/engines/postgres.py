@@ -17,8 +17,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from sfumato.ask.engines.aggregate_rows import collected
 from sfumato.ask.engines.postgres_types import COLUMNS, StoredColumn, cell
-from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
-from sfumato.ask.engines.table_facts import declared_kinds, described
+from sfumato.ask.engines.table_checks import (
+    fingerprint_of,
+    fingerprint_plan,
+    unknown_state,
+    with_repetitions,
+)
+from sfumato.ask.engines.table_facts import GUESSED, KindFacts, declared_kinds, described
 from sfumato.ask.engines.views import Relation, check_rows_of_one_table
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
@@ -27,7 +32,7 @@ from sfumato.data.engines.postgres_server import (
     SETTINGS,
     driver,
     end_with_us,
-    shown,
+    refusal,
     split_url,
 )
 from sfumato.errors import DataError, ParameterError, SchemaError
@@ -40,6 +45,42 @@ if TYPE_CHECKING:
     from sfumato.ask.language.language import Kind, TableFacts
     from sfumato.ask.language.request import Aggregates, Request
     from sfumato.dp.publish.synthesis.held_rows import HeldRows
+
+_STATE = """
+WITH RECURSIVE used AS (
+    SELECT unnest(CAST(%s AS oid[])) AS relation
+    UNION
+    SELECT d.refobjid FROM used
+    JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = used.relation
+    JOIN pg_catalog.pg_depend AS d ON d.objid = r.oid
+        AND d.classid = CAST('pg_catalog.pg_rewrite' AS regclass)
+        AND d.refclassid = CAST('pg_catalog.pg_class' AS regclass)
+)
+SELECT CAST(pg_current_snapshot() AS TEXT)
+        || ' ' || CAST(pg_postmaster_start_time() AS TEXT)
+        || ' ' || (SELECT string_agg(CAST(relation AS TEXT), ',' ORDER BY relation) FROM used),
+    NOT EXISTS (SELECT FROM used JOIN pg_catalog.pg_class AS c ON c.oid = relation
+                WHERE c.relkind = 'f'),
+    (SELECT CASE WHEN bool_and(c.relkind = 'r' AND s.relid IS NOT NULL
+                               AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits AS i
+                                               WHERE i.inhparent = c.oid)) THEN
+        'counted ' || CAST(pg_postmaster_start_time() AS TEXT) || ' '
+        || COALESCE(CAST((SELECT stats_reset FROM pg_catalog.pg_stat_database
+                          WHERE datname = current_database()) AS TEXT), 'never') || ' '
+        || string_agg(concat_ws(',', c.oid, c.relfilenode, s.n_tup_ins, s.n_tup_upd, s.n_tup_del,
+                                pg_relation_size(c.oid)), ' ' ORDER BY c.oid) END
+     FROM pg_catalog.pg_class AS c
+     LEFT JOIN pg_catalog.pg_stat_user_tables AS s ON s.relid = c.oid
+     WHERE c.oid = ANY (CAST(%s AS oid[]))),
+    current_setting('track_counts') = 'on' AND current_setting('server_version_num') >= '150000'
+        AND NOT EXISTS (
+            SELECT FROM pg_catalog.pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+                AND backend_type <> 'autovacuum worker'
+                AND COALESCE(state_change > now() - INTERVAL '2 minutes', TRUE))
+"""
+"""Of relations: the snapshot, whether all they read is in this database, what was counted of them,
+and whether all of that has been counted."""
 
 SECONDS = 600
 """How long one request may take, unless the caller says otherwise."""
@@ -73,6 +114,7 @@ class PostgresEngine:
         self._facts: dict[str, TableFacts] = {}
         self._tables: dict[str, str] = {}
         self._known: tuple[str, str] | None = None
+        self._relations: list[int] = []
         self._connection = self._connected()
         self.left_out: dict[str, tuple[str, ...]] = {}
         if self._run("SHOW server_encoding")[0][0] != "UTF8":
@@ -91,6 +133,7 @@ class PostgresEngine:
         domains: Mapping[str, Iterable[Any]] | None = None,
         public: Mapping[str, str] | None = None,
         private: Mapping[str, Any] | None = None,
+        kinds: KindFacts = GUESSED,
         seconds: float = SECONDS,
     ) -> PostgresEngine:
         """Open a table of a database, and others beside it.
@@ -108,6 +151,7 @@ class PostgresEngine:
             raise ParameterError("Say which table is asked about, as in …/database?table=visits.")
         engine = cls(url, seconds=seconds, stream=stream, views_stated=stated)
         declared: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        declared["known"] = kinds
         title = name or where.rpartition(".")[2]
         try:
             engine._add(title, where, types or {}, person, private=True, main=True, **declared)
@@ -130,12 +174,15 @@ class PostgresEngine:
         *,
         private: bool,
         main: bool,
+        known: KindFacts,
         **declared: Any,
     ) -> None:
         if name in self._facts:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
-        schema, relation, columns = self._columns(where, private=private)
-        wanted = declared_kinds(types, [column.name for column in columns], f"The table '{where}'")
+        oid, schema, relation, columns = self._columns(where, private=private)
+        self._relations.append(oid)
+        names = [column.name for column in columns]
+        wanted = declared_kinds(known.known(name, types), names, f"The table '{where}'")
         kinds: dict[str, Kind] = {}
         for column in columns:
             kind = wanted.get(column.name) or column.kind(person=column.name == person)
@@ -146,7 +193,7 @@ class PostgresEngine:
         self.left_out[name] = tuple(c.name for c in columns if c.name not in kinds)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
         cells = ", ".join(
-            f"{cell(column, kinds[column.name], person=column.name == person)} "
+            f"{cell(column, kinds[column.name], person=column.name == person, zone=known.zone)} "
             f"AS {quoted(column.name, 'postgres')}"
             for column in columns
             if column.name in kinds
@@ -157,7 +204,7 @@ class PostgresEngine:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
-    def _columns(self, where: str, *, private: bool) -> tuple[str, str, list[StoredColumn]]:
+    def _columns(self, where: str, *, private: bool) -> tuple[int, str, str, list[StoredColumn]]:
         """Find a table and its columns; a name without a schema is one of the schema public."""
         schema, _, relation = where.rpartition(".")
         found = self._run(
@@ -177,7 +224,7 @@ class PostgresEngine:
             StoredColumn(str(name), str(type_), form == "e", int(modifier))
             for name, type_, form, modifier in self._run(COLUMNS, (found[0][0],))
         ]
-        return str(found[0][1]), str(found[0][2]), columns
+        return int(found[0][0]), str(found[0][1]), str(found[0][2]), columns
 
     def _check_view(self, number: int, schema: str, relation: str, kind: str) -> None:
         """Refuse a view each of whose rows is not known to be one row of one table."""
@@ -215,17 +262,24 @@ class PostgresEngine:
         """Compute totals in the server alone."""
         return collected(self._rows(plan(request, self._facts)), request)
 
-    def fingerprint(self) -> str:
-        """Give a text that changes when a row of a table changes, of a public one too.
+    def fingerprint(self, *, private: bool = True) -> str:
+        """Give a text that changes when a row of a table changes, of a public one too."""
+        tables = [facts for facts in self._facts.values() if private or not facts.private]
+        return fingerprint_of([(facts, self._rows(fingerprint_plan(facts))[0]) for facts in tables])
 
-        Two transactions with the same snapshot see the same rows, so rows are hashed again only
-        when something was written meanwhile.
+    def state(self) -> str:
+        """Give a text that changes when rows may have changed, from what the server counts.
+
+        Two transactions with the same snapshot see the same rows. Where something was written
+        meanwhile, perhaps elsewhere, the counters of the tables tell; but a server process counts
+        up to a minute late, so they are believed only where no other has been active in this
+        database for longer than that. What neither tells has a text that never comes again.
         """
-        snapshot = str(self._run("SELECT CAST(pg_current_snapshot() AS TEXT)")[0][0])
+        [(snapshot, is_local, counted, is_quiet)] = self._run(_STATE, (self._relations,) * 2)
+        if not is_local:
+            return unknown_state()
         if self._known is None or self._known[0] != snapshot:
-            tables = self._facts.values()
-            rows = [(facts, self._rows(fingerprint_plan(facts))[0]) for facts in tables]
-            self._known = snapshot, fingerprint_of(rows)
+            self._known = snapshot, counted if is_quiet and counted else unknown_state()
         return self._known[1]
 
     def held(self, table: str) -> HeldRows:
@@ -287,11 +341,7 @@ class PostgresEngine:
     def _connected(self) -> Any:
         psycopg = driver()
         options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
-        refused = (
-            f"The Postgres database at {shown(self._url)} cannot be opened; check the address, "
-            "the name and the password, and that the server runs."
-        )
-        with nothing_quoted(lambda error: refused if isinstance(error, psycopg.Error) else None):
+        with nothing_quoted(lambda error: refusal(error, self._url)):
             connection = psycopg.connect(
                 self._url, autocommit=True, options=options, client_encoding="utf8"
             )
@@ -306,6 +356,15 @@ def _said(error: BaseException) -> str | None:
     psycopg = driver()
     if isinstance(error, psycopg.errors.QueryCanceled):
         return "Postgres took longer than the time that one request may take."
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return (
+            "The user of the address may not read the table in Postgres; its owner grants it, as "
+            "by GRANT SELECT ON visits TO analyst, and USAGE of its schema."
+        )
+    if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
+        return "A table or column of the question is no longer in the Postgres database."
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        return "The connection to Postgres was lost; ask again."
     if isinstance(error, psycopg.Error):
         return "Postgres could not compute the aggregates of the question."
     return None

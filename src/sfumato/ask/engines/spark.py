@@ -3,9 +3,9 @@
 Contract: a frame is made readable under a name that nobody else has, cells are brought to their
 kinds in the plan, and nothing is cached or written. Results do not depend on whether ANSI mode is
 on: no cast and no sum of the plan can overflow. Timestamps become days in the time zone of the
-session. People are told apart exactly: by 64-bit integers and dates where the column holds such,
-else by its text, whatever it is declared to be. No message of Spark leaves this module, as it may
-quote a cell.
+dataset, whatever that of the Spark session is. People are told apart exactly: by 64-bit integers
+and dates where the column of a table holds such, else by its text, whatever it is declared to be.
+No message of Spark leaves this module, as it may quote a cell.
 
 Large tables are bounded by the compiled kernel on the workers, where these have this package, and
 by the plan's window functions elsewhere, with equal results
@@ -14,12 +14,31 @@ by the plan's window functions elsewhere, with equal results
 
 from __future__ import annotations
 
+import hashlib
+import re
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.engines.aggregate_rows import collected
-from sfumato.ask.engines.table_checks import fingerprint_of, fingerprint_plan, with_repetitions
-from sfumato.ask.engines.table_facts import declared_kinds, described
+from sfumato.ask.engines.table_checks import (
+    fingerprint_of,
+    fingerprint_plan,
+    unknown_state,
+    with_repetitions,
+)
+from sfumato.ask.engines.table_facts import (
+    DATE_FORM,
+    FIRST_DATE,
+    GUESSED,
+    LAST_DATE,
+    MOST_BYTES,
+    NUMBER_BYTES,
+    NUMBER_FORM,
+    KindFacts,
+    declared_kinds,
+    described,
+)
 from sfumato.ask.plan.dialects import printed, quoted
 from sfumato.ask.plan.plan import plan
 from sfumato.data.engines.errors import unheard
@@ -36,6 +55,8 @@ if TYPE_CHECKING:
 
 _WHOLE = {"tinyint", "smallint", "int", "bigint"}
 _REAL = {"float", "double"}
+_ROUNDED = 1000  # milliseconds within which two changes of a file may have the same time
+_MOST = 2**63 - 1
 _PLAIN, _MOST_DOUBLE = 2**53, 2**63 - 1024
 """Up to where a double is one whole number and no other, and the largest one of 64 bits."""
 
@@ -59,6 +80,7 @@ class SparkEngine:
         self._tables: dict[str, str] = {}
         self._views: list[str] = []
         self._kernel = True
+        self._here = uuid.uuid4().hex  # rows that came with a frame are those of this engine
         self.left_out: dict[str, tuple[str, ...]] = {}
 
     @classmethod
@@ -73,22 +95,27 @@ class SparkEngine:
         domains: Mapping[str, Iterable[Any]] | None = None,
         public: Mapping[str, Any] | None = None,
         private: Mapping[str, Any] | None = None,
+        kinds: KindFacts = GUESSED,
     ) -> SparkEngine:
         """Open a frame or a table of people, and others beside it.
 
         ``source`` is a Spark data frame, or the name of a table of the active session. A table in
-        ``private`` may be given as (source, person column).
+        ``private`` may be given as (source, person column). ``kinds`` says what is public about the
+        kinds of columns beside ``types``: a table's types are in the catalogue, those of a frame
+        may have been found from its rows.
         """
         engine = cls(_session_of(source))
         title = name or (source.rpartition(".")[2] if isinstance(source, str) else "data")
         declared: dict[str, Any] = {"bounds": bounds or {}, "domains": domains or {}}
+        declared["known"] = kinds
         try:
             engine._add(title, source, types or {}, person, private=True, main=True, **declared)
             for other, given in (private or {}).items():
                 where, whose = given if isinstance(given, tuple) else (given, person)
                 engine._add(other, where, {}, whose, private=True, main=False, **declared)
             for other, where in (public or {}).items():
-                engine._add(other, where, {}, None, private=False, main=False, **declared)
+                shown = {**declared, "known": replace(kinds, guess=True)}
+                engine._add(other, where, {}, None, private=False, main=False, **shown)
         except BaseException:
             engine.close()
             raise
@@ -103,6 +130,7 @@ class SparkEngine:
         *,
         private: bool,
         main: bool,
+        known: KindFacts,
         **declared: Any,
     ) -> None:
         if name.casefold() in {known.casefold() for known in self._facts}:
@@ -111,22 +139,38 @@ class SparkEngine:
             frame = self._session.table(source) if isinstance(source, str) else source
             stored = {str(field.name): field.dataType for field in frame.schema.fields}
         _check_names(list(stored))
-        wanted = declared_kinds(types, stored, f"The table '{name}'")
+        wanted = declared_kinds(known.known(name, types), stored, f"The table '{name}'")
+        is_table = isinstance(source, str) or self._is_catalogued(frame)
         kinds: dict[str, Kind] = {}
+        untyped: list[str] = []
         for column, type_ in stored.items():
             natural = _kind(type_.simpleString(), person=column == person)
-            kind = wanted.get(column) or natural
-            if column == person and natural == "text":
-                kind = "text"  # whatever is declared: read as numbers, 7 and 07 are one person
+            found = natural if is_table else known.found(name, column, natural, main=main)
+            kind = wanted.get(column) or found
+            if column == person and natural is not None:
+                # whatever is declared: read as numbers, 7 and 07 are one person
+                kind = natural if is_table or known.guess is True else "text"
             if kind is not None:
                 kinds[column] = kind
-        self.left_out[name] = tuple(column for column in stored if column not in kinds)
+            elif not is_table and not known.may_guess(name, column, main=main):
+                untyped.append(column)
+        self.left_out[name] = tuple(c for c in stored if c not in kinds and c not in untyped)
         facts = described(name, kinds, main=main, private=private, person=person, **declared)
-        cells = [_cell(column, stored[column], kinds[column], person) for column in kinds]
+        facts = replace(facts, untyped=tuple(untyped))
+        read: dict[str, Kind] = {**kinds, **dict.fromkeys(untyped, "text")}
+        cells = [_cell(column, stored[column], read[column], person, known.zone) for column in read]
         self._tables[name] = self._readable(name, frame, cells)
         if not private:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
+
+    def _is_catalogued(self, frame: Any) -> bool:
+        """Tell a table of the catalogue, whose types are declared there, from any other frame."""
+        with unheard(_said):
+            plan = frame._jdf.queryExecution().logical()  # noqa: SLF001
+            if plan.getClass().getSimpleName() != "UnresolvedRelation":
+                return False
+            return not self._session.catalog.getTable(str(plan.name())).isTemporary
 
     def _readable(self, name: str, frame: Any, cells: list[str]) -> str:
         """Give a frame a name of its own, and the SQL of its cells."""
@@ -151,10 +195,41 @@ class SparkEngine:
         """Compute totals by SQL alone, which needs nothing of ours on the workers."""
         return collected(self._rows(plan(request, self._facts)), request)
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, *, private: bool = True) -> str:
         """Give a text that changes when a row of a table changes, of a public one too."""
-        tables = self._facts.values()
+        tables = [facts for facts in self._facts.values() if private or not facts.private]
         return fingerprint_of([(f, self._rows(fingerprint_plan(f))[0]) for f in tables])
+
+    def state(self) -> str:
+        """Give a text that changes when rows may have changed, from the plans of the frames.
+
+        Rows that came with a frame stay as they are, and files have a time and a size; of what
+        comes from elsewhere nothing tells, so its text never comes again.
+        """
+        with unheard(_said):
+            found = [self._state_of(view) for view in self._views]
+        if None in found:
+            return unknown_state()
+        return hashlib.sha256(repr(found).encode()).hexdigest()
+
+    def _state_of(self, view: str) -> list[str] | None:
+        """Tell the sources of a frame by their state, or None where that is not known."""
+        frame = self._session.table(view)
+        told: list[str] = []
+        leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()  # noqa: SLF001
+        for place in range(leaves.size()):
+            kind = str(leaves.apply(place).getClass().getSimpleName())
+            if kind == "LogicalRDD":
+                made_of = set(_RDD.findall(str(leaves.apply(place).rdd().toDebugString())))
+                kind = "LocalRelation" if made_of <= _GIVEN else kind
+            if kind in {"LocalRelation", "Range", "OneRowRelation"}:
+                told.append(self._here)
+            elif kind != "LogicalRelation":
+                return None
+        files = _file_states(self._session, frame.inputFiles())
+        if files is None or (not files and self._here not in told):
+            return None
+        return [*told, *files]
 
     def held(self, table: str) -> HeldRows:
         """Give the rows of a table, to be coded and counted where they are."""
@@ -204,6 +279,24 @@ class SparkEngine:
         return int(self._rows(tree)[0][0])
 
 
+_RDD = re.compile(r"\b(\w+RDD)\[")
+_GIVEN = {"ParallelCollectionRDD", "MapPartitionsRDD", "PythonRDD"}
+
+
+def _file_states(session: Any, files: Sequence[str]) -> list[str] | None:
+    """Tell files from changed ones; None if one was written a moment ago."""
+    jvm, found = session._jvm, []  # noqa: SLF001
+    now = int(jvm.java.lang.System.currentTimeMillis())
+    for name in sorted(files):
+        path = jvm.org.apache.hadoop.fs.Path(jvm.java.net.URI(name))
+        told = path.getFileSystem(session._jsc.hadoopConfiguration()).getFileStatus(path)  # noqa: SLF001
+        changed = int(told.getModificationTime())
+        if now - changed < _ROUNDED:
+            return None
+        found.append(f"{name} {told.getLen()} {changed}")
+    return found
+
+
 def _kind(type_: str, *, person: bool) -> Kind | None:
     """Give the kind of a type; people are told apart exactly."""
     if type_ in _WHOLE:
@@ -222,11 +315,11 @@ def _kind(type_: str, *, person: bool) -> Kind | None:
     return {"boolean": "boolean", "date": "date"}.get(type_)  # type: ignore[return-value]
 
 
-def _cell(column: str, type_: Any, kind: Kind, person: str | None) -> str:
+def _cell(column: str, type_: Any, kind: Kind, person: str | None, zone: str) -> str:
     """Give the SQL of a cell in its kind, under its name."""
     name, stored = quoted(column, "spark"), type_.simpleString()
     by_name = _named(name, stored, column) if column == person else None
-    return f"{by_name or _typed(name, type_, kind, column)} AS {name}"
+    return f"{by_name or _typed(name, type_, kind, column, zone)} AS {name}"
 
 
 def _named(name: str, stored: str, column: str) -> str | None:
@@ -246,21 +339,88 @@ def _named(name: str, stored: str, column: str) -> str | None:
     return f"CASE WHEN NOT ISNAN({number}) THEN COALESCE({digits}, CAST({number} AS STRING)) END"
 
 
-def _typed(name: str, type_: Any, kind: Kind, column: str) -> str:
-    """Bring a cell to its kind; casts between kinds give NULL where they do not fit."""
-    natural = _kind(type_.simpleString(), person=False)
+def _typed(name: str, type_: Any, kind: Kind, column: str, zone: str) -> str:
+    """Bring a cell to its kind; what does not fit is NULL."""
+    stored = type_.simpleString()
+    natural = _kind(stored, person=False)
+    if kind == "text":
+        return _text(name, type_, natural, column)
     if natural == "text":
-        collation = getattr(type_, "collation", None) or "UTF8_BINARY"
-        text = name if collation == "UTF8_BINARY" else f"{name} COLLATE UTF8_BINARY"
-        return text if kind == "text" else f"TRY_CAST({text} AS {_SQL[kind]})"
-    if kind in {natural, "text"} or (natural, kind) == ("integer", "real"):
+        return _read(_text(name, type_, natural, column), kind)
+    if kind == natural == "date":
+        return _date(name, stored, zone)
+    if kind == natural == "boolean":
+        return f"CAST({name} AS BOOLEAN)"
+    if natural == "boolean" and kind in {"integer", "real"}:
         return f"CAST({name} AS {_SQL[kind]})"
+    if natural in {"integer", "real"} and kind == "boolean":
+        return f"CASE {name} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END"
+    if kind == "real" and natural in {"integer", "real"}:
+        return f"CAST({name} AS DOUBLE)"
+    if kind == natural == "integer":
+        return f"CAST({name} AS BIGINT)"
     if (natural, kind) == ("real", "integer"):
-        number = f"CAST({name} AS DOUBLE)"
-        near = f"GREATEST(LEAST({number}, {_MOST_DOUBLE}D), -{_MOST_DOUBLE}D)"
-        whole = f"CAST({near} AS BIGINT)"
-        return f"CASE WHEN {number} IS NOT NULL AND NOT ISNAN({number}) THEN {whole} END"
+        return _whole(f"CAST({name} AS DOUBLE)")
     raise SchemaError(f"The column '{column}' cannot be read as {kind}.")
+
+
+def _text(name: str, type_: Any, natural: Kind | None, column: str) -> str:
+    stored = type_.simpleString()
+    if stored in _REAL:
+        return _named(name, stored, column) or name
+    if stored.startswith("decimal(") and not stored.endswith(",0)"):
+        return f"REGEXP_REPLACE(CAST({name} AS STRING), '[.]?0+$', '')"
+    if natural != "text":
+        return f"CAST({name} AS STRING)"
+    collation = getattr(type_, "collation", None) or "UTF8_BINARY"
+    text = name if collation == "UTF8_BINARY" else f"{name} COLLATE UTF8_BINARY"
+    return f"CASE WHEN OCTET_LENGTH({text}) <= {MOST_BYTES} THEN {text} END"
+
+
+def _date(name: str, stored: str, zone: str) -> str:
+    """Give the day of a date, a time or an instant; one beyond what all engines know is none.
+
+    The time zone of the Spark session has no part in it.
+    """
+    if stored == "timestamp":
+        micros = f"UNIX_MICROS(FROM_UTC_TIMESTAMP({name}, '{zone}'))"
+        day = f"CAST(({micros} - PMOD({micros}, 86400000000)) DIV 86400000000 AS INT)"
+        ends = "TIMESTAMP '0001-01-02 00:00:00+00:00' AND TIMESTAMP '9999-12-31 00:00:00+00:00'"
+        return f"CASE WHEN {name} BETWEEN {ends} THEN DATE_FROM_UNIX_DATE({day}) END"
+    date = f"CAST({name} AS DATE)"
+    ends = f"DATE '{FIRST_DATE}' AND DATE '{LAST_DATE}'"
+    return f"CASE WHEN {date} BETWEEN {ends} THEN {date} END"
+
+
+def _whole(number: str) -> str:
+    """Bring a double that is whole to 64 bits; a fraction is no whole number, and NaN is none."""
+    near = f"GREATEST(LEAST({number}, {_MOST_DOUBLE}D), -{_MOST_DOUBLE}D)"
+    is_whole = f"NOT ISNAN({number}) AND CAST(CAST({near} AS BIGINT) AS DOUBLE) = {near}"
+    return f"CASE WHEN {number} IS NOT NULL AND {is_whole} THEN CAST({near} AS BIGINT) END"
+
+
+def _read(text: str, kind: Kind) -> str:
+    """Read a text by how it is written, the same on every engine."""
+    if kind == "date":
+        form = f"{text} RLIKE '{DATE_FORM}' AND {text} >= '{FIRST_DATE}'"
+        return f"CASE WHEN {form} THEN TRY_CAST(SUBSTR({text}, 1, 10) AS DATE) END"
+    is_number = f"OCTET_LENGTH({text}) <= {NUMBER_BYTES} AND {text} RLIKE '{NUMBER_FORM}'"
+    truth = f"CASE LOWER({text}) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END"
+    double = f"TRY_CAST(TRIM({text}) AS DOUBLE)"
+    if kind == "real":
+        ends = " ".join(
+            f"WHEN {text} RLIKE '^{sign}[iI]nf(inity)?$' THEN {end}"
+            for sign, end in (("[+]?", "1e300D"), ("-", "-1e300D"))
+        )
+        return f"CASE {ends} WHEN {is_number} THEN {double} ELSE {truth} END"
+    digits = f"TRY_CAST(TRIM({text}) AS DECIMAL(38, 0))"
+    near = f"CAST(GREATEST(LEAST({digits}, {_MOST}), -{_MOST}) AS BIGINT)"
+    plain = f"{text} RLIKE '^[ ]*[-+]?[0-9]{{1,38}}[ ]*$'"
+    whole = f"CASE WHEN {plain} THEN {near} ELSE {_whole(double)} END"
+    number = f"CASE WHEN {is_number} THEN {whole} ELSE {truth} END"
+    if kind == "integer":
+        return f"CAST({number} AS BIGINT)"
+    return f"CASE {number} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END"
 
 
 def _check_names(columns: list[str]) -> None:

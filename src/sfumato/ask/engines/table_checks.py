@@ -12,12 +12,15 @@ both tables and seeks two with the same sum.
 from __future__ import annotations
 
 import hashlib
+import secrets
+import time
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from sfumato.ask.language.language import Column
 from sfumato.ask.plan.choice import MISSING, SEPARATOR
 from sfumato.ask.plan.dialects import Bytewise, DateText, HexInteger, StoredTable, Wide
 from sfumato.ask.plan.expressions import Names
@@ -39,16 +42,19 @@ from sfumato.ask.plan.relations import Relations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from sfumato.ask.language.language import Column, TableFacts
+    from sfumato.ask.language.language import TableFacts
 
+_PLAIN = 2**53  # up to here a double is one whole number and no other
+_ROUNDED = 50_000_000  # nanoseconds within which two changes may have the same time
 _MOST_PAIRED = 8  # columns of a public table of which pairs are tried
 
 
 def fingerprint_plan(facts: TableFacts) -> exp.Select:
     """Give the SELECT of a table's count and sums of hashes."""
     texts: SQL = text("")
-    for stored in facts.columns:
+    for stored in fingerprinted(facts):
         missing = exp.Chr(expressions=[whole(ord(MISSING))])
         cell = exp.Coalesce(this=_text(stored), expressions=[missing])
         texts = exp.DPipe(this=texts, expression=cell)
@@ -67,8 +73,20 @@ def fingerprint_plan(facts: TableFacts) -> exp.Select:
     return select([count, *sums], derived(digests, "digests"))
 
 
+def fingerprinted(facts: TableFacts) -> tuple[Column, ...]:
+    """Give all columns of a table by name, those of no known kind as the texts an engine holds."""
+    untyped = [Column(name, "text") for name in facts.untyped]
+    return tuple(sorted((*facts.columns, *untyped), key=lambda column: column.name))
+
+
 def _text(stored: Column) -> SQL:
+    """Give the text of a cell, which for a number does not depend on the kind it is read as."""
     cell = column(stored.name)
+    if stored.kind == "real":
+        digits = cast(cast(cell.copy(), exp.DType.BIGINT), exp.DType.TEXT)
+        size = exp.LTE(this=exp.Abs(this=cell.copy()), expression=whole(_PLAIN))
+        is_whole = exp.EQ(this=exp.Floor(this=cell.copy()), expression=cell.copy())
+        return case([(all_of([size, is_whole]), digits)], cast(cell, exp.DType.TEXT))
     if stored.kind == "text":
         return Bytewise(this=cell)
     if stored.kind == "date":
@@ -76,6 +94,22 @@ def _text(stored: Column) -> SQL:
     if stored.kind == "boolean":
         return case([(cell, text("true")), (negated(cell.copy()), text("false"))])
     return cast(cell, exp.DType.TEXT)
+
+
+def unknown_state() -> str:
+    """Give a text for rows that nobody can tell from changed ones: it never comes again."""
+    return f"unknown {secrets.token_hex(16)}"
+
+
+def file_state(path: Path) -> tuple[int, ...] | None:
+    """Tell a file from a changed one; None if it was written a moment ago.
+
+    File systems round the time of a change, so that another one might have the same.
+    """
+    told = path.stat()
+    if time.time_ns() - max(told.st_mtime_ns, told.st_ctime_ns) < _ROUNDED:
+        return None
+    return told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns
 
 
 def fingerprint_of(tables: Sequence[tuple[TableFacts, Sequence[Any]]]) -> str:
@@ -91,7 +125,7 @@ def fingerprint_of(tables: Sequence[tuple[TableFacts, Sequence[Any]]]) -> str:
 
 
 def _digest(facts: TableFacts, row: Sequence[Any]) -> str:
-    names = [stored.name for stored in facts.columns]
+    names = [stored.name for stored in fingerprinted(facts)]
     numbers = [0 if cell is None else int(cell) for cell in row]
     return hashlib.sha256(repr((names, numbers)).encode()).hexdigest()
 

@@ -8,7 +8,11 @@ the column of the main table, or ``table.column`` for another one.
 from __future__ import annotations
 
 import datetime as dt
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from sfumato.ask.language.days import Day
@@ -17,7 +21,7 @@ from sfumato.data.wording import did_you_mean, listed
 from sfumato.errors import ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from sfumato.ask.language.language import Bounds, Kind, Value
 
@@ -30,6 +34,83 @@ KINDS: Mapping[str, Kind] = {
     "date": "date",
 }
 """Names of kinds as schemas and parameters have them."""
+
+
+MOST_BYTES = 2**18
+"""A longer text is read as missing: rows of them could be joined and hashed on no engine."""
+
+NUMBER_BYTES = 400
+NUMBER_FORM = "^[ ]*[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]{1,3})?[ ]*$"
+"""How numbers are written, on every engine; a text of more bytes is none."""
+
+DATE_FORM = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([ T][0-9:.]+)?$"
+FIRST_DATE, LAST_DATE = "0001-01-01", "9999-12-31"
+"""Dates beyond are read as missing: not every engine can compute with them."""
+
+_WRITTEN: Mapping[Kind, re.Pattern[str]] = {
+    "integer": re.compile(r"-?(0|[1-9][0-9]{0,17})"),
+    "real": re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?"),
+    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+}
+
+
+def kind_of_values(values: Iterable[Any], *, written: bool = False) -> Kind:
+    """Give the kind of listed values; where all are written as texts, by how they are written."""
+    given = [value for value in values if value is not None]
+    kinds = {_kind_of_value(value) for value in given}
+    if kinds == {"text"} and written:
+        for kind, form in _WRITTEN.items():
+            if all(form.fullmatch(value) for value in given):
+                return kind
+    return kinds.pop() if len(kinds) == 1 else "real" if kinds == {"integer", "real"} else "text"
+
+
+def _kind_of_value(value: Any) -> Kind:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, Integral):
+        return "integer"
+    if isinstance(value, dt.date):
+        return "date"
+    return "real" if isinstance(value, Real | Decimal) else "text"
+
+
+@dataclass(frozen=True)
+class KindFacts:
+    """What is public about the kinds of columns, beside the types that a schema declares.
+
+    ``registered`` are kinds by table and column, which a ledger has. ``stated`` are those that
+    follow from bounds and lists of values, by column of the main table or ``table.column``; what
+    the catalogue of a database says stands over them. ``guess`` names the columns, or says of all,
+    that may be of the kind of a frame's column, or of what the cells of a file look like: one cell
+    changes that, so only the owner can say that it may be known. ``zone`` is the time zone in
+    which an instant has its day.
+    """
+
+    registered: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    stated: Mapping[str, Kind] = field(default_factory=dict)
+    guess: bool | Collection[str] = True
+    zone: str = "UTC"
+
+    def known(self, table: str, types: Mapping[str, str]) -> dict[str, str]:
+        """Give the types of a table's columns that are declared or registered."""
+        return {**types, **self.registered.get(table, {})}
+
+    def found(self, table: str, column: str, cells: Kind | None, *, main: bool) -> Kind | None:
+        """Give the kind of a column that nothing declares: of its cells if it may be known."""
+        guess = cells if self.may_guess(table, column, main=main) else None
+        stated: Kind | None = _of(self.stated, table, column, main)
+        return guess or stated
+
+    def may_guess(self, table: str, column: str, *, main: bool) -> bool:
+        """Whether the kind of a column may be that of its cells."""
+        if isinstance(self.guess, bool):
+            return self.guess
+        return f"{table}.{column}" in self.guess or (main and column in self.guess)
+
+
+GUESSED = KindFacts()
+"""Nothing is said, and the kinds of cells may be known, as of a table that is public."""
 
 
 def declared_kinds(

@@ -310,7 +310,8 @@ class TableFacts:
     ``person`` is None for a public table and for a private one whose unit is the row.
     ``domains`` maps a column to its public values; ``unique`` lists sets of columns of a public
     table that name at most one row, and ``repeated`` says of others how many rows agree on them at
-    most. ``unasked`` names columns of kinds that no question can be about, such as lists.
+    most. ``unasked`` names columns of kinds that no question can be about, such as lists, and
+    ``untyped`` those of which nothing public says of which kind they are.
     """
 
     name: str
@@ -321,3 +322,4 @@ class TableFacts:
     unique: tuple[tuple[str, ...], ...] = ()
     repeated: tuple[tuple[tuple[str, ...], int], ...] = ()
     unasked: tuple[str, ...] = ()
+    untyped: tuple[str, ...] = ()

@@ -33,6 +33,9 @@ REASONS: Mapping[str, str] = MappingProxyType({
     "unknown_column": "There is no column {name}.{hint}",
     "unasked_column": "The column {name} is of a type that cannot be asked about; numbers, texts, "
     "dates and truth values can.",
+    "untyped_column": "Nothing public says of which type {name} is, and what its cells look like "
+    "is private. Its owner states a type, bounds or values of it, in the schema or when the "
+    "session is opened, or says by {types} that what they look like may be known.",
     "ambiguous_column": "{name} names more than one column; say which table it is of.",
     "long_name": "The name {name} is longer than 60 bytes, which some engines cut.",
     "duplicate_name": "Two tables of the question are called {name}; give one another name.",
@@ -133,6 +136,7 @@ REASONS: Mapping[str, str] = MappingProxyType({
 ARGUMENTS: Mapping[str, Mapping[str, Argument]] = MappingProxyType(
     {
         "condition": {"where": Argument("where")},
+        "untyped_column": {"types": Argument("public_types", ["column"])},
         "unknown_keys": {"keys": Argument("keys", {"column": [...]})},
         "date_bounds": {"bounds": Argument("bounds", {"column": ("2020-01-01", "2029-12-31")})},
     }

@@ -166,7 +166,7 @@ def sensitivity_of(total: Total | None, reach: Reach) -> Sensitivity:
     if reach.bounded and reach.counts_all and counted and (total is None or total.where is None):
         return scalar(0, "the number of units is public")
     near = Neighbours(reach.relation, _contributing(total, reach.bound))
-    return _derived(_query(total, one=reach.bounded and not reach.grouped), near)
+    return _derived(_query(total, alone=reach.bounded and not reach.grouped), near)
 
 
 @lru_cache(maxsize=1024)
@@ -175,14 +175,14 @@ def _derived(query: Query, neighbours: Neighbours) -> Sensitivity:
     return sensitivity(query, neighbours)
 
 
-def _query(total: Total | None, *, one: bool) -> Query:
-    """Give the query that a total is over all groups, or the ``one`` number it is without."""
+def _query(total: Total | None, *, alone: bool) -> Query:
+    """Give the query that a total is over all groups, or as the single number it is without."""
     if total is None or total.form in {"rows", "present"}:
-        return Histogram(1 if one else _MANY)
+        return Histogram(1 if alone else _MANY)
     assert total.grid is not None
     low, high = total.grid.ends
     ends = (min(low, 0), max(high, 0)) if total.form == "sum" else (0, total.grid.most**2)
-    return Sum(ends) if one else GroupedSum(_MANY, ends)
+    return Sum(ends) if alone else GroupedSum(_MANY, ends)
 
 
 def _contributing(total: Total | None, bound: Bound) -> PrivacyUnit:

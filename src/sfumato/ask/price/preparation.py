@@ -22,7 +22,7 @@ from sfumato.ask.price.contributions import Reach, bound_for
 from sfumato.ask.price.key_discovery import people_needed
 from sfumato.ask.price.measures import breakdown
 from sfumato.ask.price.pricing import offers
-from sfumato.ask.price.quantiles import is_dated
+from sfumato.ask.price.quantiles import grid_of, is_dated
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -109,6 +109,8 @@ def prepare(
     for measure in question.measures:
         if measure.aggregate == "quantile" and measure.bounds is None and is_dated(measure):
             raise refuse("date_bounds", what=measure.spelling or "A quantile")
+        if measure.aggregate == "quantile" and measure.bounds is not None:
+            grid_of(measure)  # bounds that make no points are refused before the charge
     finds_keys = any(key.values is None for key in question.keys)
     available = None if standing is None else standing.first_delta
     prices = offers(

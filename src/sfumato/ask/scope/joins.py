@@ -114,6 +114,8 @@ def join_person(
         taken=taken,
         domains=left.domains
         + tuple((new[c].name, domains[c.name]) for c in shown if c.name in domains),
+        unasked=left.unasked + right.unasked,
+        untyped=left.untyped + right.untyped,
     )
 
 

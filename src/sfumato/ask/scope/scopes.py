@@ -76,6 +76,7 @@ class Scope:
     taken: frozenset[str]
     domains: tuple[tuple[str, tuple[Value, ...]], ...] = ()
     unasked: tuple[str, ...] = ()
+    untyped: tuple[str, ...] = ()
 
     def find(self, name: Name, table: Name | None = None) -> Expression | PersonName:
         """Resolve a name, or refuse it."""
@@ -89,6 +90,8 @@ class Scope:
             shown = name.text if table is None else f"{table.text}.{name.text}"
             if any(name.matches(column) for column in self.unasked):
                 raise refuse("unasked_column", name=shown)
+            if any(name.matches(column) for column in self.untyped):
+                raise refuse("untyped_column", name=shown)
             known = [column.name for column in self.seen] + [column.name for column in self.people]
             other = hint(name.text, known) or _columns(known)
             raise refuse("unknown_column", name=shown, hint=other)
@@ -148,6 +151,7 @@ def scan(facts: TableFacts, alias: str) -> Scope:
         taken=frozenset(column.name.lower() for column in (*shown, *people)),
         domains=facts.domains,
         unasked=facts.unasked,
+        untyped=facts.untyped,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.engines.base import state_of
 from sfumato.ask.session.blocks import Blocks, SomeBlocks
 from sfumato.ask.session.keys import key_fingerprint
 from sfumato.ask.session.owner_rules import clashing, listed_values
@@ -65,14 +66,14 @@ class OpenDataset:
         return self.engine
 
     def fingerprint(self, blocks: Sequence[str]) -> str:
-        """Give a text that changes when a row of these blocks does, and that tells no rows.
+        """Give a text that changes when a row of these blocks may have, and that tells no rows.
 
-        Blocks are in the order of their names, as in the entry of a charge, joined by plus signs.
+        No row is read for it where the engine can do without. Blocks are in the order of their
+        names, as in the entry of a charge, joined by plus signs.
         """
         engines = self.engine.engines if isinstance(self.engine, Blocks) else {MAIN: self.engine}
         parts = [
-            key_fingerprint(self.salt, engines[label].fingerprint())
-            for label in sorted(set(blocks))
+            key_fingerprint(self.salt, state_of(engines[label])) for label in sorted(set(blocks))
         ]
         return "+".join(parts)
 

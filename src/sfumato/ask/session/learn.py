@@ -18,6 +18,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.language.refusals import refuse
 from sfumato.ask.session.publications import find_column, read_rows
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.guarantees import ZCDP
@@ -30,8 +31,9 @@ from sfumato.errors import ParameterError
 from sfumato.govern.spending import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from sfumato.ask.language.language import TableFacts
     from sfumato.ask.session.desk import Desk
     from sfumato.dp.learn.features import Column
     from sfumato.govern.ledger.snapshots import Snapshot
@@ -131,7 +133,7 @@ def _declared(
     listed = dict(facts.domains)
     names = [find_column(desk, name).name for name in columns] if columns is not None else None
     chosen: list[Column] = []
-    left_out = []
+    left_out = _untyped(facts, mine, target) if names is None else []
     for column in facts.columns:
         wanted = column.name in names if names is not None else column.name != target
         if column.name == facts.person or not wanted:
@@ -161,6 +163,14 @@ def _declared(
             "or in the estimator (bounds=, domain=)."
         )
     return tuple(chosen), tuple(left_out)
+
+
+def _untyped(facts: TableFacts, mine: Mapping[str, Any], target: str | None) -> list[str]:
+    """Name the columns of which nothing public says of which kind they are, and so are left out."""
+    for name in facts.untyped:
+        if name in mine:
+            raise refuse("untyped_column", name=name)
+    return [name for name in facts.untyped if name != target]
 
 
 def _own(desk: Desk, estimator: PrivateEstimator) -> dict[str, tuple[Any, Any]]:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.engines.base import state_of
+from sfumato.ask.engines.table_facts import KindFacts
 from sfumato.ask.session.blocks import Blocks, add_blocks
 from sfumato.ask.session.dataset import OpenDataset
 from sfumato.ask.session.keys import (
@@ -28,8 +30,11 @@ from sfumato.ask.session.owner_rules import (
     limits_for,
     pair_of,
     private_tables,
+    registered_kinds,
     rules_for,
+    stated_kinds,
     unit_for,
+    zone_of,
 )
 from sfumato.ask.session.public_tables import check_places, check_public, check_rows, public_tables
 from sfumato.ask.session.sources import Source, source_of
@@ -47,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sfumato.ask.engines.base import Engine
     from sfumato.ask.language.language import TableFacts
     from sfumato.dp.neighbours import PrivacyUnit
 
@@ -98,7 +104,10 @@ def _open(
         "public": given["public"],
         "private": given["private"],
     }
-    kinds = {} if known is None else known.rules["tables"].get(first.name, {}).get("kinds", {})
+    guess = first.public_types or given.get("public_types", False)
+    kinds = KindFacts(
+        registered_kinds(known), stated_kinds(first, given, rules), guess, zone_of(rules)
+    )
     engines = {label: source.engine(kinds=kinds, **facts) for label, source in sources.items()}
     engine = next(iter(engines.values())) if len(engines) == 1 else Blocks(engines)
     left_out = getattr(next(iter(engines.values())), "left_out", {})
@@ -119,7 +128,8 @@ def _open(
         check_registered_once(ledger, first.name, rows)
     public = public_tables(engines.values(), salt)
     waiting = public if known is None else check_public(public, known)
-    check_rows(engines.values(), waiting)
+    if waiting:
+        check_rows(engines.values(), waiting)
     registration = Registration(
         dataset=first.name,
         unit="row" if isinstance(unit, Row) else str(unit),
@@ -129,14 +139,7 @@ def _open(
         policy=given["policy"] or (Free() if known is None else known.policy),
         public=public if known is None else known.public,
     )
-    labels = {private_part(key_fingerprint(salt, e.fingerprint())): b for b, e in engines.items()}
-    if len(labels) < len(engines):
-        raise ParameterError(
-            "Two blocks hold the same rows, which would count twice; give each block once."
-        )
-    main = next(fingerprint for fingerprint, label in labels.items() if label == MAIN)
-    ledger.register(registration, salt=salt, fingerprint=main)
-    add_blocks(ledger, first.name, labels)
+    _register(ledger, registration, engines, salt, is_new=known is None)
     if known is not None and waiting:
         registration = ledger.add_public(first.name, waiting)
     tables.setdefault("data", tables[first.name])
@@ -144,6 +147,41 @@ def _open(
         first.name, first.name, first.kind, unit, engine, ledger, registration,
         salt, tables, owned,
     )  # fmt: skip
+
+
+def _register(
+    ledger: Ledger,
+    registration: Registration,
+    engines: Mapping[str, Engine],
+    salt: bytes,
+    *,
+    is_new: bool,
+) -> None:
+    """Register a dataset, its rows and its blocks, or see that it is registered so.
+
+    Rows are told from others when they are registered, and where there are several blocks. Later
+    sessions on one table read none of them before a question is paid for.
+    """
+    dataset = registration.dataset
+    if is_new or len(engines) > 1 or ledger.blocks(dataset) != {MAIN}:
+        labels = _labels(engines, salt)
+        main = next(fingerprint for fingerprint, label in labels.items() if label == MAIN)
+        ledger.register(registration, salt=salt, fingerprint=main)
+        add_blocks(ledger, dataset, labels)
+    else:
+        ledger.register(registration, salt=salt)
+    for engine in engines.values():
+        state_of(engine)  # hashes rows that were read into memory now, not with a first question
+
+
+def _labels(engines: Mapping[str, Engine], salt: bytes) -> dict[str, str]:
+    """Tell the rows of blocks from each other: give their labels by keyed fingerprints."""
+    labels = {private_part(key_fingerprint(salt, e.fingerprint())): b for b, e in engines.items()}
+    if len(labels) < len(engines):
+        raise ParameterError(
+            "Two blocks hold the same rows, which would count twice; give each block once."
+        )
+    return labels
 
 
 def _known(ledger: Ledger, dataset: str) -> Registration | None:
@@ -193,6 +231,7 @@ def _check_columns(tables: Mapping[str, TableFacts], main: str, rules: dict[str,
     known |= {
         f"{table.name}.{column.name}" for table in tables.values() for column in table.columns
     }
+    known |= {*tables[main].untyped}
     for name in (*rules["bounds"], *rules["keys"]):
         if name not in known:
             raise ParameterError(

@@ -10,7 +10,9 @@ import datetime as dt
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from sfumato.ask.engines.table_facts import kind_of_values
 from sfumato.ask.language.days import Day, date_of
 from sfumato.dp.guarantees import Guarantee
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit
@@ -23,10 +25,11 @@ from sfumato.message import Argument, Call, Message
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sfumato.ask.language.language import TableFacts
+    from sfumato.ask.language.language import Kind, TableFacts
     from sfumato.ask.session.sources import Source
     from sfumato.govern.ledger.registrations import Registration
 
+UTC = "UTC"
 _ROW = Argument("unit", "row")
 _PERSON = Argument("unit", Call("Unit", "user_id", {"rows": 5}))
 
@@ -111,12 +114,61 @@ def rules_for(
     else:
         bounds = {**_texts(first.bounds), **_texts(given["bounds"])}
         keys = {**_listed(first.domains), **_listed(given["keys"])}
+    zone = given.get("time_zone") or (UTC if known is None else zone_of(known.rules))
     return {
         "unit": _unit_to(unit),
         "bounds": bounds,
         "keys": keys,
         SALT_HASH: salt_hash(salt),
+    } | ({} if _checked_zone(zone) == UTC else {"time_zone": zone})
+
+
+def zone_of(rules: Mapping[str, Any]) -> str:
+    """Give the time zone that is registered, in which an instant has its day."""
+    return str(rules.get("time_zone", UTC))
+
+
+def _checked_zone(zone: str) -> str:
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
+        raise ParameterError(
+            Message(
+                "{!r} is no time zone that is known here; name one as in {}.",
+                zone,
+                Argument("time_zone", "Europe/Vienna"),
+            )
+        ) from None
+    return zone
+
+
+def registered_kinds(known: Registration | None) -> dict[str, dict[str, str]]:
+    """Give the kinds of columns by private table that are registered."""
+    if known is None:
+        return {}
+    return {name: dict(table["kinds"]) for name, table in known.rules["tables"].items()}
+
+
+def stated_kinds(
+    first: Source, given: Mapping[str, Any], rules: Mapping[str, Any]
+) -> dict[str, Kind]:
+    """Tell of which kind columns are from what the owner says of their cells.
+
+    Bounds are of numbers or dates; a list of values is of whole numbers, numbers, dates, truth
+    values or else texts. In a schema, where all values are texts, it goes by how they are written.
+    """
+    found: dict[str, Kind] = {
+        name: "real" if Day.read(pair[0]) is None else "date"
+        for name, pair in rules["bounds"].items()
     }
+    for name, listed in rules["keys"].items():
+        values = given["keys"].get(name)
+        found[name] = (
+            kind_of_values(listed, written=name in first.domains)
+            if values is None
+            else kind_of_values(listed_values(name, values))
+        )
+    return found
 
 
 def check_schema(first: Source, given: dict[str, Any], known: Registration) -> None:
@@ -251,9 +303,13 @@ def _stated_limits(given: dict[str, Any], known: Registration | None) -> Limits 
 
 
 def private_tables(tables: Iterable[TableFacts]) -> dict[str, Any]:
-    """Describe the private tables as they are registered: who the person is, and every kind."""
+    """Describe the private tables as they are registered: who the person is, and every kind.
+
+    Columns of which nothing public says of which kind they are, a later session may declare.
+    """
     return {
         table.name: {"person": table.person, "kinds": kinds_of(table)}
+        | ({"untyped": list(table.untyped)} if table.untyped else {})
         for table in tables
         if table.private
     }
@@ -268,7 +324,10 @@ def _differing(registered: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     """Name what differs between two descriptions of a table; names of columns are public."""
     if registered["person"] != found["person"]:
         return "another column names the person"
-    kinds, now = registered["kinds"], found["kinds"]
+    kinds, now = (
+        {**dict.fromkeys(table.get("untyped", ()), "of no declared kind"), **table["kinds"]}
+        for table in (registered, found)
+    )
     told = [
         f"{column} is {now.get(column, 'missing')} instead of {kinds.get(column, 'not there')}"
         for column in {**kinds, **now}
@@ -278,17 +337,24 @@ def _differing(registered: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def as_registered(tables: Mapping[str, Any], known: Registration) -> dict[str, Any]:
-    """Let people who were registered as told apart by whole numbers be told apart by texts.
+    """Describe tables as they were registered, where a difference is none.
 
-    Doubles that were all whole were registered so; it is the same people either way.
+    Columns without a kind may be declared by now. People who were registered as told apart by
+    whole numbers or dates are told apart by texts: it is the same people either way.
     """
     found = dict(tables)
     for name, old in known.rules["tables"].items():
-        person, new = old["person"], found.get(name)
-        if new is None or person is None or new["person"] != person:
+        new, person, open_ = found.get(name), old["person"], old.get("untyped", [])
+        if new is None:
             continue
-        if (old["kinds"].get(person), new["kinds"].get(person)) == ("integer", "text"):
-            found[name] = {**new, "kinds": {**new["kinds"], person: "integer"}}
+        kinds = {column: kind for column, kind in new["kinds"].items() if column not in open_}
+        if person in kinds and person in old["kinds"] and kinds[person] == "text":
+            kinds[person] = old["kinds"][person]
+        there = {*new["kinds"], *new.get("untyped", [])}
+        left = [column for column in open_ if column in there]
+        left += [column for column in new.get("untyped", []) if column not in open_]
+        found[name] = {"person": new["person"], "kinds": kinds}
+        found[name] |= {"untyped": left} if left else {}
     return found
 
 

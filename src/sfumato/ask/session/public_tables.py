@@ -16,6 +16,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.engines.base import public_parts
 from sfumato.ask.session.keys import key_fingerprint
 from sfumato.ask.session.owner_rules import kinds_of
 from sfumato.data.tables.table import Table
@@ -42,15 +43,15 @@ def public_tables(engines: Iterable[Engine], salt: bytes) -> dict[str, Any]:
 
 def _described(engine: Engine, salt: bytes) -> dict[str, Any]:
     tables = [table for table in engine.tables() if not table.private]
+    parts = _checked(engine, public_parts(engine)) if tables else [""]
     return {
         table.name: {"kinds": kinds_of(table), "fingerprint": key_fingerprint(salt, part)}
-        for table, part in zip(tables, _parts(engine)[1:], strict=True)
+        for table, part in zip(tables, parts[1:], strict=True)
     }
 
 
-def _parts(engine: Engine) -> list[str]:
-    """Give the parts of a fingerprint: all private rows, and each public table."""
-    parts = engine.fingerprint().split(".")
+def _checked(engine: Engine, parts: list[str]) -> list[str]:
+    """Check the parts of a fingerprint: all private rows, and each public table."""
     if len(parts) != 1 + sum(not table.private for table in engine.tables()):
         raise ParameterError(
             "The fingerprint of an engine has one part about its private tables and, each after a "
@@ -91,7 +92,7 @@ def check_rows(engines: Iterable[Engine], names: Iterable[str]) -> None:
     """Refuse public tables, about to be registered, that hold the rows of a private one."""
     wanted = set(names)
     for engine in engines:
-        private, *public = _parts(engine)
+        private, *public = _checked(engine, engine.fingerprint().split("."))
         tables = [table.name for table in engine.tables() if not table.private]
         for name, part in zip(tables, public, strict=True):
             if name in wanted and part in private.split("-"):

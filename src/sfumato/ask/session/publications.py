@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.ask.language.refusals import refuse
 from sfumato.ask.session.publish import promise_of
 from sfumato.data.cells import as_label
 from sfumato.dp.mechanisms import parameters
@@ -253,6 +254,8 @@ def find_column(desk: Desk, name: str) -> Column:
     for column in facts.columns:
         if column.name.casefold() == name.casefold():
             return column
+    if name.casefold() in {column.casefold() for column in facts.untyped}:
+        raise refuse("untyped_column", name=name)
     names = ", ".join(column.name for column in facts.columns)
     raise ParameterError(f"There is no column {name!r} to publish; there are {names}.")
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from sfumato.ask.session.desk import Desk
 from sfumato.ask.session.learning_methods import LearningMethods
 from sfumato.ask.session.open import open_dataset
+from sfumato.ask.session.owner_rules import zone_of
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.ask.sql.grouping_sets import split_grouping_sets
 from sfumato.errors import ParameterError
@@ -97,6 +98,8 @@ class Session(LearningMethods):
         keys: Mapping[str, Sequence[Any]] | None = None,
         public: Mapping[str, Any] | None = None,
         private: Mapping[str, Any] | None = None,
+        public_types: bool | Sequence[str] = False,
+        time_zone: str | None = None,
         limits: Limits | None = None,
         policy: SpendingPolicy | None = None,
     ) -> None:
@@ -107,7 +110,12 @@ class Session(LearningMethods):
         ``Unit("user_id", rows=5)``. `budget` limits all analysts of the dataset together;
         `limits` states limits per analyst and purpose as well. `bounds` and `keys` are public
         facts about columns, beside those of the schema. `public` and `private` name further
-        tables to join: public ones, and private ones with the same person column. Without
+        tables to join: public ones, and private ones with the same person column. Of which type a
+        column is follows from the schema, `bounds`, `keys` or the catalogue of a database; the type
+        of a frame's column, or what the cells of a file look like, one person can change, so
+        questions about such columns are refused unless `public_types` names them, or is True:
+        then what they look like may be known. Instants, which have a time zone of their own, have
+        their days in `time_zone`, UTC unless stated. Without
         `ledger`, that of a file lies beside it, that of a table of Postgres or Spark in the user's
         data directory, and that of a frame or of an engine of your own ends with the session.
         """
@@ -126,6 +134,8 @@ class Session(LearningMethods):
             keys=keys or {},
             public=public or {},
             private=private or {},
+            public_types=_public_types(public_types),
+            time_zone=time_zone,
             limits=limits,
             policy=policy,
         )
@@ -163,6 +173,11 @@ class Session(LearningMethods):
     def unit(self) -> PrivacyUnit:
         """Whose presence is hidden, with the bounds that are enforced."""
         return self.desk.opened.unit
+
+    @property
+    def time_zone(self) -> str:
+        """The time zone in which instants have their days, as registered."""
+        return zone_of(self.desk.opened.registration.rules)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -393,6 +408,17 @@ class Session(LearningMethods):
             self.desk.opened, question, bounds=bounds or {}, keys=keys or {}, blocks=blocks,
             answerable=self.desk.answerable,
         )  # fmt: skip
+
+
+def _public_types(given: bool | Sequence[str]) -> bool | tuple[str, ...]:
+    """Read of which columns it may be known what their cells look like."""
+    if isinstance(given, bool):
+        return given
+    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+        raise ParameterError(
+            Message("{} is True, or a list of names of columns.", Argument("public_types"))
+        )
+    return tuple(given)
 
 
 # `help` and completion show what `__init__` takes; `inspect.signature` looks at `__new__` first.

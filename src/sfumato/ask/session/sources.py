@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sfumato.ask.engines.base import Engine
+    from sfumato.ask.engines.table_facts import KindFacts
 
 _DATABASES = {".duckdb", ".ddb", ".db"}
 
@@ -69,6 +70,11 @@ class Source:
         return {name: a.type for name, a in self._attributes() if a.type is not None}
 
     @property
+    def public_types(self) -> bool | tuple[str, ...]:
+        """Of which columns the schema says that what their cells look like may be known."""
+        return False if self.schema is None else self.schema.public_types
+
+    @property
     def outlives(self) -> bool:
         """Whether the rows are still there when this process has ended, so that its budget is."""
         return self.path is not None or self.kind in {"postgres", "spark"}
@@ -89,7 +95,7 @@ class Source:
         self,
         *,
         person: str | None,
-        kinds: Mapping[str, str],
+        kinds: KindFacts,
         bounds: Mapping[str, Any],
         domains: Mapping[str, Sequence[Any]],
         public: Mapping[str, Any],
@@ -97,13 +103,14 @@ class Source:
     ) -> Engine:
         """Open the engine that holds the rows.
 
-        ``kinds`` are those registered for its columns, and decide: whatever the cells of a CSV
-        file look like by now, and whether or not the schema that declared them is given again.
+        Of ``kinds``, those registered decide, whether or not the schema that declared them is given
+        again. An engine of the user's own says itself of which kinds its columns are.
         """
         facts: dict[str, Any] = {
             "name": self.name,
             "person": person,
-            "types": {**self.types, **kinds},
+            "types": self.types,
+            "kinds": kinds,
             "bounds": bounds,
             "domains": domains,
             "public": public,

@@ -11,6 +11,8 @@ import json
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+from sfumato.ask.language.days import date_of
+from sfumato.ask.language.refusals import refuse
 from sfumato.dp.accounting.costs import Cost
 from sfumato.dp.publish.synthesis.artefacts import SyntheticTable
 from sfumato.dp.publish.synthesis.columns import Column
@@ -21,6 +23,7 @@ from sfumato.govern.spending import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from sfumato.ask.session.desk import Desk
     from sfumato.dp.publish.synthesis.tables import Preparation
@@ -98,11 +101,12 @@ def _declared(desk: Desk, columns: Mapping[str, Column], *, every: bool) -> dict
         if column.name in listed:
             chosen[column.name] = Column(values=listed[column.name])
         elif column.bounds is not None:
-            ends = tuple(int(e) if column.kind == "integer" else float(e) for e in column.bounds)
-            chosen[column.name] = Column(bounds=(ends[0], ends[1]))
+            low, high = (_end(bound, column.kind) for bound in column.bounds)
+            chosen[column.name] = Column(bounds=(low, high))
         elif column.name in columns or every:
             kind: Any = _KINDS.get(column.kind, "text")
             chosen[column.name] = columns.get(column.name, Column(kind=kind))
+    chosen |= _read_as_declared(facts.untyped, columns)
     unknown = [name for name in columns if name not in chosen]
     if unknown:
         raise ParameterError(f"columns= names {', '.join(unknown)}, which this dataset has not.")
@@ -112,3 +116,22 @@ def _declared(desk: Desk, columns: Mapping[str, Column], *, every: bool) -> dict
             "columns=, or let them be found with search=0.1."
         )
     return chosen
+
+
+def _read_as_declared(untyped: tuple[str, ...], columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Give what this synthesis says of columns of which nothing else says of which kind they are.
+
+    Their cells are read by bounds or a list of values, never by what they look like.
+    """
+    chosen = {name: columns[name] for name in untyped if name in columns}
+    for name, column in chosen.items():
+        if column.values is None and column.bounds is None:
+            raise refuse("untyped_column", name=name)
+    return chosen
+
+
+def _end(bound: Fraction, kind: str) -> Any:
+    """Give an end of a range as a synthesis takes it; those of dates are kept as days."""
+    if kind == "date":
+        return date_of(float(bound))
+    return int(bound) if kind == "integer" else float(bound)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import re
-import tempfile
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 
+from sfumato.data.atomic import PrivateFolder
 from sfumato.data.engines.base import ROW
 from sfumato.data.engines.counted import Counted
 from sfumato.data.engines.errors import nothing_quoted
@@ -50,7 +50,7 @@ class DuckDB:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: PrivateFolder | None = None
         # A bar would write among our results. A notebook without ipywidgets has none, and DuckDB
         # refuses to switch off there what it could not show.
         if self.run("SELECT current_setting('enable_progress_bar')") == [(True,)]:
@@ -66,9 +66,7 @@ class DuckDB:
     def folder(self) -> Path:
         """A private folder that goes when the engine goes; cells may be written only here."""
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(
-                prefix="sfumato-", ignore_cleanup_errors=True
-            )
+            self._folder = PrivateFolder()
         return Path(self._folder.name)
 
     def fresh(self, stem: str) -> str:

@@ -27,7 +27,7 @@ from sfumato.data.engines.errors import nothing_quoted
 from sfumato.data.engines.postgres_cells import COLUMNS, CellColumn, finished
 from sfumato.data.engines.replacing import chosen_texts, numbered_texts
 from sfumato.data.engines.spelling import quoted_for, spelt
-from sfumato.errors import SchemaError
+from sfumato.errors import DataError, SchemaError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -332,14 +332,19 @@ _SENTENCES = {
 """What classes of errors mean, by their names in the driver."""
 
 
-def _said(error: BaseException, source: str) -> str | None:
+_NOT_NOW = ("DiskFull", "OutOfMemory", "QueryCanceled")
+"""Errors after which the same may succeed later."""
+
+
+def _said(error: BaseException, source: str) -> str | DataError | None:
     """Say what an error of the server means, without its message."""
     psycopg = postgres_server.driver()
     for name, sentence in _SENTENCES.items():
         if isinstance(error, getattr(psycopg.errors, name)):
-            return f"{source}: {sentence}"
+            told = f"{source}: {sentence}"
+            return Unavailable(told) if name in _NOT_NOW else told
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-        return (
+        return Unavailable(
             f"{source}: the connection to Postgres was lost; nothing was written. Check that the "
             "server runs, and begin again."
         )

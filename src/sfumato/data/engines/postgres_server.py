@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from sfumato.data.engines.errors import nothing_quoted
-from sfumato.errors import DataError, MissingExtra, ParameterError
+from sfumato.errors import DataError, MissingExtra, ParameterError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,17 +40,53 @@ def connect(url: str, settings: Mapping[str, str]) -> Any:
     """Open a connection in which every statement is a transaction of its own."""
     psycopg = driver()
     options = " ".join(f"-c {name}={value}" for name, value in {**SETTINGS, **settings}.items())
-    refused = (
-        f"The Postgres database at {shown(url)} cannot be opened; check the address, "
-        "the name and the password, and that the server runs."
-    )
-    with nothing_quoted(lambda error: refused if isinstance(error, psycopg.Error) else None):
+    with nothing_quoted(lambda error: refusal(error, url)):
         connection = psycopg.connect(url, autocommit=True, options=options, client_encoding="utf8")
         encoding = connection.execute("SHOW server_encoding").fetchone()[0]
         end_with_us(connection)
     if encoding != "UTF8":
         raise DataError("The database has another encoding than UTF8; texts would be unclear.")
     return connection
+
+
+_REFUSALS: Mapping[str, tuple[str, ...]] = {
+    "{} does not let this user in: check user and password, and what the server allows.": (
+        "password", "authentication", "no pg_hba.conf entry", "28000", "28P01",
+    ),
+    "{} does not speak TLS, which the address asks for (sslmode): turn it on in the server.": (
+        "does not support SSL", "SSL was required",
+    ),
+    "{} shows a certificate that is not for this name, or that nothing here vouches for: check the "
+    "host, sslmode and sslrootcert.": ("certificate", "root.crt"),
+    "{} has a machine in it that is not known here: check the name of the host.": (
+        "translate host name", "resolve host", "Name or service", "name resolution",
+    ),
+    "{} is not there: the server has no database of this name.": ("does not exist", "3D000"),
+}  # fmt: skip
+
+
+_NOT_NOW = {
+    "{} gives no answer: check that the server runs, its port, and what is in between.": (
+        "Connection refused", "No such file", "timeout", "timed out", "unreachable",
+    ),
+    "{} has no connection left; try again later, or let the server have more.": (
+        "too many clients", "remaining connection slots", "53300",
+    ),
+}  # fmt: skip
+"""The same, of servers that may answer later."""
+
+
+def refusal(error: BaseException, url: str) -> str | DataError | None:
+    """Say why a database cannot be opened, in our words: its own may quote the address."""
+    if not isinstance(error, driver().Error):
+        return None
+    server = f"The Postgres database at {shown(url)}"
+    told = f"{getattr(error, 'sqlstate', None) or ''} {error}"
+    for sentence, words in (_REFUSALS | _NOT_NOW).items():
+        if any(word in told for word in words):
+            said = sentence.format(server)
+            return Unavailable(said) if sentence in _NOT_NOW else said
+    return f"{server} cannot be opened; check the address, and that the server runs."
 
 
 def end_with_us(connection: Any) -> None:

@@ -234,7 +234,7 @@ _STOPPED = "stopped SparkContext"
 """What errors of Spark mention when a session was stopped."""
 
 
-def _said(error: BaseException, source: str) -> str | None:
+def _said(error: BaseException, source: str) -> str | DataError | None:
     """Say what an error of Spark means, without its message."""
     from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415 - an optional library
     from pyspark.errors import AnalysisException, PySparkException  # noqa: PLC0415 - the same

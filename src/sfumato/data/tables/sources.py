@@ -399,22 +399,27 @@ def _cells(column: Any) -> NDArray[Any]:
     kinds = set(map(type, column))
     if kinds and kinds <= {list, tuple, dict, np.ndarray}:
         return np.asarray(column)  # rows of a matrix, or records, which are refused
-    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= _SCALARS):
+    alike = _is_alike(column)
+    if kinds <= {int, float} or (alike and len(kinds) == 1 and kinds <= _SCALARS):
         array = np.asarray(column)
         if array.dtype.kind != "O":
             return array
     array = np.empty(len(column), dtype=object)
-    alike = _is_alike(column)
     array[:] = [_cell(cell, alike=alike) for cell in column]
     return array
 
 
 def _cell(cell: Any, *, alike: bool) -> Any:
     if type(cell) is str:
-        return cell
+        return cell if _is_utf8(cell) else None
     if alike:
         return None if is_missing(cell) else cell
     return as_text(cell) or None
+
+
+def _is_utf8(text: str) -> bool:
+    """Tell whether a text can be written: one with half of a surrogate pair cannot."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _is_alike(cells: Sequence[Any]) -> bool:
@@ -425,6 +430,8 @@ def _is_alike(cells: Sequence[Any]) -> bool:
     if kinds and issubclass(next(iter(kinds)), datetime):
         zones = {getattr(cell, "tzinfo", None) for cell in cells if not is_missing(cell)}
         return len(kinds) == 1 and zones == {None}
+    if str in kinds and not all(type(cell) is not str or _is_utf8(cell) for cell in cells):
+        return False
     if int in kinds and any(type(cell) is int and cell.bit_length() > _BITS for cell in cells):
         return False
     return kinds <= {int, float} or (len(kinds) == 1 and kinds <= _HELD)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import gzip
 import shutil
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.data.atomic import PrivateFolder
 from sfumato.data.engines.duckdb import quoted
 from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read as read_table
@@ -113,7 +113,7 @@ def _unpacked(source: Any) -> Iterator[Any]:
     if not isinstance(source, str | Path) or Path(source).suffix.lower() != ".gz":
         yield source
         return
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+    with PrivateFolder() as folder:
         target = Path(folder) / f"{Path(source).name.split('.')[0]}.csv"
         try:
             with gzip.open(source, "rb") as packed, target.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Asking in the browser: write or click a question, see its price, confirm, read the answer."""
+"""Asking in the browser: write or build a question, see its price, confirm, read the answer."""
 
 from __future__ import annotations
 

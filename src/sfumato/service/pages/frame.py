@@ -87,10 +87,10 @@ def environment() -> Environment:
 
 
 _LINKS = {
-    "public": (("/", "What is held"), ("/me", "About you")),
-    "analyst": (("/", "What is held"), ("/datasets", "Datasets"), ("/history", "History"),
+    "public": (("/", "Public register"), ("/me", "About you")),
+    "analyst": (("/", "Public register"), ("/datasets", "Datasets"), ("/history", "History"),
                 ("/requests", "Requests"), ("/account", "Account")),
-    "owner": (("/", "What is held"), ("/datasets", "Datasets"), ("/jobs", "Jobs"),
+    "owner": (("/", "Public register"), ("/datasets", "Datasets"), ("/jobs", "Jobs"),
               ("/surveys", "Surveys"), ("/subjects", "People’s requests"),
               ("/requests", "Budget requests"), ("/people", "Accounts"), ("/ledger", "Ledger"),
               ("/account", "Account")),

@@ -27,7 +27,7 @@ FRESH = 1.0
 
 def _told(house: House, caller: Caller) -> str:
     return render(
-        house, caller, "openness.html", at="/", title="What is held here",
+        house, caller, "openness.html", at="/", title="Public register",
         held=list_held(house.office, house.reader), releases=list_releases(house.office),
         surveys=[row for row in list_surveys(house.office) if row["state"] == "open"],
     )  # fmt: skip

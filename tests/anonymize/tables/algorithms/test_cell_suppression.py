@@ -59,6 +59,7 @@ def test_flattening_keeps_the_price_of_the_root():
 
 
 @pytest.mark.real_data
+@pytest.mark.slow("30,162 records")
 def test_adult():
     home = Path(__file__).resolve().parents[4] / "bench" / "adult.py"
     spec = importlib.util.spec_from_file_location("adult", home)

@@ -60,8 +60,9 @@ def synthesize(
 ) -> Release:
     """Make a synthetic copy of a table, of sets, traces or a graph that may be given away.
 
-    A *table*: the domain of every column comes from the schema or from ``columns``; ``search`` is
-    the share of the budget that may be spent to find the others. ``target`` is a column that others
+    A *table*: the domain of every column comes from the schema or from ``columns``, a list of
+    values, bounds or a `Column` for each; ``search`` is the share of the budget that may be spent
+    to find the others, whose kind is declared. ``target`` is a column that others
     will be asked to predict; ``constraints`` are conditions on a row, in SQL, that no synthetic row
     breaks. ``neighbours=Unit("person", rows=5)`` protects people with several rows, keeping five of
     each. ``size`` is the number of synthetic rows; without it, an estimate of the number of real

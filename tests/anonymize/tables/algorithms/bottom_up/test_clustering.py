@@ -148,11 +148,16 @@ def adult():
     ("definition", "limit"),
     [
         (KAnonymity(5), 0.0525),
-        (KAnonymity(5) & DistinctLDiversity(2, "salary-class"), 0.105),
-        (KAnonymity(5) & TCloseness(0.2, "salary-class"), 0.30),
+        pytest.param(
+            KAnonymity(5) & DistinctLDiversity(2, "salary-class"), 0.105, marks=pytest.mark.scale
+        ),
+        pytest.param(
+            KAnonymity(5) & TCloseness(0.2, "salary-class"), 0.30, marks=pytest.mark.scale
+        ),
     ],
     ids=str,
 )
+@pytest.mark.slow("30,162 records")
 def test_adult(definition, limit):
     problem = adult().problem(definition)
     recoding = cluster(problem)

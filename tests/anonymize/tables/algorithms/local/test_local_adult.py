@@ -27,12 +27,23 @@ WITH_SALARY = tuple("salary-class" if name == "occupation" else name for name in
     ("definition", "quasi", "limit"),
     [
         (KAnonymity(5), adult.QUASI, 0.0485),
-        (KAnonymity(5) & DistinctLDiversity(2, "salary-class"), adult.QUASI, 0.120),
-        (KAnonymity(5) & TCloseness(0.2, "salary-class"), adult.QUASI, 0.230),
+        pytest.param(
+            KAnonymity(5) & DistinctLDiversity(2, "salary-class"),
+            adult.QUASI,
+            0.120,
+            marks=pytest.mark.scale,
+        ),
+        pytest.param(
+            KAnonymity(5) & TCloseness(0.2, "salary-class"),
+            adult.QUASI,
+            0.230,
+            marks=pytest.mark.scale,
+        ),
         (KAnonymity(5) & DistinctLDiversity(5, "occupation"), WITH_SALARY, 0.0500),
     ],
     ids=lambda value: str(value) if hasattr(value, "judge") else None,
 )
+@pytest.mark.slow("30,162 records")
 def test_adult_loss(definition, quasi, limit):
     problem = adult.problem(definition, quasi=quasi)
     recoding = recode(problem)
