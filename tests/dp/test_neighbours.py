@@ -117,10 +117,15 @@ def _arrow(rows: list[dict[str, Any]]) -> Any:
     """Make a table of Arrow, unless it makes something else of more than the odd record's cells."""
     table = pa.table(_columns(rows))
     for name, cells in _columns(rows).items():
-        held = table[name].to_pylist()
-        if sum(a is not b and a != b for a, b in zip(held, cells, strict=True)) > 1:
-            raise Unfit
+        _kept(table[name], cells)
     return table
+
+
+def _kept(held: Any, cells: list[Any]) -> Any:
+    """Give an array of Arrow if only the odd cell is another in it: beside a date, 0 is a day."""
+    if sum(a is not b and a != b for a, b in zip(held.to_pylist(), cells, strict=True)) > 1:
+        raise Unfit
+    return held
 
 
 SEQUENCE = {
@@ -128,7 +133,7 @@ SEQUENCE = {
     "numpy": lambda values, _: _array(values),
     "pandas": lambda values, _: pd.Series(values),
     "polars": lambda values, _: pl.Series(values, strict=True),
-    "arrow": lambda values, _: pa.array(values),
+    "arrow": lambda values, _: _kept(pa.array(values), values),
 }
 FRAME = {
     "dict": lambda rows, _: _columns(rows),
