@@ -84,7 +84,7 @@ def test_asking_again_is_free_and_says_so_and_another_analyst_pays(clinic, say):
 
 def test_an_exhausted_budget_is_refused_with_exit_code_1(clinic, say):
     say(*PATIENTS, COUNT, "-e", "0.9", "--budget", "1", "--budget-delta", "0")
-    _, err = say("ask", "patients.csv", COUNT, "-e", "0.2", code=1)
+    _, err = say("ask", "patients.csv", COUNT, "-e", "0.2", code=3)
     assert "requested ε = 0.2, remaining ε = 0.1, difference ε = 0.1" in err
     out, _ = say("ask", "patients.csv", COUNT, "-e", "0.2", "--estimate")
     assert "does not fit" in out
@@ -225,7 +225,7 @@ def test_without_schema_the_unit_must_be_said(clinic, say):
     assert "--unit row" in err
     say("ask", "patients.csv", COUNT, "-e", "0.1", "--unit", "row")
     say("ask", "patients.csv", COUNT, "-e", "0.2")
-    _, err = say("ask", "patients.csv", COUNT, "-e", "0.1", "--budget", "50", code=1)
+    _, err = say("ask", "patients.csv", COUNT, "-e", "0.1", "--budget", "50", code=3)
     assert "registered with other limits" in err
     _, err = say("ask", "nowhere.csv", COUNT, "-e", "0.1", "--unit", "row", code=2)
     assert "nowhere.csv is not a file" in err

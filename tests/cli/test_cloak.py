@@ -181,7 +181,7 @@ def test_boxes_are_recorded_before_they_appear_and_shown_on_a_page(kinds, capsys
     assert "who can have asked" in page
     assert "http" not in page.replace("http-equiv", "")
     capsys.readouterr()
-    assert run([*line, "--purpose", "advertising"]) == 1  # the ledger names no such purpose
+    assert run([*line, "--purpose", "advertising"]) == 3  # the ledger names no such purpose
     assert run(["cloak", "kinds.csv", "-k", "400", "-o", "none.csv", "-L", "ledger.sqlite"]) == 1
     with sf.Ledger("ledger.sqlite") as ledger:
         assert len(ledger.entries()) == 1

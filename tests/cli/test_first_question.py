@@ -84,7 +84,7 @@ def test_a_mean_to_an_accuracy_is_asked_at_once(say):
 
 def test_other_limits_are_told_beside_those_that_are_registered(say):
     say("ask", "d.csv", COUNT, "--unit", "row", "-e", "0.1", "--budget", "2")
-    _, err = say("ask", "d.csv", COUNT, "-e", "0.1", "--budget", "20", code=1)
+    _, err = say("ask", "d.csv", COUNT, "-e", "0.1", "--budget", "20", code=3)
     assert "limits: ε = 2 and δ = 1e-06 in all" in err
     assert "`sfumato ledger amend`" in err
     assert "Ledger.amend" not in err
@@ -155,7 +155,7 @@ def test_a_schema_that_differs_from_the_registered_one_is_not_ignored(say, first
         return ("-s", schema(file, **words[1])) if words else ()
 
     say("ask", "d.csv", COUNT, "--unit", "row", "-e", "0.1", *given(first, "one.yaml"))
-    _, err = say("ask", "d.csv", COUNT, "-e", "0.2", *given(then, "two.yaml"), code=1)
+    _, err = say("ask", "d.csv", COUNT, "-e", "0.2", *given(then, "two.yaml"), code=3)
     assert told in err
     assert "--bounds … and --keys" in err
     with Ledger(LEDGER) as ledger:

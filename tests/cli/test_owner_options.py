@@ -77,12 +77,12 @@ def test_a_policy_deals_the_budget_out(clinic, say):
     first = ("ask", "patients.csv", COUNT, "--unit", "row", "--policy", "equal:2", "-f", "csv")
     _, err = say(*first, "--budget-delta", "0", "--public-types", "age")
     assert "cost: ε = 0.5, pure" in err
-    _, err = say("ask", "patients.csv", f"{COUNT} WHERE age > 3", "-e", "0.1", code=1)
+    _, err = say("ask", "patients.csv", f"{COUNT} WHERE age > 3", "-e", "0.1", code=3)
     assert "gives question 2 exactly 0.5" in err
     say("histogram", "patients.csv", "age", "-b", "0,50,100")
-    _, err = say("ask", "patients.csv", f"{COUNT} WHERE age > 3", code=1)
+    _, err = say("ask", "patients.csv", f"{COUNT} WHERE age > 3", code=3)
     assert "none is left" in err
-    _, err = say("ask", "patients.csv", COUNT, "--policy", "free", "-e", "0.1", code=1)
+    _, err = say("ask", "patients.csv", COUNT, "--policy", "free", "-e", "0.1", code=3)
     assert "other policy" in err
 
 
@@ -96,15 +96,15 @@ def test_limits_per_analyst_and_purpose_decide(clinic, say):
     assert (limits.dataset, limits.analyst) == (sf.PureDP(3), sf.PureDP(1))
     assert limits.analysts == {"bob": sf.PureDP("1/4")}
     assert limits.purposes == {"research": sf.PureDP(2)}
-    _, err = say(*asked, COUNT, "-e", "0.6", code=1)
+    _, err = say(*asked, COUNT, "-e", "0.6", code=3)
     assert "limit of analyst 'ada': requested ε = 0.6, remaining ε = 0.5" in err
-    _, err = say(*asked, COUNT, "-e", "0.3", "--analyst", "bob", code=1)
+    _, err = say(*asked, COUNT, "-e", "0.3", "--analyst", "bob", code=3)
     assert "analyst 'bob'" in err
     for name in ("carl", "dora"):
         _, err = say(*asked, COUNT, "-e", "0.7", "--analyst", name)
-    _, err = say(*asked, COUNT, "-e", "0.2", "--analyst", "eve", code=1)
+    _, err = say(*asked, COUNT, "-e", "0.2", "--analyst", "eve", code=3)
     assert "purpose 'research'" in err
-    _, err = say(*asked, COUNT, "-e", "0.1", "--limit-analyst", "2", code=1)
+    _, err = say(*asked, COUNT, "-e", "0.1", "--limit-analyst", "2", code=3)
     assert "other limits" in err
 
 
@@ -128,7 +128,7 @@ def test_a_private_table_of_the_same_people(clinic, say, made):
     people, visits = (one.columns for one in made)
     old = set(people["patient"][people["age"] >= 40])
     assert int(cells(out)[0]["n"]) == len(old & set(visits["patient"]))
-    _, err = say("ask", "visits.csv", "SELECT COUNT(*) FROM visits", "-e", "1", code=1)
+    _, err = say("ask", "visits.csv", "SELECT COUNT(*) FROM visits", "-e", "1", code=3)
     assert "name it in --private" in err
     out, _ = say("histogram", "visits.csv", "department", "--private", "patients=patients.csv",
                  "-b", "radiology", "-e", "1", "-f", "csv")  # fmt: skip
@@ -202,13 +202,13 @@ def test_an_owner_lets_a_public_table_in(patients, say):
     Path("sexes.csv").write_text("sex,code\nfemale,1\nmale,2\n")
     asked = "SELECT COUNT(*) AS n FROM patients p JOIN sexes s ON p.sex = s.sex WHERE s.code = 1"
     joined = ("ask", "patients.csv", asked, "-e", "0.1", "--public", "sexes=sexes.csv")
-    _, err = say(*joined, code=1)
+    _, err = say(*joined, code=3)
     assert "sexes" in err
     out, _ = say(*patients, "--public", "sexes")
     assert "sexes" in out
     say(*joined)
     Path("sexes.csv").write_text("sex,code\nfemale,1\nmale,1\n")
-    say(*joined, code=1)
+    say(*joined, code=3)
     _, err = say(*patients, "--public", "sexes")
     assert "its rules read as before" in err
     say(*joined)
@@ -217,7 +217,7 @@ def test_an_owner_lets_a_public_table_in(patients, say):
 
 
 def test_an_analyst_learns_that_the_owner_amends(patients, say):
-    _, err = say("ask", "patients.csv", COUNT, "-e", "0.1", "--budget", "9", code=1)
+    _, err = say("ask", "patients.csv", COUNT, "-e", "0.1", "--budget", "9", code=3)
     assert "amend" in err
 
 

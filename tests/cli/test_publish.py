@@ -46,7 +46,7 @@ def test_clusters_are_saved_and_drawn(say):
     assert "was written" in err
     again, _ = say(*asked)  # the same again, for nothing
     assert again == out
-    say("topk", "visits.csv", "department", "-k", "2", "-e", "1.5", code=1)  # beyond the budget
+    say("topk", "visits.csv", "department", "-k", "2", "-e", "1.5", code=3)  # beyond the budget
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_model_is_learnt_saved_and_drawn(say):
     assert "holds" in certified
     assert Path("model.svg").read_text(encoding="utf-8").startswith("<svg")
     assert say(*asked)[0] == out  # the same again, for nothing
-    say("train", "visits.csv", "department", "-e", "5", "--delta", "1e-6", code=1)
+    say("train", "visits.csv", "department", "-e", "5", "--delta", "1e-6", code=3)
 
 
 def test_errors_are_told_before_and_scores_are_bought(say):

@@ -18,6 +18,7 @@ from sfumato.dp.accounting.filters import gaussian_cost
 from sfumato.errors import (
     BudgetExceeded,
     GovernanceError,
+    OutputError,
     ParameterError,
     PositionMoved,
     PurposeRefused,
@@ -371,14 +372,14 @@ def test_texts_that_no_database_keeps_are_refused_with_a_sentence(
 ):
     ledger.register(registration)
     for field in ("question", "analyst", "purpose", "guarantee"):
-        with pytest.raises(ParameterError, match="cannot be kept"):
+        with pytest.raises(OutputError, match="cannot be kept"):
             ledger.charge(charge(**{field: bad}))
     receipt = ledger.charge(charge())
     for attempt in (
         lambda: ledger.settle(receipt, bad),
         lambda: ledger.record("released", {"analyst": bad}),
     ):
-        with pytest.raises(ParameterError, match="cannot be kept"):
+        with pytest.raises(OutputError, match="cannot be kept"):
             attempt()
     assert ledger.stored("patients", "ann", "f" * 64, bad, "care") is None
     ledger.settle(receipt, "1")
@@ -407,7 +408,7 @@ def test_exports_hold_every_entry_and_no_answer(ledger, registration, charge, tm
         assert "four hundred" not in (tmp_path / file).read_text("utf-8")
     with pytest.raises(ParameterError, match="json or csv"):
         ledger.export(tmp_path / "x", "xml")
-    with pytest.raises(ParameterError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         ledger.export(tmp_path / "none" / "x")
 
 
