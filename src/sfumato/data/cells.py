@@ -372,7 +372,9 @@ class Listed:
             return np.array(found, dtype=np.int64)[spots.ravel()]
         known: dict[type, dict[Any, int]] = {kind: {} for kind in _PLAIN}
         cells = cells_of(column)
-        read = (_remembered(known, cell, lambda one: self.place(one, otherwise)) for cell in cells)
+        read = (
+            _remembered(known, cell, lambda value: self.place(value, otherwise)) for cell in cells
+        )
         return np.fromiter(read, np.int64, len(cells))
 
 
