@@ -51,7 +51,7 @@ def test_help_and_verification_are_printed_on_a_legacy_code_page(folder, pages):
 @pytest.mark.parametrize("pages", CODE_PAGES[:1])
 def test_an_answer_that_was_paid_for_is_printed(folder, pages, tmp_path):
     asked = ["ask", str(folder / "t.csv"), "SELECT town, COUNT(*) FROM t GROUP BY town", "-e", "50",
-             "--keys", "town=ł,ü", "--unit", "row", "--budget", "60",
+             "--keys", "town=ł,ü", "--public-types", "town", "--unit", "row", "--budget", "60",
              "--ledger", str(tmp_path / "ledger.sqlite")]  # fmt: skip
     done = sfumato(*asked, pages=pages, capture_output=True)
     assert done.returncode == 0, done.stderr
