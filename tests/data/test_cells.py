@@ -173,6 +173,8 @@ def test_a_record_holds_items_or_is_one():
         ("DOUBLE", [1.0, 2.5, -0.0, 1e300, 1e-5, 123456789.0]),
         ("INTEGER", [1, 0, -7]),
         ("DECIMAL(6, 2)", [Decimal("1.50"), Decimal("2.00")]),
+        ("DECIMAL(4, 4)", [Decimal(0), Decimal("0.5"), Decimal("-0.5")]),
+        ("DECIMAL(38, 0)", [Decimal(12345678901234567890), Decimal(12345678901234567891)]),
         ("BOOLEAN", [True, False]),
         ("TIMESTAMP", [datetime(2020, 1, 2), datetime(2020, 1, 2, 3, 4)]),  # noqa: DTZ001
         ("DATE", [date(2020, 1, 2)]),

@@ -125,7 +125,7 @@ def _open(
     _check_others(ledger, first.name, private, is_new=known is None)
     if known is None:
         rows = [engine.fingerprint() for engine in engines.values()]
-        check_registered_once(ledger, first.name, rows)
+        check_registered_once(ledger, first.name, rows, given.get("compared"))
     public = public_tables(engines.values(), salt)
     waiting = public if known is None else check_public(public, known)
     if waiting:
