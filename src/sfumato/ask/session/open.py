@@ -61,6 +61,9 @@ def open_dataset(source: Any, **stated_facts: Any) -> OpenDataset:
     """Open a dataset and register it in its ledger."""
     sources = _sources(source, stated_facts["name"], stated_facts["schema"])
     first = next(iter(sources.values()))
+    for read in sources.values():
+        if read.schema is not None:
+            read.schema.check_public(stated_facts.get("public_types", False))
     ledger, owned = _ledger(stated_facts["ledger"], first)
     try:
         is_new = ledger.registration(first.name) is None
