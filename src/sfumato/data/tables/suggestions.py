@@ -108,8 +108,8 @@ class Suggestions(Shown):
             "# Read the reasons and change what is wrong. Roles: identifier (removed), quasi",
             "# (generalised), sensitive (protected), insensitive (released as it is). A column",
             "# that is not listed is left out of a release. 'from: data' marks what one record may",
-            "# have made so: questions under a budget are refused until you look at it and remove the",
-            "# mark, or add public_types: true.",
+            "# have made so: questions under a budget are refused until you look at it and remove",
+            "# the mark, or add public_types: true.",
         ]
         head += [f"# {found.sentence(self.people)}." for found in telling(self.sets)]
         return "\n".join(head) + "\n" + schema_text(self.schema, folder, comments=comments)
