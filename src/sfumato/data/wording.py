@@ -106,7 +106,8 @@ def _one(
     context = found.get("ctx", {})
     kind = found["type"]
     if kind == "extra_forbidden":
-        allowed = list(_holding(model, parts).model_fields)
+        fields = _holding(model, parts).model_fields
+        allowed = [str(field.validation_alias or name) for name, field in fields.items()]
         return (
             f"'{place}' is unknown; allowed are {listed(allowed)}."
             f"{did_you_mean(parts[-1] if parts else place, allowed)}"

@@ -174,7 +174,8 @@ def _register_as_shape(
         where, unit=wanted.unit.privacy_unit(None if schema is None else schema.unit),
         budget=None, name=wanted.name,
         schema=rows_only(schema),
-        bounds={}, keys={}, public={}, private={}, ledger=house.ledger, **rules,
+        bounds={}, keys={}, public={}, private={}, ledger=house.ledger,
+        time_zone=wanted.time_zone or None, **rules,
     )  # fmt: skip
     try:
         if known is not None:
@@ -206,6 +207,10 @@ def _register_shaped(
         raise ParameterError(
             f"Data of the shape '{wanted.shape}' have no rows by which a person could be hidden; "
             f"leave the unit out, or name one of the shape, and no number of rows."
+        )
+    if wanted.time_zone:
+        raise ParameterError(
+            f"Data of the shape '{wanted.shape}' have no instants; leave the time zone out."
         )
     is_known = house.reader.registration(wanted.name) is not None
     session = open_shaped(
