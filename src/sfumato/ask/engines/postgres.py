@@ -12,6 +12,7 @@ in a fraction of the time, with equal results (:mod:`sfumato.ask.engines.postgre
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -293,6 +294,11 @@ class PostgresEngine:
         """Read columns of a table, row by row, for what is published once; never shown."""
         cells = ", ".join(quoted(name, "postgres") for name in names)
         return self._run(f"SELECT {cells} FROM {self._tables[table]}")
+
+    def interrupt(self) -> None:
+        """Ask the server to end what it is asked just now, by whichever thread."""
+        with contextlib.suppress(driver().Error):
+            self._connection.cancel()
 
     def close(self) -> None:
         """Close the connection."""
