@@ -141,8 +141,9 @@ def refused_differences(builds, pairs, seed, clock, urls=(None, None), folder=No
                 one = seconds_until_refused(plain, question, clock)
             differences.append((two - one) / (two + one))
         found.append(2 * statistics.median(differences))
-        plain.close()
-        other.close()
+        for session in (plain, other):
+            session.close()
+            session.ledger.close()
         for url in urls:
             if url is not None:
                 throwaway_postgres.empty(url)
