@@ -19,9 +19,12 @@ import random
 import secrets
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from sfumato.data.tables import permutation
 
 # The package gives a function of the same name.
 noise = importlib.import_module("sfumato.dp.noise.stream")
@@ -92,6 +95,9 @@ def begin(name: str, *, fresh: bool = False) -> None:
     _known.restart(label)
     noise._streams = _secure if fresh else _known
     secrets.randbits = _random_bits if fresh else random.Random(number).getrandbits
+    # Orders and perturbation of tables without a seed take their keys there.
+    known = SimpleNamespace(urandom=random.Random(number + 1).randbytes)
+    permutation.os = os if fresh else known
     _stated.clear()
 
 

@@ -5,8 +5,8 @@ to one process, and everything with Spark to one, so that one JVM serves. Files 
 tests are handed out test by test. How long a file takes is read from ``weights.json``, which
 ``pytest --record-weights`` writes.
 
-The order is another one each run; ``--order-seed`` repeats one. Inside a file tests run as written
-unless ``--shuffle-inside`` is given: a few files tell a story, step by step.
+The order is another one each run, of files and of the tests in each; ``--order-seed`` repeats one.
+A file whose tests build on one another says so, ``ordered = "why"``, and runs as it is written.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def record(seconds: dict[str, float]) -> None:
     WEIGHTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def shuffle(items: list, seed: int, *, inside: bool) -> None:
-    """Put files in random order, and with ``inside`` the tests of each file."""
+def shuffle(items: list, seed: int) -> None:
+    """Put files in random order, and the tests of each unless it says why they keep theirs."""
     lot = random.Random(seed)
     files: dict[str, list] = {}
     for item in items:
@@ -66,7 +66,7 @@ def shuffle(items: list, seed: int, *, inside: bool) -> None:
     names = sorted(files)
     lot.shuffle(names)
     for name in names:
-        if inside:
+        if not hasattr(getattr(files[name][0], "module", None), "ordered"):
             lot.shuffle(files[name])
     items[:] = [item for name in names for item in files[name]]
 

@@ -94,7 +94,7 @@ def _run(arguments: list[str], *, alone: bool) -> int:
 
     try:
         app = application(arguments or ["--help"])  # which is what an empty line shows
-        _keep(alone)
+        _prepare(arguments, alone)
         code = app(args=arguments, prog_name="sfumato", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit as end:
@@ -121,13 +121,18 @@ def _run(arguments: list[str], *, alone: bool) -> int:
         return _misused(error, arguments)
 
 
-def _keep(alone: bool) -> None:
-    """Search what is loaded by now no more for cycles, where it stays to the end of the process.
+def _prepare(arguments: list[str], alone: bool) -> None:
+    """Have Spark run where its tables are named; search what is loaded by now no more for cycles.
 
-    DuckDB must not be loaded yet: it complains at the end of what it finds kept.
+    It stays to the end of the process. DuckDB must not be loaded yet: it complains at the end of
+    what it finds kept.
     """
     if alone:
         gc.freeze()
+    if any(word.rpartition("=")[2].startswith("spark:") for word in arguments):
+        from sfumato.data.engines.spark import start_session  # noqa: PLC0415 - an extra
+
+        start_session()
 
 
 def _misused(error: Exception, arguments: list[str]) -> int:

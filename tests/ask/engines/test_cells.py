@@ -362,7 +362,7 @@ def test_no_row_is_read_before_a_question_is_paid_for(engine, place, monkeypatch
     sf.Session(source, keys=keys, ledger=ledger, budget=sf.PureDP(10), **RULES).close()
     with sf.Session(source, name="t", ledger=ledger) as one:
         inner = one.desk.opened.engine
-        reading = Reading(inner, monkeypatch, "_run" if engine == "postgres" else "_ask")
+        reading = Reading(inner, monkeypatch, "_fetched" if engine == "postgres" else "_ask")
         with pytest.raises(sf.BudgetExceeded):
             one.sql("SELECT COUNT(*) FROM t", epsilon=11)
         assert not [text for text in reading.seen if '"v"' in text or "`v`" in text]
@@ -386,6 +386,70 @@ def test_changed_rows_of_postgres_are_asked_anew(place):
             spent = one.spent.epsilon
             assert not one.sql("SELECT COUNT(*) FROM t", epsilon=1).stored
             assert one.spent.epsilon == spent + 1
+
+
+WHOLE = "SELECT COUNT(*) FROM t WHERE v > 3"
+REPLACED = "replaced, or its columns are others"
+
+
+def replaced(odd):
+    """Give the rows of a table whose whole numbers are texts now, and one perhaps none."""
+    return [*map(str, range(50)), odd]
+
+
+@pytest.mark.parametrize("odd", ["7", "none"])
+def test_a_table_of_postgres_that_is_replaced_is_refused_whatever_its_cells_are(place, odd):
+    import psycopg
+
+    source, ledger = place("postgres", pd.DataFrame({"v": range(50)}), v="integer"), sf.Ledger(None)
+    url, _, name = source.rpartition("?table=")
+    with opened(source, ledger=ledger) as one, psycopg.connect(url, autocommit=True) as other:
+        one.sql(WHOLE, epsilon=1)
+        other.execute(f"DROP TABLE {name}")
+        other.execute(f"CREATE TABLE {name} (v text)")
+        other.cursor().executemany(f"INSERT INTO {name} VALUES (%s)", [(v,) for v in replaced(odd)])
+        spent = one.spent.epsilon
+        with pytest.raises(sf.errors.SchemaError, match=REPLACED):
+            one.sql(WHOLE, epsilon=SURE)
+        with pytest.raises(sf.errors.SchemaError, match=REPLACED):  # after the charge, as well
+            one.desk.opened.engine.columns("t", ["v"])
+        assert one.spent.epsilon == spent
+    with sf.Session(source, name="t", ledger=ledger) as one:  # reads each cell by itself
+        assert round(one.sql(WHOLE, epsilon=SURE).value) == 46 + (odd == "7")
+
+
+@pytest.mark.parametrize("odd", ["7", "none"])
+def test_a_file_in_place_that_is_replaced_is_refused_whatever_its_cells_are(
+    tmp_path, monkeypatch, odd
+):
+    monkeypatch.setattr("sfumato.ask.engines.duckdb.LOADED", 0)
+    file, ledger = tmp_path / "t.parquet", sf.Ledger(None)
+    pd.DataFrame({"v": range(50)}).to_parquet(file)
+    with opened(file, ledger=ledger, public_types=True) as one:
+        one.sql(WHOLE, epsilon=1)
+        pd.DataFrame({"v": replaced(odd)}).to_parquet(file)
+        spent = one.spent.epsilon
+        with pytest.raises(sf.errors.SchemaError, match=REPLACED):
+            one.sql(WHOLE, epsilon=SURE)
+        assert one.spent.epsilon == spent
+        assert len(one.desk.opened.engine.columns("t", ["v"])) == 51  # a cast that cannot fail
+    with sf.Session(file, name="t", ledger=ledger) as one:
+        assert round(one.sql(WHOLE, epsilon=SURE).value) == 46 + (odd == "7")
+
+
+@pytest.mark.parametrize("odd", ["7", "none"])
+def test_a_table_of_a_duckdb_file_that_is_replaced_is_read_cell_by_cell(tmp_path, odd):
+    import duckdb
+
+    file, ledger = tmp_path / "t.duckdb", sf.Ledger(None)
+    with duckdb.connect(file) as other:
+        other.execute("CREATE TABLE t AS SELECT range::INTEGER AS v FROM range(50)")
+    opened(f"{file}::t", ledger=ledger).close()
+    with duckdb.connect(file) as other:
+        other.execute("CREATE OR REPLACE TABLE t (v VARCHAR)")
+        other.executemany("INSERT INTO t VALUES (?)", [(v,) for v in replaced(odd)])
+    with sf.Session(f"{file}::t", name="t", ledger=ledger) as one:
+        assert round(one.sql(WHOLE, epsilon=SURE).value) == 46 + (odd == "7")
 
 
 def test_types_of_a_table_of_spark_are_in_its_catalogue(spark):

@@ -101,3 +101,14 @@ def test_spark_on_the_page(clinic, spark):
     finally:
         spark.sql("DROP TABLE IF EXISTS patients_released")
         spark.catalog.dropTempView("patients")
+
+
+def test_tables_of_spark_are_named_on_the_command_line(spark, tmp_path, capsys):
+    rows = [(20 + i % 4, "ab"[i % 2]) for i in range(40)]
+    spark.createDataFrame(rows, "age INT, ward STRING").createOrReplaceTempView("spark_people")
+    schema = tmp_path / "people.yaml"
+    schema.write_text("attributes:\n  age: quasi\n  ward: sensitive\n", encoding="utf-8")
+    made = str(tmp_path / "out")
+    asked = ["anonymize", "spark:spark_people", "-s", str(schema), "-k", "5", "-o", made]
+    assert cli.run([*asked, "--no-report"]) == 0, capsys.readouterr().err
+    assert cli.run(["verify", made, "-k", "5"]) == 0

@@ -64,6 +64,7 @@ class DuckDBEngine:
         self._catalog = engine.fresh("asked")
         self._facts: dict[str, TableFacts] = {}
         self._in_place: dict[str, Path] = {}
+        self._scanned: list[ScannedRelation] = []
         self._kept: list[ScannedRelation] = []
         self._by_text = False
         self._hashes: dict[str, tuple[object, tuple[Any, ...]]] = {}
@@ -173,6 +174,7 @@ class DuckDBEngine:
                 tidy()
         if in_place and source.path is not None:
             self._in_place[name] = source.path
+            self._scanned.append(replace(source, scan=scan))
 
     def _reachable(self, source: ScannedRelation) -> tuple[str, Callable[[], None]]:
         """Give a scan that our connection can run; frames of another one go through a file."""
@@ -242,6 +244,7 @@ class DuckDBEngine:
         Rows in memory never change, and were hashed when they were read; a file that is scanned in
         place has changed if its place on the disk, its size or a time of it has.
         """
+        self._check_unchanged()
         loaded = [facts for facts in self._facts.values() if facts.name not in self._in_place]
         found = [fingerprint_of([(facts, self._hashed(facts)) for facts in loaded])]
         for path in self._in_place.values():
@@ -250,6 +253,17 @@ class DuckDBEngine:
                 return unknown_state()
             found.append("-".join(map(str, told)))
         return " ".join(found)
+
+    def _check_unchanged(self) -> None:
+        """Refuse files scanned in place whose columns are no longer what they were at opening."""
+        for source in self._scanned:
+            with translated(source.source):
+                now = self._engine.types(source.scan)
+            if now != source.types:
+                raise SchemaError(
+                    f"{source.source} was replaced, or its columns are others, since the session "
+                    "was opened; open the session again."
+                )
 
     def _hashed(self, facts: TableFacts) -> tuple[Any, ...]:
         """Hash the rows of a table, in memory or in a scan of the file, so that both agree."""

@@ -319,13 +319,13 @@ def _date(cell: str, type_: str, zone: str) -> str:
 def _number(cell: str, type_: str, kind: Kind) -> str:
     """Read a number, or a truth value as 1 or 0; for a whole number, one that is whole."""
     if type_ in _WHOLE or _small(type_):
-        number, whole = f"CAST({cell} AS BIGINT)", True
+        number, whole = f"try_cast({cell} AS BIGINT)", True
     elif type_ in _WIDE:
         number, whole = _within(cell, "UHUGEINT" if type_ in _UNSIGNED else "HUGEINT"), True
     elif type_ == "BOOLEAN":
-        number, whole = f"CAST({cell} AS BIGINT)", True
+        number, whole = f"try_cast({cell} AS BIGINT)", True
     elif type_ in _REAL or type_.startswith("DECIMAL("):
-        number, whole = f"CAST({cell} AS DOUBLE)", False
+        number, whole = f"try_cast({cell} AS DOUBLE)", False
     else:
         return _read(f"try_cast({cell} AS VARCHAR)", kind)
     if kind == "real":

@@ -12,7 +12,7 @@ in a fraction of the time, with equal results (:mod:`sfumato.ask.engines.postgre
 
 from __future__ import annotations
 
-import contextlib
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -39,7 +39,7 @@ from sfumato.data.engines.postgres_server import (
 from sfumato.errors import DataError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlglot import exp
 
@@ -115,7 +115,7 @@ class PostgresEngine:
         self._facts: dict[str, TableFacts] = {}
         self._tables: dict[str, str] = {}
         self._known: tuple[str, str] | None = None
-        self._relations: list[int] = []
+        self._opened: dict[str, tuple[bool, int, str, list[StoredColumn]]] = {}
         self._connection = self._connected()
         self.left_out: dict[str, tuple[str, ...]] = {}
         if self._run("SHOW server_encoding")[0][0] != "UTF8":
@@ -180,8 +180,8 @@ class PostgresEngine:
     ) -> None:
         if name in self._facts:
             raise SchemaError(f"Two tables are called '{name}'; give each a name of its own.")
-        oid, schema, relation, columns = self._columns(where, private=private)
-        self._relations.append(oid)
+        oid, place, columns = self._columns(where, private=private)
+        self._opened[where] = private, oid, place, columns
         names = [column.name for column in columns]
         wanted = declared_kinds(known.known(name, types), names, f"The table '{where}'")
         kinds: dict[str, Kind] = {}
@@ -199,14 +199,16 @@ class PostgresEngine:
             for column in columns
             if column.name in kinds
         )
-        place = f"{quoted(schema, 'postgres')}.{quoted(relation, 'postgres')}"
         self._tables[name] = f"(SELECT {cells} FROM {place}) AS {quoted(name, 'postgres')}"
         if not private:
             facts = with_repetitions(facts, self._count)
         self._facts[name] = facts
 
-    def _columns(self, where: str, *, private: bool) -> tuple[int, str, str, list[StoredColumn]]:
-        """Find a table and its columns; a name without a schema is one of the schema public."""
+    def _columns(self, where: str, *, private: bool) -> tuple[int, str, list[StoredColumn]]:
+        """Find a table: its number, its name in queries and its columns.
+
+        A name without a schema is one of the schema public.
+        """
         schema, _, relation = where.rpartition(".")
         found = self._run(
             "SELECT c.oid, n.nspname, c.relname, c.relkind::text FROM pg_catalog.pg_class AS c "
@@ -225,7 +227,21 @@ class PostgresEngine:
             StoredColumn(str(name), str(type_), form == "e", int(modifier))
             for name, type_, form, modifier in self._run(COLUMNS, (found[0][0],))
         ]
-        return int(found[0][0]), str(found[0][1]), str(found[0][2]), columns
+        place = ".".join(quoted(str(name), "postgres") for name in found[0][1:3])
+        return int(found[0][0]), place, columns
+
+    def _check_unchanged(self) -> None:
+        """Refuse tables that are no longer what they were when they were opened.
+
+        Queries are spelt for the types that columns had then: on others a cast may fail for one
+        cell and not for another.
+        """
+        for where, (private, *opened) in self._opened.items():
+            if list(self._columns(where, private=private)) != opened:
+                raise SchemaError(
+                    f"The table '{where}' was replaced, or its columns are others, since the "
+                    "session was opened; open the session again."
+                )
 
     def _check_view(self, number: int, schema: str, relation: str, kind: str) -> None:
         """Refuse a view each of whose rows is not known to be one row of one table."""
@@ -276,7 +292,9 @@ class PostgresEngine:
         up to a minute late, so they are believed only where no other has been active in this
         database for longer than that. What neither tells has a text that never comes again.
         """
-        [(snapshot, is_local, counted, is_quiet)] = self._run(_STATE, (self._relations,) * 2)
+        self._check_unchanged()
+        relations = [number for _, number, *_ in self._opened.values()]
+        [(snapshot, is_local, counted, is_quiet)] = self._run(_STATE, (relations,) * 2)
         if not is_local:
             return unknown_state()
         if self._known is None or self._known[0] != snapshot:
@@ -288,16 +306,16 @@ class PostgresEngine:
         from sfumato.dp.publish.synthesis.held_rows import HeldRows  # noqa: PLC0415 - loaded when used
 
         kinds = {column.name: column.kind for column in self._facts[table].columns}
-        return HeldRows(table, "postgres", self._tables[table], kinds, self._run)
+        return HeldRows(table, "postgres", self._tables[table], kinds, self._read)
 
     def columns(self, table: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
         """Read columns of a table, row by row, for what is published once; never shown."""
         cells = ", ".join(quoted(name, "postgres") for name in names)
-        return self._run(f"SELECT {cells} FROM {self._tables[table]}")
+        return self._read(f"SELECT {cells} FROM {self._tables[table]}")
 
     def interrupt(self) -> None:
         """Ask the server to end what it is asked just now, by whichever thread."""
-        with contextlib.suppress(driver().Error):
+        with suppress(driver().Error):
             self._connection.cancel()
 
     def close(self) -> None:
@@ -307,7 +325,7 @@ class PostgresEngine:
     # -- talking to the server ------------------------------------------------------------
 
     def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
-        return self._run(printed(tree, "postgres", tables=self._tables))
+        return self._read(printed(tree, "postgres", tables=self._tables))
 
     def _count(self, tree: exp.Select) -> int:
         return int(self._rows(tree)[0][0])
@@ -325,7 +343,8 @@ class PostgresEngine:
         too_much = errors.ProgramLimitExceeded, errors.OutOfMemory, errors.DatetimeFieldOverflow
         with nothing_quoted(_said):
             try:
-                return self._fetched(statement, binary=True)[0]
+                with self._as_opened():
+                    return self._fetched(statement, binary=True)[0]
             except too_much:
                 return None
 
@@ -333,16 +352,34 @@ class PostgresEngine:
         with nothing_quoted(_said):
             return self._fetched(statement, values)
 
+    def _read(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a query of rows."""
+        with nothing_quoted(_said), self._as_opened():
+            return self._fetched(statement)
+
+    @contextmanager
+    def _as_opened(self) -> Iterator[None]:
+        """Hold the tables as they are, for one transaction, and see that they are as opened."""
+        self._reconnect()
+        with self._connection.transaction():
+            for _, _, place, _ in self._opened.values():
+                self._fetched(f"SELECT FROM {place} LIMIT 0")  # locks what it names
+            self._check_unchanged()
+            yield
+
     def _fetched(
         self, statement: str, values: tuple[Any, ...] | None = None, *, binary: bool = False
     ) -> list[tuple[Any, ...]]:
-        if self._connection.closed:
-            self._connection = self._connected()
+        self._reconnect()
         with self._connection.transaction():
             found: list[tuple[Any, ...]] = self._connection.execute(
                 statement, values, prepare=False, binary=binary
             ).fetchall()
         return found
+
+    def _reconnect(self) -> None:
+        if self._connection.closed:
+            self._connection = self._connected()
 
     def _connected(self) -> Any:
         psycopg = driver()

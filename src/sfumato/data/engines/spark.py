@@ -230,6 +230,24 @@ def session_of(source: Any) -> Any:
     return session
 
 
+def start_session() -> None:
+    """Have a session run in this process, as Spark's own settings say (SPARK_CONF_DIR, …).
+
+    What Spark would write among our results, progress and warnings, is switched off; the settings
+    of the site may switch it on.
+    """
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional library
+    except ImportError:
+        raise MissingExtra("pyspark", "spark", "Work on Spark") from None
+    if SparkSession._instantiatedSession is None:  # noqa: SLF001 - the public way would start one
+        quiet = SparkSession.builder.appName("sfumato").config(
+            "spark.ui.showConsoleProgress", "false"
+        )
+        with unheard(lambda error: _said(error, "Spark")):
+            quiet.getOrCreate().sparkContext.setLogLevel("OFF")
+
+
 _STOPPED = "stopped SparkContext"
 """What errors of Spark mention when a session was stopped."""
 
