@@ -269,7 +269,8 @@ def test_replacing_takes_the_old_release_away_and_nothing_else(folder, capsys):
     assert (folder / "out" / "diary.txt").read_text() == "mine"
 
 
-def test_an_error_nobody_foresaw_shows_no_text_of_its_own(folder, capsys):
+def test_an_error_nobody_foresaw_shows_no_text_of_its_own(folder, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # of the module that is imported here
     (folder / "rules.py").write_text(
         "import sfumato as sf\n"
         "class Bad(sf.Definition):\n"

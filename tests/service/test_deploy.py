@@ -146,6 +146,9 @@ def image(root):
     shutil.copytree(python, root.folder / "up" / "usr" / "local" / "python", symlinks=True)
     environment = {**os.environ, "PATH": f"/usr/local/python/bin:{os.environ['PATH']}"}
     environment.pop("PYTHONPATH", None)
+    # A Python of pyenv looks for its library below /root, which the server's user may not read.
+    places = "/usr/local/python/lib"
+    root.build(f"echo {places} > /etc/ld.so.conf.d/python-of-the-image.conf; ldconfig", environment)
     for line in said("RUN"):
         root.build(line, environment)
     return root

@@ -382,3 +382,21 @@ def test_too_many_requests_are_put_off(site, monkeypatch):
         site.door._buckets.clear()
     assert found[0] == 200
     assert found[-1] == 429
+
+
+def test_a_header_of_200_000_columns_is_refused_by_a_sentence(site):
+    """What is longer than what is looked at is not cut into names that do not exist."""
+    owner = site.client("owner", token=True)
+    header = ",".join(f"column_{number}" for number in range(200_000))
+    rows = f"{header}\n{'1,' * 199_999}1\n"
+    sent = owner.post("/api/v1/uploads?name=wide.csv", content=rows.encode())
+    assert sent.status_code == 201
+    body = {"name": "wide", "unit": {"unit": "row"}, "owner": {"budget": {"budget": "1"}}}
+    for source, status in ((sent.json()["upload"], 422), (rows, 413)):
+        refused = owner.post("/api/v1/datasets", json=body | {"source": source})
+        assert refused.status_code == status
+        assert "column_" not in refused.text
+        assert str(site.house.settings.path) not in refused.text
+        if status == 422:
+            assert "the first line does not end within 1 MiB" in refused.json()["detail"]
+    assert owner.get("/api/v1/datasets/wide").status_code == 404

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hangs import usually
 
 from sfumato.errors import PromiseBroken
 from sfumato.govern.certificates.check import check_certificate
+from sfumato.govern.certificates.keys import public_key
 from sfumato.local.collect.survey_files import read_survey
 from sfumato.local.wire.messages import encode
 from sfumato.service import published
@@ -86,6 +89,38 @@ def test_a_release_is_certified_and_a_stranger_can_check_it(site, release, tmp_p
     assert done.returncode == 1
 
 
+def test_a_stranger_checks_the_promise_with_what_the_page_of_a_release_offers(
+    site, release, tmp_path
+):
+    """The page links the file, release.json, certificate and key; its own command checks them."""
+    public = site.client(html=True)
+    shown = public.get(f"/releases/{release}").text
+    links = set(re.findall(r'href="([^"]*)"', shown))
+    with later(3600):
+        for name, place in {
+            "release.csv": f"/api/v1/releases/{release}/file",
+            "release.json": f"/api/v1/releases/{release}/manifest",
+            f"certificate-{release}.json": f"/api/v1/releases/{release}/certificate",
+            "sfumato-keys.json": "/.well-known/sfumato-keys.json",
+        }.items():
+            assert place in links
+            (tmp_path / name).write_bytes(public.get(place).content)
+    manifest = (tmp_path / "release.json").read_text()
+    assert str(site.house.settings.path) not in manifest
+    [command] = re.findall(r"<pre><code>sfumato (.*?)</code></pre>", shown)
+    done = subprocess.run(
+        [sys.executable, "-m", "sfumato", *command.split()], cwd=tmp_path, capture_output=True,
+        text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the certificate holds" in done.stdout
+    assert "quasi-identifiers: " in done.stdout
+    assert re.search(r"5-anonymity.*holds", done.stdout, re.IGNORECASE), done.stdout
+    certificate = json.loads((tmp_path / f"certificate-{release}.json").read_text())
+    with pytest.raises(PromiseBroken):
+        check_certificate(certificate, keys=public_key(Ed25519PrivateKey.generate()))
+
+
 def test_a_new_release_is_certified_for_its_owner_at_once_and_later_for_others(site, release):
     place = f"/api/v1/releases/{release}/certificate"
     with later(-3600):  # as if it had been made in an hour
@@ -113,7 +148,7 @@ def test_what_is_public_stands_still_between_two_moments(site, ask):
     assert seen(minute + 3600) != all_before
 
 
-def test_the_public_tree_is_hashed_once(site, monkeypatch):
+def test_the_public_tree_is_hashed_once(site, release, monkeypatch):
     from sfumato.govern.certificates import merkle
 
     public, made = site.client(), []

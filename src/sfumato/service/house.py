@@ -13,6 +13,7 @@ import fcntl
 import os
 import secrets
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _HEARD = threading.local()
 _THREADS = 16
+_ENDING = 5.0
+"""Seconds for which a server that stops waits until questions under way have ended."""
+
 _PULSE = 2
 """Threads for signs of life: work that takes all others must not look like a dead worker."""
 
@@ -263,11 +267,25 @@ class House:
 
     def close(self) -> None:
         """Give everything back."""
-        self.threads.shutdown(wait=False, cancel_futures=True)
         self._pulse.shutdown(wait=False, cancel_futures=True)
+        self._end_work()
         for found in self._open.values():
             found.asking.close()
         self.workers.close()
         self.office.close()
         self.ledger.close()
         self.reader.close()
+
+    def _end_work(self) -> None:
+        """End what the threads do: an interpreter ends when its threads have, and queries last.
+
+        A thread may be just about to ask, so engines are interrupted until all threads have ended.
+        """
+        self.threads.shutdown(wait=False, cancel_futures=True)
+        ending = threading.Thread(target=self.threads.shutdown, daemon=True)
+        ending.start()
+        last = time.monotonic() + _ENDING
+        while ending.is_alive() and time.monotonic() < last:
+            for found in tuple(self._open.values()):
+                found.asking.interrupt()
+            ending.join(0.05)

@@ -126,7 +126,7 @@ def serve(wanted: ServeCommand, tell: Callable[[str], None]) -> None:
         "host": wanted.bind, "port": wanted.port, "access_log": False, "log_level": "warning",
         "server_header": False, "date_header": False, "proxy_headers": bool(wanted.host),
         "timeout_keep_alive": 30, "limit_concurrency": 2000, "h11_max_incomplete_event_size": 65536,
-        "ws": "none",
+        "ws": "none", "timeout_graceful_shutdown": 5,
     }  # fmt: skip
     if wanted.workers > 1:
         uvicorn.run(

@@ -69,6 +69,7 @@ class DuckDBEngine:
         self._by_text = False
         self._hashes: dict[str, tuple[object, tuple[Any, ...]]] = {}
         self._kept_cursor = threading.local()
+        self._busy: dict[int, Any] = {}
         self.left_out: dict[str, tuple[str, ...]] = {}
         with translated("the database in memory"):
             engine.run(f"ATTACH ':memory:' AS {quoted(self._catalog)}")
@@ -273,6 +274,11 @@ class DuckDBEngine:
             self._hashes[facts.name] = known
         return known[1]
 
+    def interrupt(self) -> None:
+        """End what other threads are asking just now; for them it is an error of DuckDB."""
+        for cursor in tuple(self._busy.values()):
+            cursor.interrupt()
+
     def close(self) -> None:
         """Give back the memory of the tables; the source itself is left as it was."""
         self._kept_cursor = threading.local()
@@ -296,11 +302,15 @@ class DuckDBEngine:
     def _asked(self) -> Iterator[Any]:
         """Use the cursor of this thread; after an error the next question gets another."""
         with nothing_quoted(_said):
+            thread = threading.get_ident()
             try:
-                yield self._cursor()
+                self._busy[thread] = cursor = self._cursor()
+                yield cursor
             except BaseException:
                 self._kept_cursor.__dict__.clear()
                 raise
+            finally:
+                self._busy.pop(thread, None)
 
     def _rows(self, tree: exp.Select) -> list[tuple[Any, ...]]:
         with self._asked() as cursor:
@@ -315,6 +325,8 @@ def _said(error: BaseException) -> str | DataError | None:
     """Say what an error of DuckDB means, without its message."""
     if isinstance(error, duckdb.OutOfMemoryException):
         return Unavailable("DuckDB needs more memory or temporary disk space than there is.")
+    if isinstance(error, duckdb.InterruptException):
+        return Unavailable("The question was ended before its answer, because the server stops.")
     if isinstance(error, duckdb.Error):
         return "DuckDB could not compute the aggregates of the question."
     return None

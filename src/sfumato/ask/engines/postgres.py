@@ -12,7 +12,7 @@ in a fraction of the time, with equal results (:mod:`sfumato.ask.engines.postgre
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -312,6 +312,11 @@ class PostgresEngine:
         """Read columns of a table, row by row, for what is published once; never shown."""
         cells = ", ".join(quoted(name, "postgres") for name in names)
         return self._read(f"SELECT {cells} FROM {self._tables[table]}")
+
+    def interrupt(self) -> None:
+        """Ask the server to end what it is asked just now, by whichever thread."""
+        with suppress(driver().Error):
+            self._connection.cancel()
 
     def close(self) -> None:
         """Close the connection."""

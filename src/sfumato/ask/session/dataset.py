@@ -107,6 +107,14 @@ class OpenDataset:
         """Choose the purpose of a session; the dataset's only one when none is stated."""
         return purpose_for(self.dataset, self.registration.purposes, wanted)
 
+    def interrupt(self) -> None:
+        """End what other threads are asking the engine, where it can be ended."""
+        engines = self.engine.engines.values() if isinstance(self.engine, Blocks) else [self.engine]
+        for engine in engines:
+            interrupt = getattr(engine, "interrupt", None)
+            if interrupt is not None:
+                interrupt()
+
     def close(self) -> None:
         """Give back the engine and a ledger that was opened here."""
         close = getattr(self.engine, "close", None)
