@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import functools
 import hashlib
 import inspect
 import json
@@ -155,25 +156,40 @@ def _arrow(rows: list[dict[str, Any]]) -> Any:
     return table
 
 
+def _polars(rows: list[dict[str, Any]]) -> Any:
+    frame = pl.DataFrame(_columns(rows), strict=True)
+    for name, cells in _columns(rows).items():
+        _kept(frame[name], cells)
+    return frame
+
+
 def _kept(held: Any, cells: list[Any]) -> Any:
-    """Give an array of Arrow if only the odd cell is another in it: beside a date, 0 is a day."""
-    if sum(a is not b and a != b for a, b in zip(held.to_pylist(), cells, strict=True)) > 1:
+    """Give an array if only the odd cell is another in it.
+
+    Beside a date, Arrow makes a day of 0, and beside a number False is 0.
+    """
+    found = held.to_list() if isinstance(held, pl.Series) else held.to_pylist()
+    if sum(_is_other(a, b) for a, b in zip(found, cells, strict=True)) > 1:
         raise Unfit
     return held
+
+
+def _is_other(one: Any, two: Any) -> bool:
+    return one is not two and (one != two or isinstance(one, bool) != isinstance(two, bool))
 
 
 SEQUENCE = {
     "list": lambda values, _: values,
     "numpy": lambda values, _: _array(values),
     "pandas": lambda values, _: pd.Series(values),
-    "polars": lambda values, _: pl.Series(values, strict=True),
+    "polars": lambda values, _: _kept(pl.Series(values, strict=True), values),
     "arrow": lambda values, _: _kept(pa.array(values), values),
 }
 FRAME = {
     "dict": lambda rows, _: _columns(rows),
     "numpy": lambda rows, _: {name: _array(cells) for name, cells in _columns(rows).items()},
     "pandas": lambda rows, _: pd.DataFrame(rows),
-    "polars": lambda rows, _: pl.DataFrame(_columns(rows), strict=True),
+    "polars": lambda rows, _: _polars(rows),
     "arrow": lambda rows, _: _arrow(rows),
     "csv": _csv,
     "parquet": _parquet,
@@ -869,16 +885,22 @@ def test_a_copy_that_hands_out_private_facts_is_told(monkeypatch, name, breaks, 
 # -- all neighbours, for minutes ------------------------------------------------------------------
 
 
+@functools.cache
+def _code() -> str:
+    """Name the code that is tested, as it was when this run began."""
+    code = hashlib.sha256(Path(__file__).read_bytes())
+    for place in sorted(Path(sf.__file__).parent.rglob("*.py")):
+        code.update(place.read_bytes())
+    return code.hexdigest()[:16]
+
+
 def _tell_all(group: Group, neighbours: list[Neighbour], config: pytest.Config) -> None:
     """Ask about neighbours of one source; what this very code was asked before is not asked again.
 
     What could be asked is counted in the cache of pytest, by source.
     """
-    code = hashlib.sha256(Path(__file__).read_bytes())
-    for place in sorted(Path(sf.__file__).parent.rglob("*.py")):
-        code.update(place.read_bytes())
     source = neighbours[0][0]
-    key = f"neighbours/{code.hexdigest()[:16]}/{group.name}/{source}".replace(" ", "-")
+    key = f"neighbours/{_code()}/{group.name}/{source}".replace(" ", "-")
     if config.cache.get(key, None) is None:
         asked, found = group.tell_all(neighbours)
         assert found == {}
