@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import sfumato as sf
 from sfumato.data.cells import (
     Listed,
     as_label,
@@ -190,3 +191,9 @@ def test_the_engine_writes_a_cell_as_python_does(kind, cells):
         if abs(cell) < 2**53 if isinstance(cell, float) else True:
             assert text == as_text(cell)
     engine.close()
+
+
+def test_a_polars_frame_of_whole_numbers_of_128_bits_is_read():
+    """One number beyond 64 bits makes them of a column; whether it is there must not fail."""
+    frame = pl.DataFrame({"g": [1, 2**70]}, schema={"g": pl.Int128})
+    assert sf.read(frame).columns == ("g",)
