@@ -7,12 +7,15 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import sfumato as sf
 from sfumato.data.cells import (
     Listed,
     as_label,
@@ -192,3 +195,18 @@ def test_the_engine_writes_a_cell_as_python_does(kind, cells):
         if abs(cell) < 2**53 if isinstance(cell, float) else True:
             assert text == as_text(cell)
     engine.close()
+
+
+def test_a_polars_frame_of_whole_numbers_of_128_bits_is_read():
+    """One number beyond 64 bits makes them of a column; whether it is there must not fail."""
+    frame = pl.DataFrame({"g": [1, 2**70]}, schema={"g": pl.Int128})
+    assert sf.read(frame).columns == ("g",)
+
+
+def test_a_parquet_file_with_nan_among_repeated_numbers_has_texts(tmp_path):
+    """The engine casts all cells of a dictionary, also those that a condition leaves out."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"g": [1.0, 2.0, math.nan] * 10}), path)
+    with duckdb.connect() as connection:
+        texts = connection.sql(f"SELECT DISTINCT {plain_text('g', 'DOUBLE')} FROM '{path}'")
+        assert sorted(texts.fetchall()) == [("",), ("1",), ("2",)]

@@ -327,6 +327,7 @@ def plain_text(column: str, kind: str) -> str:
 
     1.0 is written as 1, and midnight as its day, as :func:`sfumato.data.cells.as_text` writes them.
     Different values have different texts, since people are told apart by them.
+    The cast never fails: cells of a dictionary of Parquet are cast before any is ruled out.
     """
     name = quoted(column)
     if kind.startswith("DECIMAL"):
@@ -336,7 +337,7 @@ def plain_text(column: str, kind: str) -> str:
         whole = f"{number} = trunc({number}) AND abs({number}) < 9007199254740992"
         text = (
             f"CASE WHEN isnan({number}) THEN '' WHEN {whole} "
-            f"THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"
+            f"THEN CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"
         )
         return f"coalesce({text}, '')"
     if kind.startswith("TIMESTAMP") and "ZONE" not in kind:
