@@ -79,7 +79,7 @@ def test_refusals_keep_their_arguments_when_sent_elsewhere():
     assert refused.slots == {"place": "at its end"}
 
 
-ROW = ("--unit", "row")
+ROW = ("--unit", "row", "--public-types", "all")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_files_that_cannot_be_written_are_found_before_the_charge(say, monkeypat
     asked = ("ask", "d.csv", COUNT, *ROW, "-e", "0.1", "-f", "csv", "-o", "out.csv")
     with monkeypatch.context() as patch:
         patch.setattr("tempfile.TemporaryFile", full)
-        _, err = say(*asked, code=2)
+        _, err = say(*asked, code=74)
         assert "Nothing was asked" in err
         assert not Path("d.csv.ledger.sqlite").exists()
     with monkeypatch.context() as patch:
