@@ -55,6 +55,7 @@ SCHEMAS: dict[str, Schema] = {
     },
     "Dataset": _object(
         name=_TEXT, shape=_TEXT, title=_TEXT, why=_TEXT, contact=_TEXT, retention=_TEXT, unit=_TEXT,
+        time_zone=_TEXT,
         purposes=_list(_TEXT), policy=_TEXT, limits=_map(_ANYTHING), bounds=_map(_list(_TEXT)),
         keys=_map(_list(_ANYTHING)), columns=_map(_TEXT), tick=_NUMBER, deadline=_NUMBER,
     ),

@@ -260,4 +260,4 @@ def test_what_has_no_public_number_of_units_is_refused():
     with pytest.raises(ParameterError, match="public, of one"):
         opened(unit=Unit("p", rows=2), private={"labs": {"p": ["p1"], "x": [1]}})
     with pytest.raises(ParameterError, match="no table"):
-        sf.Session(sf.read([["x"]], shape="sets"), public_types=True, budget=BOUNDED)
+        sf.Session(sf.read([["x"]], shape="sets"), budget=BOUNDED)
