@@ -73,6 +73,18 @@ def test_policies_are_registered(clinic, say, text, policy):
     assert registered().policy == policy
 
 
+def test_a_time_zone_is_registered_and_shown(clinic, say):
+    asked = ("ask", "patients.csv", COUNT, "--unit", "row", "-e", "0.1")
+    _, err = say(*asked, "--time-zone", "Mars/Olympus", code=2)
+    assert "no time zone" in err
+    say(*asked, "--time-zone", "Europe/Vienna")
+    assert registered().time_zone == "Europe/Vienna"
+    out, _ = say("ledger", "show", "1", "--data", "patients.csv")
+    assert "days: in the time zone Europe/Vienna" in out
+    say(*asked)  # what is registered stays
+    say(*asked, "--time-zone", "Asia/Tokyo", code=3)
+
+
 def test_a_policy_deals_the_budget_out(clinic, say):
     first = ("ask", "patients.csv", COUNT, "--unit", "row", "--policy", "equal:2", "-f", "csv")
     _, err = say(*first, "--budget-delta", "0", "--public-types", "age")

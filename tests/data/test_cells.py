@@ -7,12 +7,15 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import sfumato as sf
 from sfumato.data.cells import (
     Listed,
     as_label,
@@ -173,6 +176,8 @@ def test_a_record_holds_items_or_is_one():
         ("DOUBLE", [1.0, 2.5, -0.0, 1e300, 1e-5, 123456789.0]),
         ("INTEGER", [1, 0, -7]),
         ("DECIMAL(6, 2)", [Decimal("1.50"), Decimal("2.00")]),
+        ("DECIMAL(4, 4)", [Decimal(0), Decimal("0.5"), Decimal("-0.5")]),
+        ("DECIMAL(38, 0)", [Decimal(12345678901234567890), Decimal(12345678901234567891)]),
         ("BOOLEAN", [True, False]),
         ("TIMESTAMP", [datetime(2020, 1, 2), datetime(2020, 1, 2, 3, 4)]),  # noqa: DTZ001
         ("DATE", [date(2020, 1, 2)]),
@@ -190,3 +195,18 @@ def test_the_engine_writes_a_cell_as_python_does(kind, cells):
         if abs(cell) < 2**53 if isinstance(cell, float) else True:
             assert text == as_text(cell)
     engine.close()
+
+
+def test_a_polars_frame_of_whole_numbers_of_128_bits_is_read():
+    """One number beyond 64 bits makes them of a column; whether it is there must not fail."""
+    frame = pl.DataFrame({"g": [1, 2**70]}, schema={"g": pl.Int128})
+    assert sf.read(frame).columns == ("g",)
+
+
+def test_a_parquet_file_with_nan_among_repeated_numbers_has_texts(tmp_path):
+    """The engine casts all cells of a dictionary, also those that a condition leaves out."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"g": [1.0, 2.0, math.nan] * 10}), path)
+    with duckdb.connect() as connection:
+        texts = connection.sql(f"SELECT DISTINCT {plain_text('g', 'DOUBLE')} FROM '{path}'")
+        assert sorted(texts.fetchall()) == [("",), ("1",), ("2",)]

@@ -432,8 +432,11 @@ class Seen:
     pickled: bytes
 
 
-def run(ask: Any, tape: Tape) -> Seen:
-    """Run a function with a tape, and take down all that can be seen of it."""
+def run(ask: Any, tape: Tape, noted: Any = str) -> Seen:
+    """Run a function with a tape, and take down all that can be seen of it.
+
+    ``noted`` gives what it has left elsewhere, such as entries of a ledger.
+    """
     tape.place, tape.open, tape.told = 0, set(), []
     tape.loss = tape.square = Fraction(0)
     log = io.StringIO()
@@ -471,20 +474,22 @@ def run(ask: Any, tape: Tape) -> Seen:
     said = [
         f"{w.category.__name__}: {w.message}" for w in warned if w.category is not ResourceWarning
     ]
-    return Seen(result, failure, [*said, printed.getvalue(), log.getvalue()], _pickle(result))
+    return Seen(
+        result, failure, [*said, printed.getvalue(), log.getvalue(), noted()], _pickle(result)
+    )
 
 
-def record(ask: Any) -> tuple[Tape, Seen]:
+def record(ask: Any, noted: Any = str) -> tuple[Tape, Seen]:
     """Run on the first data set."""
     tape = Tape()
-    return tape, run(ask, tape)
+    return tape, run(ask, tape, noted)
 
 
-def replay(ask: Any, tape: Tape, first: Seen, *, deep: bool = True) -> list[str]:
+def replay(ask: Any, tape: Tape, first: Seen, noted: Any = str, *, deep: bool = True) -> list[str]:
     """Run on a neighbour with the outputs of the first; list what differs, ``deep`` or quickly."""
     tape.playing = True
     try:
-        again = run(ask, tape)
+        again = run(ask, tape, noted)
     except Told as told:
         return [f"calls: {told}"]
     if (first.failure, first.beside) != (again.failure, again.beside):

@@ -14,6 +14,8 @@ from sfumato.service.pages.ask import built
 
 from .conftest import ORIGIN
 
+ordered = "attempts to log in add up, and the last tests use up what an address has"
+
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "testserver@evil"])
 def test_another_host_is_not_answered_for(site, host):

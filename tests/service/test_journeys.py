@@ -434,6 +434,26 @@ def test_an_unconfirmed_request_is_refused_and_reads_like_an_unknown_one(site):
 # -- owners ---------------------------------------------------------------------------------
 
 
+def test_no_question_rests_on_a_type_that_was_found_in_the_data_of_an_upload(site, ask):
+    owner = site.client("owner", token=True)
+    rows = "age,town\n" + "\n".join(f"{20 + i % 50},ward{i % 3}" for i in range(120))
+    body = {"source": rows, "time_zone": "Europe/Vienna", "unit": {"unit": "row"},
+            "owner": {"budget": {"budget": "2", "budget_delta": "0"}}}  # fmt: skip
+    found = "attributes:\n  age: {role: quasi, type: integer, from: data}\n  town: quasi\n"
+    texts = {"empty": "", "found": found, "stated": found + "public_types: true\n"}
+    wrong = owner.post("/api/v1/datasets", json=body | {"name": "z", "time_zone": "Mars"})
+    assert wrong.status_code == 422
+    for name, text in texts.items():
+        body |= {"name": name, "schema_text": text, "source": f"{rows}\n20,{name}\n"}
+        made = owner.post("/api/v1/datasets", json=body)
+        assert made.status_code == 201, made.text
+        assert made.json()["time_zone"] == "Europe/Vienna"
+        assert ("age" in made.json()["columns"]) == (name == "stated")
+        site.house.pages.pop("openness", None)  # which is made anew from time to time
+        for page in (f"/datasets/{name}", "/"):
+            assert "Europe/Vienna" in site.client("owner", html=True).get(page).text
+
+
 def test_an_upload_is_inspected_registered_granted_and_asked(site, ask):
     owner = site.client("owner", token=True)
     rows = "age,town\n" + "\n".join(f"{20 + i % 50},town{i % 3}" for i in range(120)) + "\n"

@@ -150,6 +150,27 @@ def test_a_dataset_of_the_ledger_is_taken_in_with_its_budget_by_one_who_has_its_
     assert site.house.reader.remaining("shared", "ann")["dataset"].epsilon == 2
 
 
+def test_rows_that_an_owner_hands_over_tell_nothing_of_the_rows_of_others(site, owner):
+    """Knowing all rows but one, an owner could try what the last one is."""
+    rows = "age\n" + "".join(f"{20 + i}\n" for i in range(40))
+    with sf.Session(
+        {"age": [20 + i for i in range(40)]}, name="theirs", unit="row", budget=sf.PureDP(3),
+        ledger=sf.Ledger(site.house.settings.place), keys={"age": list(range(20, 60))},
+    ) as session:  # fmt: skip
+        session.ledger.close()
+    stated = {"unit": {"unit": "row"}, "owner": {"budget": {"budget": "9"}}}
+    for name, guess in (("right", rows), ("wrong", rows.replace("59", "58"))):
+        made = owner.post("/api/v1/datasets", json={"name": name, "source": guess, **stated})
+        assert made.status_code == 201, made.text
+        lying = {"name": f"{name}_2", "source": f"data/{name}/rows.csv", **stated}
+        again = owner.post("/api/v1/datasets", json=lying)
+        assert "have one budget" in again.text  # of their own rows they are told
+        assert "theirs" not in again.text
+        taken = owner.post("/api/v1/datasets", json={"name": "theirs", "source": guess})
+        assert taken.status_code == 422
+        assert "taken in by the operator alone" in taken.text
+
+
 def test_what_a_view_is_is_stated_by_the_operator(site, owner):
     in_a_file(site, "stated", ROWS.replace("200", "204"))
     body = {"name": "stated", "source": "data/stated.duckdb::visits?view=rows",

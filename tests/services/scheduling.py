@@ -25,6 +25,7 @@ SHARED_OUT = (
     "tests/anonymize/test_every_algorithm.py",
     "tests/audit/claims/test_no_false_alarms.py",
     "tests/audit/claims/test_weaknesses.py",
+    "tests/dp/test_neighbours.py",
 )
 CORE = (
     "tests/test_layers.py",

@@ -12,7 +12,7 @@ attribute that the schema does not name has no role and must not be released.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 Role = Literal["identifier", "quasi", "sensitive", "insensitive"]
 CellType = Literal["text", "integer", "number", "date"]
 Type = CellType | Literal["set", "place"]
+Origin = Literal["declared", "data", "paid"]
 
 ROW_UNIT = "row"
 """The privacy unit where every record is a person; any other text names the person's column."""
@@ -72,7 +73,9 @@ def _or_none(value: Any) -> Any:
 class Attribute(Shown, BaseModel):
     """One column: what it is to an attacker, and how it may be made coarser."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, populate_by_name=True
+    )
 
     role: Role = Field(
         description="its role: 'identifier' (never released), 'quasi' (can be known to others, "
@@ -94,6 +97,13 @@ class Attribute(Shown, BaseModel):
         default="|",
         min_length=1,
         description="what parts the items within a cell of type 'set', where it is no list",
+    )
+
+    origin: Origin = Field(
+        default="declared",
+        validation_alias="from",
+        description="where its type and domain, or that it names the person, come from: 'declared' "
+        "by the owner, found in the 'data', or 'paid' for with a budget",
     )
 
     linkable: Annotated[
@@ -327,6 +337,24 @@ class Schema(Shown, BaseModel):
         return natural_order(
             distinct, attribute.domain, lambda: self.sensitive_hierarchy(name, distinct)
         )
+
+    def check_public(self, stated: bool | Collection[str] = False) -> None:
+        """Refuse facts that come from the data, where what is released must not depend on them.
+
+        One record may have made them what they are. `stated` names columns, or says of all, of
+        which the owner says elsewhere that they may be known.
+        """
+        if True in (stated, self.public_types):
+            return
+        public = {*(stated or ()), *(self.public_types or ())}  # type: ignore[misc]  # no True
+        found = [n for n, a in self.attributes.items() if a.origin == "data" and n not in public]
+        if found:
+            raise SchemaError(
+                f"{self._source} says of {listed(found)} what was found in the data, where one "
+                "record may have made the difference; look at it, then remove 'from: data' where "
+                "it is right, or name the columns in 'public_types' (True for all) where it may be "
+                "known."
+            )
 
     def check_columns(self, columns: Sequence[str], source: str) -> tuple[str, ...]:
         """Check that the data has what the schema names; return the columns it does not name.

@@ -60,7 +60,7 @@ def load_schema(path: Path, text: str | None = None) -> dict[str, Any]:
         "attributes": raw["attributes"],
         "unit": unit,
         "purposes": _texts(raw, "purposes", path),
-        "public_types": raw.get("public_types") is True or _texts(raw, "public_types", path),
+        "public_types": raw.get("public_types") == "true" or _texts(raw, "public_types", path),
     }
 
 
@@ -121,6 +121,8 @@ def _attribute_spec(name: str, attribute: Attribute, folder: Path | None) -> Any
         spec["separator"] = attribute.separator
     if attribute.linkable is not None:
         spec["linkable"] = attribute.linkable
+    if attribute.origin != "declared":
+        spec["from"] = attribute.origin
     if attribute.weight != 1:
         spec["weight"] = attribute.weight
     return attribute.role if len(spec) == 1 else spec

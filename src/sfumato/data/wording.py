@@ -49,13 +49,18 @@ def did_you_mean(name: str, allowed: Iterable[str]) -> str:
     return f" Did you mean '{by_folded[close[0]]}'?" if close else ""
 
 
+def look_like_a_record(names: Iterable[str]) -> bool:
+    """Tell whether names of columns are rather cells: a file without a line of names has such."""
+    return any((name[-1:].isdigit() and not name[:1].isalpha()) or "@" in name for name in names)
+
+
 def its_columns(columns: Iterable[str], wanted: str) -> str:
     """Say which columns there are, and which one was probably meant.
 
     Where the first line of a file looks like a record, it is one: nothing of it is quoted.
     """
     names = list(columns)
-    if any(name[-1:].isdigit() and not name[:1].isalpha() for name in names):
+    if look_like_a_record(names):
         return (
             "its first line looks like a record and not like names: a table needs a line of "
             "column names first."
@@ -101,7 +106,8 @@ def _one(
     context = found.get("ctx", {})
     kind = found["type"]
     if kind == "extra_forbidden":
-        allowed = list(_holding(model, parts).model_fields)
+        fields = _holding(model, parts).model_fields
+        allowed = [str(field.validation_alias or name) for name, field in fields.items()]
         return (
             f"'{place}' is unknown; allowed are {listed(allowed)}."
             f"{did_you_mean(parts[-1] if parts else place, allowed)}"

@@ -13,7 +13,7 @@ from pydantic import Field
 from sfumato.requests.ask import Bounds
 from sfumato.requests.owner import OwnerRules, Shares
 from sfumato.requests.request import Amount, Request, option, piece
-from sfumato.requests.session import Price, UnitWords
+from sfumato.requests.session import TIME_ZONE_HELP, Price, UnitWords
 
 MOST_SQL = 16 * 1024
 MOST_ESTIMATES = 100
@@ -108,6 +108,7 @@ class DatasetRequest(Request):
         ),
     ] = ""
     purposes: Annotated[list[ShortText], option(help="What it may be used for.")] = []
+    time_zone: Annotated[ShortText, option(help=TIME_ZONE_HELP)] = ""
     told: DatasetFacts = piece(DatasetFacts)
     unit: UnitWords = piece(UnitWords)
     owner: OwnerRules = piece(OwnerRules)

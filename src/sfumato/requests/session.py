@@ -132,6 +132,9 @@ class Asker(Request):
     ] = None
 
 
+TIME_ZONE_HELP = "Time zone in which an instant has its day, such as Europe/Vienna; UTC if absent."
+
+
 class DatasetOpening(Request):
     """What is said about a dataset that is opened: tables, unit, the owner's rules, who asks."""
 
@@ -160,6 +163,9 @@ class DatasetOpening(Request):
             "guessed from them; or all; may be repeated.",
         ),
     ] = ()
+    time_zone: Annotated[str | None, option("--time-zone", metavar="ZONE", help=TIME_ZONE_HELP)] = (
+        None
+    )
     unit: UnitWords = piece(UnitWords)
     owner: OwnerRules = piece(OwnerRules)
     block: Annotated[

@@ -20,6 +20,7 @@ from sfumato.service.sources import folder_of, inside, source_at, stored_schema
 from sfumato.shape import find_shape, read
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from sfumato.ask.shaped.session import ShapedSession
@@ -108,6 +109,7 @@ def open_shaped(
     purposes: tuple[str, ...] = (),
     limits: Limits | None = None,
     policy: Policy | None = None,
+    compared: Collection[str] | None = None,
 ) -> ShapedSession:
     """Open a session on data that are no table; the first one registers the owner's rules."""
     from sfumato.ask.shaped.session import ShapedSession  # noqa: PLC0415 - loads the compiler
@@ -119,7 +121,7 @@ def open_shaped(
         purpose = purposes[0]
     return ShapedSession(
         data, unit=unit, name=name, ledger=ledger, analyst=analyst, purpose=purpose,
-        purposes=purposes, limits=limits, policy=policy,
+        purposes=purposes, limits=limits, policy=policy, compared=compared,
     )  # fmt: skip
 
 

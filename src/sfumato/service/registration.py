@@ -27,7 +27,9 @@ from sfumato.govern.office.catalogue import (
     change_facts,
     check_free,
     check_name,
+    list_datasets,
 )
+from sfumato.govern.office.owners import owned
 from sfumato.service.held import (
     WITH_SCHEMA,
     is_table,
@@ -38,8 +40,11 @@ from sfumato.service.held import (
     schema_at,
 )
 from sfumato.service.sources import (
+    DATABASE,
+    SPARK,
     folder_of,
     give_back,
+    inside,
     is_handed_over,
     place_source,
     rows_only,
@@ -76,6 +81,7 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
     check_free(house.office, wanted.name)
     check_whose(house, caller, wanted.name, [wanted.source, *map(str, wanted.reading.values())])
     folder = folder_of(house.settings, wanted.name)
+    known = house.reader.registration(wanted.name)
     is_new = _claim(folder)
     if not is_new and is_handed_over(wanted.source):
         raise ParameterError(
@@ -86,9 +92,9 @@ def register_for(house: House, caller: Caller, wanted: DatasetRequest, *, owner:
         source, held = place_source(house.settings, wanted.name, wanted.source)
         facts = Facts(**wanted.told.model_dump(), held=held, shape=wanted.shape,
                       reading=dict(wanted.reading))  # fmt: skip
-        text = _register_rules(house, wanted, source, facts)
+        text = _register_rules(house, caller, wanted, source, facts)
     except BaseException:
-        if is_new and house.reader.registration(wanted.name) is None:
+        if is_new and house.reader.registration(wanted.name) == known:
             give_back(house.settings, wanted.name, wanted.source)
             shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -107,28 +113,49 @@ def _claim(folder: Path) -> bool:
     return True
 
 
-def _register_rules(house: House, wanted: DatasetRequest, source: str, facts: Facts) -> str:
+def _register_rules(
+    house: House, caller: Caller, wanted: DatasetRequest, source: str, facts: Facts
+) -> str:
     """Register the owner's rules in the ledger; give what they say about the data, as text.
 
     A dataset that the ledger knows, because it was registered beside the server by the command line
     or from Python, is taken in with the rules and the budget it has, for one who has its rows.
+
+    Whether rows are those of a dataset is no answer for one who may hand over any rows, and could
+    guess a row of others so: what owners hand over is compared with their own datasets alone.
     """
+    guessed = caller.entrant is not None and _is_handed_over(house, wanted.source)
     known = house.reader.registration(wanted.name)
     rules: dict[str, Any] = {
         "limits": wanted.owner.limits(None if known is None else known.limits),
         "policy": wanted.owner.chosen_policy(),
         "purposes": tuple(wanted.purposes),
+        "compared": owned(house.office, caller.id) if guessed else None,
     }  # fmt: skip
     if known is None:
         return _register_as_shape(house, wanted, source, facts, rules)
-    if set(wanted.purposes) <= set(known.purposes):
+    if not guessed and set(wanted.purposes) <= set(known.purposes):
         # what the ledger says of another registration is for one who has the rows
         with contextlib.suppress(GovernanceError):
             return _register_as_shape(house, wanted, source, facts, rules)
     raise ParameterError(
         f"The ledger knows a dataset {wanted.name!r} that is not held here. It is taken in with "
         "the rows it had when it was registered or last asked about, and with the unit, limits, "
-        "purposes and bounds it has: leave them out, or choose another name."
+        "purposes and bounds it has: leave them out, or choose another name. Rows that are handed "
+        "over are taken in by the operator alone."
+    )
+
+
+def _is_handed_over(house: House, source: str) -> bool:
+    """Tell whether rows were handed over, now or for a dataset in whose folder they lie."""
+    if is_handed_over(source):
+        return True
+    if source.startswith((DATABASE, SPARK)):
+        return False
+    place = inside(house.settings, source.partition("::")[0])
+    return any(
+        place.is_relative_to(folder_of(house.settings, listed.name).resolve())
+        for listed in list_datasets(house.office)
     )
 
 
@@ -147,7 +174,8 @@ def _register_as_shape(
         where, unit=wanted.unit.privacy_unit(None if schema is None else schema.unit),
         budget=None, name=wanted.name,
         schema=rows_only(schema),
-        bounds={}, keys={}, public={}, private={}, ledger=house.ledger, **rules,
+        bounds={}, keys={}, public={}, private={}, ledger=house.ledger,
+        time_zone=wanted.time_zone or None, **rules,
     )  # fmt: skip
     try:
         if known is not None:
@@ -179,6 +207,10 @@ def _register_shaped(
         raise ParameterError(
             f"Data of the shape '{wanted.shape}' have no rows by which a person could be hidden; "
             f"leave the unit out, or name one of the shape, and no number of rows."
+        )
+    if wanted.time_zone:
+        raise ParameterError(
+            f"Data of the shape '{wanted.shape}' have no instants; leave the time zone out."
         )
     is_known = house.reader.registration(wanted.name) is not None
     session = open_shaped(

@@ -54,12 +54,18 @@ def stored_schema(settings: Settings, dataset: str) -> Schema | None:
 
 
 def rows_only(schema: Schema | None) -> Schema | None:
-    """Leave out attributes that are sets or places: questions are about the others."""
+    """Leave out attributes that are sets or places: questions are about the others.
+
+    Nor may questions rest on types and domains that were found in the data.
+    """
     if schema is None:
         return None
     kept = {n: kind for n, kind in schema.attributes.items() if kind.type not in {"set", "place"}}
-    if len(kept) == len(schema.attributes):
-        return schema
+    public = schema.public_types
+    for name, kind in kept.items():
+        if kind.origin == "data" and public is not True and name not in (public or ()):
+            unknown = {"type": None, "domain": None, "origin": "declared"}
+            kept[name] = kind.model_copy(update=unknown)
     return schema.model_copy(update={"attributes": kept})
 
 

@@ -6,12 +6,15 @@ import datetime as dt
 import uuid
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.ask.engines.duckdb import DuckDBEngine
+from sfumato.ask.engines.table_facts import KindFacts
 from sfumato.errors import Refused
 
 SURE = 10_000
@@ -214,6 +217,25 @@ def test_no_cell_of_postgres_makes_a_question_fail(postgres_url):
     person = {"unit": sf.Unit("who", rows=1), "name": "t", "budget": sf.PureDP(10**6)}
     with sf.Session(f"{url}?table={name}", ledger=sf.Ledger(None), **person) as one:
         assert round(one.sql("SELECT COUNT(DISTINCT who) FROM t", epsilon=SURE).value) == 300
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "read"),
+    [
+        ("TIMESTAMPTZ", "294247-01-10 04:00:54.775806+00", "date"),
+        ("TIMESTAMPTZ", "290309-12-22 (BC) 00:00:00+00", "text"),
+        ("DECIMAL(38, 10)", "-9999999999999999999999999999.9999999999", "integer"),
+    ],
+)
+def test_a_cell_at_the_end_of_its_type_makes_nothing_fail(kind, cell, read, tmp_path):
+    file = tmp_path / "t.duckdb"
+    with duckdb.connect(str(file)) as made:
+        made.execute(f"CREATE TABLE t AS SELECT CAST('{cell}' AS {kind}) AS v")
+    for zone in ("Asia/Tokyo", "America/New_York"):
+        known = {"types": {"v": read}, "kinds": KindFacts(zone=zone)}
+        engine = DuckDBEngine.open(file, name="t", person=None, **known)
+        assert engine.fingerprint()
+        engine.close()
 
 
 # -- what goes wrong --------------------------------------------------------------------------

@@ -32,7 +32,12 @@ with sf.Session({"a": [1, 2]}, name="t", unit="row", budget=sf.PureDP(1)) as ses
 def session():
     people = {"sex": ["f", "m"], "age": [30, 40]}
     with sf.Session(
-        people, name="t", unit="row", budget=sf.PureDP(1), keys={"sex": ["f", "m"]}
+        people,
+        name="t",
+        unit="row",
+        budget=sf.PureDP(1),
+        keys={"sex": ["f", "m"]},
+        bounds={"age": (0, 100)},
     ) as opened:
         yield opened
 

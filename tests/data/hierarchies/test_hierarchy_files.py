@@ -72,6 +72,7 @@ def test_every_hierarchy_of_adult_survives_writing(tmp_path):
         ("a;b;*\nc;*\n", ["row 2", "2 levels", "3"]),
         ("a;*\na;*\n", ["row 2", "row 1"]),
         ("a;x\nb;y\n", ["2 roots"]),
+        ("a\nb\n", ["row 1", "one level"]),
         ("a;x;p;*\nb;x;q;*\n", ["rows 1 and 2", "two different parents"]),
     ],
 )
@@ -81,6 +82,12 @@ def test_what_is_not_a_tree_is_refused_with_file_and_row(tmp_path, text, words):
     with pytest.raises(HierarchyError) as caught:
         Hierarchy.read(file)
     assert all(word in str(caught.value) for word in [*words, "broken.csv"])
+
+
+def test_a_single_value_is_its_own_root_and_an_empty_row_is_no_tree():
+    assert Hierarchy.from_rows([("*",)]).height == 1
+    with pytest.raises(HierarchyError, match="one level"):
+        Hierarchy.from_rows([()])
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -6,12 +6,13 @@ import random
 from collections import Counter
 from itertools import combinations
 
+import pandas as pd
 import pytest
 
 import sfumato as sf
 from sfumato.data.tables.role_words import hinted, words
 from sfumato.data.tables.singling_out import telling
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SchemaError
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,33 @@ def test_the_schema_works_on_the_data_it_was_suggested_for(people, found, tmp_pa
     with pytest.raises(DataError, match="exists already"):
         found.write(tmp_path / "s.yaml")
     found.write(tmp_path / "s.yaml", force=True)
+
+
+def test_what_was_found_in_the_data_is_marked_until_the_owner_says_more(people, found, tmp_path):
+    assert found.schema.attributes["age"].origin == "data"
+    assert found.schema.attributes["patient"].origin == "declared"  # of which it states nothing
+    found.write(tmp_path / "s.yaml")
+    text = (tmp_path / "s.yaml").read_text()
+    read = sf.Schema.read(tmp_path / "s.yaml")
+    assert read.attributes == found.schema.attributes
+    read.write(tmp_path / "again.yaml")
+    assert sf.Schema.read(tmp_path / "again.yaml").attributes == read.attributes
+    asked = {"unit": "row", "budget": sf.PureDP(1), "ledger": sf.Ledger(None), "name": "t"}
+    frame = pd.DataFrame(people.columns)
+    for schema in (found.schema, tmp_path / "s.yaml"):
+        with pytest.raises(SchemaError, match=r"found in the data.*remove 'from: data'"):
+            sf.Session(frame, schema=schema, **asked)
+    with pytest.raises(SchemaError, match="found in the data"):
+        sf.dp.synthesize(
+            frame, schema=found.schema, columns={"age": sf.dp.Column(bounds=(0, 100))}, epsilon=1
+        )
+    for stated in (text + "public_types: true\n", text.replace("from: data", "from: declared")):
+        (tmp_path / "s.yaml").write_text(stated)
+        with sf.Session(frame, schema=tmp_path / "s.yaml", **asked | {"ledger": None}) as one:
+            one.sql("SELECT COUNT(*) FROM t WHERE age > 50", epsilon=0.1)
+    sf.Session(frame, schema=found.schema, public_types=True, **asked).close()
+    with pytest.raises(SchemaError, match="'from' must be one of declared, data, paid"):
+        sf.Schema(attributes={"age": {"role": "quasi", "from": "dreams"}})
 
 
 @pytest.mark.parametrize(

@@ -372,14 +372,14 @@ def test_texts_that_no_database_keeps_are_refused_with_a_sentence(
 ):
     ledger.register(registration)
     for field in ("question", "analyst", "purpose", "guarantee"):
-        with pytest.raises(OutputError, match="cannot be kept"):
+        with pytest.raises(ParameterError, match="cannot be kept"):
             ledger.charge(charge(**{field: bad}))
     receipt = ledger.charge(charge())
     for attempt in (
         lambda: ledger.settle(receipt, bad),
         lambda: ledger.record("released", {"analyst": bad}),
     ):
-        with pytest.raises(OutputError, match="cannot be kept"):
+        with pytest.raises(ParameterError, match="cannot be kept"):
             attempt()
     assert ledger.stored("patients", "ann", "f" * 64, bad, "care") is None
     ledger.settle(receipt, "1")
@@ -455,7 +455,7 @@ def test_bad_places_are_refused_with_a_sentence(tmp_path):
 
 def test_a_file_in_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(ParameterError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         Ledger(tmp_path / "file" / "ledger.sqlite")
 
 

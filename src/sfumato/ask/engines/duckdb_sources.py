@@ -29,7 +29,7 @@ from sfumato.ask.engines.table_facts import (
     NUMBER_FORM,
 )
 from sfumato.ask.engines.views import Relation, check_rows_of_one_table, split_statement
-from sfumato.data.engines.duckdb import DuckDB, quoted, quoted_text, translated
+from sfumato.data.engines.duckdb import DuckDB, decimal_text, quoted, quoted_text, translated
 from sfumato.data.tables.memory_rows import brought
 from sfumato.data.tables.sources import read
 from sfumato.data.wording import listed
@@ -283,8 +283,8 @@ def _text(cell: str, type_: str, zone: str, *, person: bool) -> str:
     """Give the text of a value, which is the same whatever type it is stored in."""
     if type_ in _REAL:
         return _named_by_double(f"CAST({cell} AS DOUBLE)" if person else cell)
-    if type_.startswith("DECIMAL(") and not type_.endswith(",0)"):
-        return f"rtrim(rtrim(CAST({cell} AS VARCHAR), '0'), '.')"
+    if type_.startswith("DECIMAL("):
+        return decimal_text(cell, type_)
     if type_.startswith("TIMESTAMP") and not person:
         moment = _local(cell, type_, zone)
         day = f"CASE WHEN {moment} = CAST({moment} AS DATE) THEN CAST(CAST({moment} AS DATE) AS "
@@ -300,7 +300,9 @@ def _local(cell: str, type_: str, zone: str) -> str:
         return f"CAST({cell} AS TIMESTAMP)" if type_ != "TIMESTAMP" else cell
     if zone == "UTC":
         return f"make_timestamp(epoch_us({cell}))"
-    return f"timezone({quoted_text(zone)}, {cell})"
+    # Near the ends of all instants the local time has none of 64 bits, and would be an error.
+    ends = f"TIMESTAMPTZ '{FIRST_DATE} 00:00:00+00' AND TIMESTAMPTZ '{LAST_DATE} 00:00:00+00'"
+    return f"CASE WHEN {cell} BETWEEN {ends} THEN timezone({quoted_text(zone)}, {cell}) END"
 
 
 def _date(cell: str, type_: str, zone: str) -> str:
@@ -332,7 +334,7 @@ def _number(cell: str, type_: str, kind: Kind) -> str:
         real = f"CAST({number if not whole or type_ not in _WIDE else cell} AS DOUBLE)"
         return real if whole else f"CASE WHEN NOT isnan({real}) THEN {real} END"
     if kind == "integer" and type_.startswith("DECIMAL(") and not whole:
-        return f"CASE WHEN floor({cell}) = {cell} THEN {_within(cell, 'HUGEINT')} END"
+        return f"CASE WHEN trunc({cell}) = {cell} THEN {_within(cell, 'HUGEINT')} END"
     if kind == "integer":
         return number if whole else _whole(number)
     return f"CASE {number} WHEN 1 THEN true WHEN 0 THEN false END"

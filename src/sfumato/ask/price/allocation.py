@@ -149,7 +149,7 @@ class _Shares:
         asked = totals + wanted.asks_people
         if kind == "gaussian":
             block = max(asked, int(wanted.finds_keys or wanted.searches > 0))
-            normal = Fraction(block, block + picks)
+            normal = Fraction(block, (block + picks) or 1)  # a sum that is 0 whatever data are
             inside = cls._inside(wanted, totals, _PEOPLE_SHARE)
             each, people, search = (part * normal for part in inside)
             return cls(each, people, 1 - normal, search)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sfumato.errors import GovernanceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from sfumato.govern.ledger.ledger import Ledger
 
@@ -50,15 +50,23 @@ def known_rows(ledger: Ledger) -> dict[str, set[str]]:
     return seen
 
 
-def check_registered_once(ledger: Ledger, dataset: str, fingerprints: Iterable[str]) -> None:
+def check_registered_once(
+    ledger: Ledger,
+    dataset: str,
+    fingerprints: Iterable[str],
+    compared: Collection[str] | None = None,
+) -> None:
     """Refuse to register rows that this ledger knows by another name, with a budget of their own.
 
-    A link or a copy of a file has another name, and the same rows.
+    A link or a copy of a file has another name, and the same rows. The refusal tells that rows are
+    just so: whoever may write any rows could guess those of others by it, so ``compared`` names the
+    only datasets that theirs are compared with.
     """
     rows = [private_part(fingerprint) for fingerprint in fingerprints]
     for other, parts in known_rows(ledger).items():
         salt = ledger.salt(other)
-        if other == dataset or salt is None:
+        hidden = compared is not None and other not in compared
+        if other == dataset or salt is None or hidden:
             continue
         if any(key_fingerprint(salt, fingerprint) in parts for fingerprint in rows):
             raise GovernanceError(

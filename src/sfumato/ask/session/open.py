@@ -34,7 +34,6 @@ from sfumato.ask.session.owner_rules import (
     rules_for,
     stated_kinds,
     unit_for,
-    zone_of,
 )
 from sfumato.ask.session.public_tables import check_places, check_public, check_rows, public_tables
 from sfumato.ask.session.sources import Source, source_of
@@ -43,7 +42,7 @@ from sfumato.dp.neighbours import Row, Unit
 from sfumato.errors import GovernanceError, ParameterError
 from sfumato.govern.ledger.chain import REGISTERED
 from sfumato.govern.ledger.ledger import Ledger
-from sfumato.govern.ledger.registrations import MAIN, SALT_HASH, Registration
+from sfumato.govern.ledger.registrations import MAIN, SALT_HASH, Registration, zone_of
 from sfumato.govern.places import default_place
 from sfumato.govern.policies import Free
 from sfumato.message import Argument, Message
@@ -61,6 +60,9 @@ def open_dataset(source: Any, **stated_facts: Any) -> OpenDataset:
     """Open a dataset and register it in its ledger."""
     sources = _sources(source, stated_facts["name"], stated_facts["schema"])
     first = next(iter(sources.values()))
+    for read in sources.values():
+        if read.schema is not None:
+            read.schema.check_public(stated_facts.get("public_types", False))
     ledger, owned = _ledger(stated_facts["ledger"], first)
     try:
         is_new = ledger.registration(first.name) is None
@@ -125,7 +127,7 @@ def _open(
     _check_others(ledger, first.name, private, is_new=known is None)
     if known is None:
         rows = [engine.fingerprint() for engine in engines.values()]
-        check_registered_once(ledger, first.name, rows)
+        check_registered_once(ledger, first.name, rows, given.get("compared"))
     public = public_tables(engines.values(), salt)
     waiting = public if known is None else check_public(public, known)
     if waiting:

@@ -18,7 +18,7 @@ from sfumato.dp.guarantees import Guarantee
 from sfumato.dp.neighbours import Neighbours, PrivacyUnit, Row, Unit
 from sfumato.dp.rounding import stated
 from sfumato.errors import GovernanceError, ParameterError
-from sfumato.govern.ledger.registrations import SALT_HASH, salt_hash
+from sfumato.govern.ledger.registrations import SALT_HASH, UTC, salt_hash
 from sfumato.govern.limits import Limits
 from sfumato.message import Argument, Call, Message
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from sfumato.ask.session.sources import Source
     from sfumato.govern.ledger.registrations import Registration
 
-UTC = "UTC"
 _ROW = Argument("unit", "row")
 _PERSON = Argument("unit", Call("Unit", "user_id", {"rows": 5}))
 
@@ -114,18 +113,13 @@ def rules_for(
     else:
         bounds = {**_texts(first.bounds), **_texts(given["bounds"])}
         keys = {**_listed(first.domains), **_listed(given["keys"])}
-    zone = given.get("time_zone") or (UTC if known is None else zone_of(known.rules))
+    zone = given.get("time_zone") or (UTC if known is None else known.time_zone)
     return {
         "unit": _unit_to(unit),
         "bounds": bounds,
         "keys": keys,
         SALT_HASH: salt_hash(salt),
     } | ({} if _checked_zone(zone) == UTC else {"time_zone": zone})
-
-
-def zone_of(rules: Mapping[str, Any]) -> str:
-    """Give the time zone that is registered, in which an instant has its day."""
-    return str(rules.get("time_zone", UTC))
 
 
 def _checked_zone(zone: str) -> str:

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from sfumato.ask.session.desk import Desk
 from sfumato.ask.session.learning_methods import LearningMethods
 from sfumato.ask.session.open import open_dataset
-from sfumato.ask.session.owner_rules import zone_of
 from sfumato.ask.session.submission import Submission, read_submission
 from sfumato.ask.sql.grouping_sets import split_grouping_sets
 from sfumato.errors import ParameterError
@@ -177,7 +176,7 @@ class Session(LearningMethods):
     @property
     def time_zone(self) -> str:
         """The time zone in which instants have their days, as registered."""
-        return zone_of(self.desk.opened.registration.rules)
+        return self.desk.opened.registration.time_zone
 
     @property
     def neighbours(self) -> Neighbours:

@@ -39,7 +39,7 @@ from sfumato.govern.spending import Plan, Spending
 from sfumato.representation import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from sfumato.ask.session.publications import Publication
@@ -98,8 +98,13 @@ class ShapedSession(Shown):
         policy: SpendingPolicy | None = None,
         people: Sequence[Any] | None = None,
         purposes: tuple[str, ...] = (),
+        compared: Collection[str] | None = None,
     ) -> None:
-        """Open a session; `people` says of each set whose it is, for the unit of a customer."""
+        """Open a session; `people` says of each set whose it is, for the unit of a customer.
+
+        `compared` names the datasets of the ledger whose rows these may not be; all of them, unless
+        stated (:func:`~sfumato.ask.session.keys.check_registered_once`).
+        """
         refuse_directions(source, "Statistics are answered")
         self.shape: str = source.shape
         self.unit = unit_of(USUAL_UNIT[self.shape] if unit is None else unit)
@@ -112,7 +117,7 @@ class ShapedSession(Shown):
         self._owned = not isinstance(ledger, Ledger)
         self.ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
         try:
-            salt = self._register(source, budget, limits, policy, purposes)
+            salt = self._register(source, budget, limits, policy, purposes, compared)
             known = self.ledger.registration(self.dataset)
             assert known is not None
             self.purpose = purpose_for(self.dataset, known.purposes, purpose)
@@ -132,6 +137,7 @@ class ShapedSession(Shown):
         limits: Limits | None,
         policy: SpendingPolicy | None,
         purposes: tuple[str, ...],
+        compared: Collection[str] | None,
     ) -> bytes:
         known = self.ledger.registration(self.dataset)
         salt = self.ledger.salt(self.dataset) or new_salt()
@@ -159,7 +165,7 @@ class ShapedSession(Shown):
         )
         rows = fingerprint(source)
         if known is None:
-            check_registered_once(self.ledger, self.dataset, [rows])
+            check_registered_once(self.ledger, self.dataset, [rows], compared)
         keyed = key_fingerprint(salt, rows)
         self.ledger.register(registration, salt=salt, fingerprint=keyed)
         return salt

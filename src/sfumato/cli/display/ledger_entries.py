@@ -142,6 +142,7 @@ def _rules(entry: Entry) -> Iterable[str]:
     yield f"unit: {plain(rules.unit)}"
     yield f"limits: {plain(str(rules.limits))}"
     yield f"policy: {rules.policy}"
+    yield f"days: in the time zone {plain(rules.time_zone)}"
     if rules.purposes:
         yield f"purposes: {', '.join(map(plain, rules.purposes))}"
     if rules.public:

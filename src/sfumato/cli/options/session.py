@@ -58,6 +58,7 @@ def open_session(data: str, opening: DatasetOpening) -> Iterator[Session]:
             ledger=ledger,
             public=public,
             private=private,
+            time_zone=opening.time_zone,
             public_types="all" in opening.public_types or opening.public_types,
         ) as session:
             is_new = ledger.is_new

@@ -326,19 +326,32 @@ def plain_text(column: str, kind: str) -> str:
     """Return the SQL of a cell's text that is the same whatever type its column has.
 
     1.0 is written as 1, and midnight as its day, as :func:`sfumato.data.cells.as_text` writes them.
+    Different values have different texts, since people are told apart by them.
+    The cast never fails: cells of a dictionary of Parquet are cast before any is ruled out.
     """
     name = quoted(column)
-    if kind in FLOATS or kind.startswith("DECIMAL"):
+    if kind.startswith("DECIMAL"):
+        return f"coalesce({decimal_text(name, kind)}, '')"
+    if kind in FLOATS:
         number = f"CAST({name} AS DOUBLE)"
         whole = f"{number} = trunc({number}) AND abs({number}) < 9007199254740992"
         text = (
             f"CASE WHEN isnan({number}) THEN '' WHEN {whole} "
-            f"THEN CAST(CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"
+            f"THEN CAST(TRY_CAST({number} AS BIGINT) AS VARCHAR) ELSE CAST({number} AS VARCHAR) END"
         )
         return f"coalesce({text}, '')"
     if kind.startswith("TIMESTAMP") and "ZONE" not in kind:
         return f"regexp_replace({cell_text(column, kind)}, ' 00:00:00$', '')"
     return cell_text(column, kind)
+
+
+def decimal_text(cell: str, kind: str) -> str:
+    """Return the SQL of a decimal number's text, 1.50 as 1.5: exactly, not through a double."""
+    text = f"CAST({cell} AS VARCHAR)"
+    if kind.endswith(",0)"):
+        return text
+    full = f"regexp_replace({text}, '^(-?)[.]', '\\10.')"  # of no digit before it, .5 is written
+    return f"rtrim(rtrim({full}, '0'), '.')"
 
 
 def values_list(texts: Sequence[str]) -> str:

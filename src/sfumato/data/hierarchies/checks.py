@@ -24,7 +24,7 @@ def checked_rows(rows: Sequence[Sequence[str]], source: str) -> list[tuple[str, 
 
 def _check_widths(table: list[tuple[str, ...]], source: str) -> None:
     width = len(table[0])
-    if width < 2:
+    if width == 0 or (width == 1 and len(table) > 1):  # a single value may be its own root
         raise HierarchyError(
             f"Hierarchy {source}, row 1: there is one level; a row goes from a value to the root, "
             "as in 'flu;*'."

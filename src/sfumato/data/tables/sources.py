@@ -455,10 +455,10 @@ def _evenly_typed(frame: Any) -> Any:
 
 
 def _without_objects(frame: Any) -> Any:
-    """Replace columns of any objects, which a stream of Arrow cannot carry, by their texts."""
+    """Replace columns that a stream of Arrow cannot carry by their texts."""
     schema = getattr(frame, "schema", None)
     for name, kind in schema.items() if isinstance(schema, Mapping) else ():
-        if str(kind) == "Object":
+        if str(kind) in {"Object", "Int128", "UInt128"}:
             texts = [as_text(cell) or None for cell in frame[name].to_list()]
             frame = frame.with_columns(sys.modules["polars"].Series(name, texts, dtype=str))
     return frame

@@ -83,16 +83,18 @@ class Suggestions(Shown):
 
     @cached_property
     def schema(self) -> Schema:
-        """The suggestions as a schema."""
-        attributes = {
-            column.name: Attribute(
-                role=column.role,
-                type=None if column.role == "identifier" else column.facts.type,
-                hierarchy=column.rule,
-            )
-            for column in self.columns
-        }
+        """The suggestions as a schema, whose facts are marked as found in the data."""
         unit = ROW_UNIT if self.person is None else self.person.name
+        attributes = {}
+        for column in self.columns:
+            type_ = None if column.role == "identifier" else column.facts.type
+            guessed = type_ is not None or column.name == unit
+            attributes[column.name] = Attribute(
+                role=column.role,
+                type=type_,
+                hierarchy=column.rule,
+                origin="data" if guessed else "declared",
+            )
         return Schema(attributes=attributes, unit=unit)
 
     def text(self, folder: Path | None = None) -> str:
@@ -105,7 +107,9 @@ class Suggestions(Shown):
             f"# Suggested for {Path(self.source).name} ({self.size()}).",
             "# Read the reasons and change what is wrong. Roles: identifier (removed), quasi",
             "# (generalised), sensitive (protected), insensitive (released as it is). A column",
-            "# that is not listed is left out of a release.",
+            "# that is not listed is left out of a release. 'from: data' marks what one record may",
+            "# have made so: questions under a budget are refused until you look at it and remove",
+            "# the mark, or add public_types: true.",
         ]
         head += [f"# {found.sentence(self.people)}." for found in telling(self.sets)]
         return "\n".join(head) + "\n" + schema_text(self.schema, folder, comments=comments)

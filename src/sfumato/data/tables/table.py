@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato.data.engines.base import ROW
 from sfumato.data.tables.frequency import FrequencyTable
+from sfumato.data.wording import look_like_a_record
 from sfumato.errors import DataError, SchemaError
 from sfumato.representation import Shown
 
@@ -65,9 +66,10 @@ class Table(Shown):
     known_schema: Schema | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        """Say what it is without types, which may list cells."""
+        """Say what it is without types, which may list cells, or a first line that is a record."""
         listed = ", ".join(self.columns[:6]) + (", …" if len(self.columns) > 6 else "")
-        return f"<Table {self.name} from {self.source}: {len(self.columns)} columns ({listed})>"
+        named = "without names" if look_like_a_record(self.columns) else f"({listed})"
+        return f"<Table {self.name} from {self.source}: {len(self.columns)} columns {named}>"
 
     @property
     def columns(self) -> tuple[str, ...]:

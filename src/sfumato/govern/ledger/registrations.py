@@ -49,6 +49,8 @@ MAIN = "main"
 SALT_HASH = "salt_sha256"
 """The rule that holds the hash of the salt."""
 
+UTC = "UTC"
+
 _NAMES = Statement(text("SELECT dataset FROM sfumato_registrations"))
 _BODY = Statement(text("SELECT body FROM sfumato_registrations WHERE dataset = :dataset"))
 _SALT = Statement(text("SELECT salt FROM sfumato_registrations WHERE dataset = :dataset"))
@@ -97,6 +99,11 @@ class Registration(Shown):
         entry = self.rules.get("unit")
         return None if entry is None else Row() if entry == "row" else Unit(**entry)
 
+    @property
+    def time_zone(self) -> str:
+        """The time zone in which an instant has its day."""
+        return zone_of(self.rules)
+
     def to_json(self) -> dict[str, Any]:
         """Give the registration as plain JSON."""
         return {
@@ -108,6 +115,11 @@ class Registration(Shown):
             "policy": self.policy.to_json(),
             "public": self.public,
         }
+
+
+def zone_of(rules: Mapping[str, Any]) -> str:
+    """Give the time zone that the rules of a dataset name; UTC where they name none."""
+    return str(rules.get("time_zone", UTC))
 
 
 @lru_cache(maxsize=256)

@@ -46,6 +46,7 @@ def describe(call: Call, name: str) -> dict[str, Any]:
         "contact": listed.facts.contact,
         "retention": listed.facts.retention,
         "unit": found.unit,
+        "time_zone": found.time_zone,
         "purposes": list(found.purposes),
         "policy": str(found.policy),
         "limits": found.limits.to_json(),

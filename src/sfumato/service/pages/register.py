@@ -30,7 +30,7 @@ _EMPTY = {
     "name": "", "source": "", "schema_text": "", "title": "", "why": "", "contact": "",
     "retention": "", "subject": "", "purposes": "", "unit": "", "rows": "", "budget": "1",
     "budget_delta": "1e-6", "limit_analyst": "", "policy": "free", "tick": "0.25",
-    "deadline": "60", "shape": "table", "reading": "",
+    "deadline": "60", "shape": "table", "reading": "", "time_zone": "",
 }  # fmt: skip
 
 
@@ -120,6 +120,7 @@ def _wanted(given: dict[str, str]) -> DatasetRequest:
         "source": given.get("source", ""),
         "schema_text": given.get("schema_text", ""),
         "purposes": listed(given.get("purposes", "")),
+        "time_zone": given.get("time_zone", "").strip(),
         "told": {field: given[field] for field in told if given.get(field)},
         "unit": {field: given[field] for field in ("unit", "rows") if given.get(field)},
         "owner": {

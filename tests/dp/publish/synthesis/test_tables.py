@@ -4,6 +4,7 @@ import datetime as dt
 import json
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +14,7 @@ from sfumato.data.engines.duckdb import DuckDB
 from sfumato.dp.publish.synthesis.columns import Numbers, Texts, coder_of, numbers
 from sfumato.dp.publish.synthesis.currencies import Contribution
 from sfumato.dp.publish.synthesis.domain_search import show_texts, threshold_for
-from sfumato.dp.publish.synthesis.table_codec import TableRecords
+from sfumato.dp.publish.synthesis.table_codec import TableRecords, bounded_rows
 from sfumato.errors import ParameterError, Unsatisfiable
 
 Column = sf.dp.Column
@@ -346,3 +347,13 @@ def test_a_comparison_with_the_real_rows_says_that_it_is_not_to_be_published(mad
     expected = shares[0].subtract(shares[1], fill_value=0).abs().sum() / 2
     assert found.columns["job"] == pytest.approx(expected)
     assert "real" not in json.dumps(made.manifest()["measured_tables"])
+
+
+def test_people_named_by_long_decimals_each_keep_their_own_rows(tmp_path):
+    """Read as doubles they were one person, and removing one of them brought the other's rows."""
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as made:
+        made.execute("CREATE TABLE t (id DECIMAL(38, 0), x INTEGER)")
+        made.execute("INSERT INTO t SELECT 12345678901234567890 + i, i FROM range(5) AS r(i)")
+    table = sf.read(f"{tmp_path / 't.duckdb'}::t")
+    kept = table.run(f"SELECT x FROM {table.scan}{bounded_rows(table, 'id', 1)}")
+    assert sorted(kept) == [(place,) for place in range(5)]

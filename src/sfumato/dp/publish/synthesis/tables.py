@@ -222,6 +222,8 @@ def _declared(
     table: RowSource, names: Sequence[str], columns: Mapping[str, Column]
 ) -> dict[str, Coder | None]:
     known = table.known_schema
+    if known is not None:
+        known.check_public([name for name, one in columns.items() if one.kind or one.values])
     attributes = known.attributes if known is not None else {}
     return {name: coder_of(name, columns.get(name), attributes.get(name)) for name in names}
 
