@@ -208,7 +208,7 @@ BAD = [
     ((COUNT, "-e", "0.1", "--unit", "nowhere"), 2, "nowhere"),
     ((COUNT, "-e", "0.1", "--budget", "1", "--budget-rho", "1"), 2, "--budget-rho"),
     ((COUNT, "-e", "0.1", "--budget-delta", "x"), 2, "wants a number"),
-    ((COUNT, "-e", "0.1", "--purpose", "marketing"), 1, "research"),
+    ((COUNT, "-e", "0.1", "--purpose", "marketing"), 3, "research"),
 ]
 
 

@@ -54,7 +54,7 @@ FAULTS = [
 
 @pytest.mark.parametrize("words", FAULTS)
 def test_a_first_question_that_cannot_be_asked_registers_nothing(say, words):
-    code = 1 if words[-1] == "5" else 2
+    code = 3 if words[-1] == "5" else 2
     say("ask", "d.csv", *words, "--unit", "row", code=code)
     assert not LEDGER.exists()
     out, err = say("ask", "d.csv", COUNT, "--unit", "row", "--budget", "20", "-e", "0.1")

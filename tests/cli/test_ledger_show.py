@@ -26,6 +26,7 @@ def place(tmp_path_factory):
     with sf.Session(
         folder / "patients.csv", unit="row", budget=sf.PureDP(9), ledger=str(ledger),
         analyst="ann\x1b[31m", keys={"sex": ["female", "male"]}, bounds={"age": (0, 100)},
+        public_types=True,
     ) as one:  # fmt: skip
         for _ in range(2):
             one.sql(ASKED, epsilon="0.25")
