@@ -79,8 +79,10 @@ def test_counts_are_those_of_the_same_rows_in_duckdb(places):
         warnings.simplefilter("error")  # no row comes here
         assert counts(there, coders()) == counts(here, coders())
         for name in ("job", "income", "rent", "age", "since", "vip"):
-            found = sorted(there.count_texts(name, None, 1))
-            assert found == sorted(here.count_texts(name, None, 1)), name
+            found, wanted = there.count_texts(name, None, 1), here.count_texts(name, None, 1)
+            if name == "income":  # 0.0 is written as 0 here: another spelling of the same number
+                found, wanted = ([(float(t), n) for t, n in each] for each in (found, wanted))
+            assert sorted(found) == sorted(wanted), name
 
 
 def test_a_unit_keeps_at_most_its_rows(places):
