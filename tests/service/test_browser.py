@@ -15,6 +15,7 @@ import pytest
 from .hand import look
 
 pytestmark = pytest.mark.browser
+ordered = "the first tests make the accounts, grants and releases that later ones look at"
 
 
 def test_register_anonymise_certify_and_verify_elsewhere(hand, live, tmp_path):
