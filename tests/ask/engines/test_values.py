@@ -151,7 +151,8 @@ def test_groups_of_a_bounded_column_hold_what_they_say(ages):
 
 
 def test_the_answer_says_that_rows_beyond_bounds_are_in_no_group():
-    facts = {"name": "t", "unit": "row", "budget": sf.PureDP(10**6), "bounds": {"age": (0, 100)}}
+    facts = {"name": "t", "unit": "row", "budget": sf.PureDP(10**6), "public_types": True}
+    facts |= {"bounds": {"age": (0, 100)}, "public_types": True}
     with sf.Session({"age": [105] * 50 + [30] * 50}, **facts) as one:
         grouped = one.sql("SELECT age, COUNT(*) AS n FROM t GROUP BY age", epsilon=1000)
         assert dict(grouped.rows)[100] == 0
@@ -166,7 +167,7 @@ def test_the_answer_says_that_rows_beyond_bounds_are_in_no_group():
 def test_joins_on_whole_numbers_are_exact():
     private = {"code": [BIG, BIG + 1, BIG + 1, 2**53 + 1], "x": [1e17, 1e17, 0.5, 2.0**53]}
     public = {"code": [BIG, BIG + 1, 2**53], "w": ["a", "b", "c"]}
-    facts = {"name": "t", "unit": "row", "budget": sf.PureDP(10**6)}
+    facts = {"name": "t", "unit": "row", "budget": sf.PureDP(10**6), "public_types": True}
     with sf.Session(private, public={"p": public}, **facts) as one:
         text = "SELECT w, COUNT(*) FROM t JOIN p ON t.{} = p.code GROUP BY w"
         keys = {"w": ["a", "b", "c"]}
@@ -178,7 +179,7 @@ def test_joins_on_whole_numbers_are_exact():
 
 def test_a_unique_public_number_meets_no_row_twice():
     """Two public numbers that are one double: a real number of a row equals at most one of them."""
-    facts = {"name": "t", "unit": "row", "budget": sf.PureDP(10**6)}
+    facts = {"name": "t", "unit": "row", "budget": sf.PureDP(10**6), "public_types": True}
     public = {"p": {"code": [BIG, BIG + 1, BIG + 2, BIG + 3]}}
     with sf.Session({"x": [1e17]}, public=public, **facts) as one:
         answer = one.sql("SELECT COUNT(*) FROM t JOIN p ON t.x = p.code", epsilon=1000)
@@ -187,7 +188,8 @@ def test_a_unique_public_number_meets_no_row_twice():
 
 def test_two_literals_with_one_double_have_two_answers():
     near = "SELECT COUNT(*) FROM t WHERE n > 0.99999999999999999999"
-    one = sf.Session({"n": [1, 2, 3, 4]}, unit="row", budget=sf.PureDP(10_000), name="t")
+    facts = {"unit": "row", "budget": sf.PureDP(10_000), "name": "t", "public_types": True}
+    one = sf.Session({"n": [1, 2, 3, 4]}, **facts)
     plain = "SELECT COUNT(*) FROM t WHERE n > 1"
     assert [a.value for a in one.together([plain, near], epsilon=1000)] == [3, 4]
     apart = [one.sql(text, epsilon=500) for text in (plain, near)]

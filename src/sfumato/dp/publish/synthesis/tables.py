@@ -223,7 +223,9 @@ def _declared(
 ) -> dict[str, Coder | None]:
     known = table.known_schema
     if known is not None:
-        known.check_public([name for name, one in columns.items() if one.kind or one.values])
+        known.check_public(
+            [name for name, stated in columns.items() if stated.kind or stated.values]
+        )
     attributes = known.attributes if known is not None else {}
     return {name: coder_of(name, columns.get(name), attributes.get(name)) for name in names}
 
