@@ -90,7 +90,7 @@ def test_what_the_server_cannot_pack_it_adds_up(address, compiled, monkeypatch):
 
 
 def test_the_option_is_on_or_off(address):
-    with pytest.raises(ParameterError, match="on or off"):
+    with pytest.raises(ParameterError, match="off or on"):
         PostgresEngine.open(f"{address}&stream=yes", person="who")
     PostgresEngine.open(f"{address}&stream=off", person="who").close()
 

@@ -52,5 +52,5 @@ def test_most_reasons_have_an_example():
     elsewhere = {"unreadable", "too_long", "too_deep", "too_many_groups", "not_condition"}
     elsewhere |= {"unknown_keys", "unit_bounds", "people_filter", "nothing_asked"}  # by a session
     elsewhere |= {"grouping_item", "grouping_order", "too_many_sets"}  # before any is parsed
-    elsewhere |= {"condition", "unasked_column"}  # by histograms and tables
+    elsewhere |= {"condition", "unasked_column", "untyped_column"}  # by histograms and tables
     assert set(REASONS) - shown - elsewhere == set()

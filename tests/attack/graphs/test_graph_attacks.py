@@ -117,7 +117,7 @@ def test_two_who_find_themselves_learn_that_others_are_friends():
     assert found.exposed == 2
     assert found.figures["edges disclosed between others"] == 1
     assert found.findings[0].evidence["nodes"] == (2, 3)
-    with pytest.raises(ParameterError, match="nodes from 0"):
+    with pytest.raises(ParameterError, match="whole numbers from 0"):
         colluding_neighbours(graph, colluders=[9])
 
 
