@@ -115,3 +115,9 @@ def test_all_bounds_that_are_taken_read_every_number():
         assert ((found >= 0) & (found <= column.bins(128))).all()
         assert (np.abs(steps) <= 1 << 12).all()
         assert column.codes(np.array([column.low, column.high]), 2).tolist() == [0, 1]
+
+
+def test_whole_numbers_of_128_bits_are_read():
+    polars = pytest.importorskip("polars")
+    column = polars.Series([1, 2**70, 3], dtype=polars.Int128)
+    assert as_cells(column).tolist() == [1, 2**70, 3]

@@ -221,7 +221,9 @@ def as_cells(values: Any) -> NDArray[Any]:
     Of a list, numpy would make all cells texts because one is, 1 of True because there is a 2, and
     a double of a large whole number because there is a half. Cells of such a list stay as they are.
     """
-    if hasattr(values, "to_numpy"):
+    if str(getattr(values, "dtype", "")) in {"Int128", "UInt128"}:  # numpy has no such numbers
+        values = values.to_list()
+    elif hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if isinstance(values, list | tuple):
         return _of_list(values)
