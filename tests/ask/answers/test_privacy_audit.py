@@ -70,7 +70,7 @@ def asked(rows, name):
     """Open a session on a table, charge for a question, and give what answers it repeatedly."""
     text, unit = CASES[name]
     one = sf.Session(
-        pl.DataFrame(list(rows), public_types=True, schema=SCHEMA, orient="row"),
+        pl.DataFrame(list(rows), schema=SCHEMA, orient="row"),
         unit=unit,
         budget=sf.PureDP(1) if "found keys" not in name and "words" not in name else
         sf.ApproxDP(2, 0.01),
@@ -78,6 +78,7 @@ def asked(rows, name):
         bounds={"x": (0, 4)},
         keys={"ward": ["a", "b", None]} if "found" not in name else {},
         public={} if unit == "row" else {"w": WORDS},
+        public_types=True,
     )  # fmt: skip
     one.sql(text, epsilon=1)
     assert one.spent.epsilon <= 1.01

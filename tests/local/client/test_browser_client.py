@@ -43,6 +43,7 @@ def survey(protocol, *, epsilon=2, answers=ANSWERS, **more):
 def client(browser, tmp_path_factory):
     """Call functions of the client on a page that holds it."""
     page = write_page(survey("GRR"), tmp_path_factory.mktemp("page") / "page.html")
+    browser.get_log("browser")  # what other tests have left there
     browser.get(page.as_uri())
     assert browser.get_log("browser") == []
     return browser

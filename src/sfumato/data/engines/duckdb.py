@@ -10,6 +10,7 @@ Others rely on: no message of the engine reaches a user, because it may quote a 
 
 from __future__ import annotations
 
+import gc
 import math
 import re
 from contextlib import contextmanager
@@ -208,6 +209,21 @@ class DuckDB:
         )
         return encoded(self, grouped, tuple(columns))
 
+    def _attach(self, path: str) -> None:
+        """Attach a file to write to it; connections that nothing refers to any more let it go."""
+        for attempt in ("first", "last"):
+            try:
+                self.run(f"ATTACH {quoted_text(path)} AS sfumato_written")
+            except duckdb.Error:
+                if attempt == "last":
+                    raise DataError(
+                        f"{path} cannot be opened to write to it; check that it is a DuckDB file "
+                        "which may be written, and that no other program or connection has it open."
+                    ) from None
+                gc.collect()
+            else:
+                return
+
     @contextmanager
     def writing(self, path: str) -> Iterator[str]:
         """Attach a database file to write to, under a name of ours.
@@ -219,13 +235,7 @@ class DuckDB:
         same = [str(n) for n, p in attached if p and Path(str(p)).resolve() == Path(path).resolve()]
         for name in same:
             self.run(f"DETACH {name}")
-        try:
-            self.run(f"ATTACH {quoted_text(path)} AS sfumato_written")
-        except duckdb.Error:
-            raise DataError(
-                f"{path} cannot be opened to write to it; check that it is a DuckDB file which may "
-                "be written, and that no other program or connection has it open."
-            ) from None
+        self._attach(path)
         try:
             yield "sfumato_written"
         except BaseException:

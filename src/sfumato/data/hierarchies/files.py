@@ -49,7 +49,13 @@ def read_rows(
     if path.suffix.lower() in YAML_ENDINGS:
         tree = parse_yaml(text, HierarchyError, f"Hierarchy {path}")
         return rows_of_tree(tree, root=root, source=str(path))
-    return _rows(text, delimiter, path) if delimiter else _sniffed(text, path)
+    rows = _rows(text, delimiter, path) if delimiter else _sniffed(text, path)
+    if rows and len(rows[0]) < 2:
+        raise HierarchyError(
+            f"Hierarchy {path}, row 1: there is one level; a row goes from a value to the root, as "
+            "in 'flu;*'."
+        )
+    return rows
 
 
 def _text(path: Path, beneath: Path | None) -> str:

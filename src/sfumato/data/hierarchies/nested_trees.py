@@ -71,6 +71,8 @@ def _label(value: Any, source: str) -> str:
 def tree_of_rows(rows: Sequence[Path]) -> Any:
     """Return the nested tree of rows `leaf, …, root`, or None where no tree gives the same rows."""
     root = rows[0][-1]
+    if len(rows[0]) < 2:  # a value that is its own root
+        return None
     tree = {root: _nested([row[-2::-1] for row in rows])}
     try:
         again = rows_of_tree(tree, root=root)
