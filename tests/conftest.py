@@ -56,6 +56,9 @@ os.environ["XDG_DATA_HOME"] = _DATA.name
 def pytest_addoption(parser):
     group = parser.getgroup("sfumato")
     group.addoption("--order-seed", type=int, help="the order of tests: the number a run has shown")
+    group.addoption(
+        "--shuffle-inside", action="store_true", help="tests of each file in random order, too"
+    )
     group.addoption("--noise-seed", type=int, default=0, help="other draws: any number")
     group.addoption("--record-weights", action="store_true", help="keep how long files take")
     group.addoption("--soak", action="store_true", help="fresh draws; go on where a run has ended")
@@ -84,6 +87,8 @@ def pytest_configure_node(node):
 
 def pytest_report_header(config):
     seeds = f"--order-seed={config.option.order_seed} --noise-seed={config.option.noise_seed}"
+    if config.option.shuffle_inside:
+        seeds += " --shuffle-inside"
     return f"order and draws: {seeds}"
 
 
@@ -98,7 +103,7 @@ def pytest_collection_modifyitems(config, items):
         before = _passed(_soaked())
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in before])
         items[:] = [item for item in items if item.nodeid not in before]
-    scheduling.shuffle(items, config.option.order_seed)
+    scheduling.shuffle(items, config.option.order_seed, inside=config.option.shuffle_inside)
 
 
 def _weigh_examples(item, *, soak):

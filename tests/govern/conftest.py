@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -75,6 +76,7 @@ def in_child():
     def run(function):
         child = os.fork()
         if child == 0:
+            gc.freeze()  # what the parent holds is not for the child to finalise
             code = 0
             try:
                 code = function() or 0

@@ -13,16 +13,21 @@ from sfumato.service.sources import source_at
 BODY = {"unit": {"unit": "row"}, "told": {"tick": 0.02}, "owner": {"budget": {"budget": "100"}}}
 
 
+@pytest.fixture(autouse=True)
+def spark_is_named(site):
+    object.__setattr__(site.house.settings, "spark", True)
+
+
 def test_an_owner_starts_no_spark_that_the_operator_did_not_name(site, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    object.__setattr__(site.house.settings, "spark", False)
     owner = site.client("owner", token=True)
-    told = owner.post("/api/v1/datasets", json=BODY | {"name": "sparks", "source": "spark:visits"})
+    told = owner.post("/api/v1/datasets", json=BODY | {"name": "unnamed", "source": "spark:visits"})
     assert told.status_code == 422
     assert "has named no Spark" in told.json()["detail"]
 
 
 def test_a_table_of_spark_is_registered_and_asked(site, ask, spark):
-    object.__setattr__(site.house.settings, "spark", True)
     spark.createDataFrame([(20 + i % 40,) for i in range(200)], ["age"]).createOrReplaceTempView(
         "visits"
     )

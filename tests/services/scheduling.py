@@ -5,8 +5,8 @@ to one process, and everything with Spark to one, so that one JVM serves. Files 
 tests are handed out test by test. How long a file takes is read from ``weights.json``, which
 ``pytest --record-weights`` writes.
 
-The order is another one each run, of files and of the tests in each; ``--order-seed`` repeats one.
-A file whose tests build on one another says so, ``ordered = "why"``, and runs as it is written.
+The order of files is another one each run; ``--order-seed`` repeats one, and ``--shuffle-inside``
+draws one for the tests of each file, too. A file whose tests build on one another says so, ``ordered = "why"``, and runs as it is written.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def record(seconds: dict[str, float]) -> None:
     WEIGHTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def shuffle(items: list, seed: int) -> None:
-    """Put files in random order, and the tests of each unless it says why they keep theirs."""
+def shuffle(items: list, seed: int, *, inside: bool = False) -> None:
+    """Put files in random order; `inside`, the tests of each, unless it says why they keep theirs."""
     lot = random.Random(seed)
     files: dict[str, list] = {}
     for item in items:
@@ -67,7 +67,7 @@ def shuffle(items: list, seed: int) -> None:
     names = sorted(files)
     lot.shuffle(names)
     for name in names:
-        if not hasattr(getattr(files[name][0], "module", None), "ordered"):
+        if inside and not hasattr(getattr(files[name][0], "module", None), "ordered"):
             lot.shuffle(files[name])
     items[:] = [item for name in names for item in files[name]]
 
