@@ -6,7 +6,8 @@ tests are handed out test by test. How long a file takes is read from ``weights.
 ``pytest --record-weights`` writes.
 
 The order of files is another one each run; ``--order-seed`` repeats one, and ``--shuffle-inside``
-draws one for the tests of each file, too. A file whose tests build on one another says so, ``ordered = "why"``, and runs as it is written.
+draws one for the tests of each file, too. A file whose tests build on one another says so,
+``ordered = "why"``, and runs as it is written.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def record(seconds: dict[str, float]) -> None:
 
 
 def shuffle(items: list, seed: int, *, inside: bool = False) -> None:
-    """Put files in random order; `inside`, the tests of each, unless it says why they keep theirs."""
+    """Put files in random order; `inside`, the tests of each, unless it says why they are not."""
     lot = random.Random(seed)
     files: dict[str, list] = {}
     for item in items:
