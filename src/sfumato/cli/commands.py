@@ -30,7 +30,7 @@ COMMANDS = {
     "compare": "Compare algorithms, k and suppression in one table; nothing is released.",
     "anonymize": "Anonymise a file: a release, a proof that the promise holds, and a report.",
     "verify": "Check a released file against its promise; exit code 1 when it is broken.",
-    "loss": "Measure what a released table lost, whoever made it: LM, MD, classes, query error.",
+    "loss": "Measure what a released table lost, by any tool: LM, MD, classes, query error.",
     "apply": "Apply a saved policy to the next batch and check its promise again.",
     "overlap": (
         "Warn when two releases of overlapping data break the promise together; exit code 1 then."

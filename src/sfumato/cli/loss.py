@@ -1,4 +1,4 @@
-"""`sfumato loss`: what a released table lost, whoever made it."""
+"""`sfumato loss`: what a released table lost, by any tool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sfumato.requests.compare import LossCommand
 
 @takes_request
 def loss(request: LossCommand) -> None:
-    """Measure what a released table lost, whoever made it: LM, MD, classes, query error.
+    """Measure what a released table lost, by any tool: LM, MD, classes, query error.
 
     Example: sfumato loss patients.csv released-by-hand.csv -s patients.yaml
 

@@ -1,4 +1,4 @@
-"""What a released table costs, whoever made it: told from the original and the released rows alone.
+"""What a released table costs, by any tool: told from the original and the released rows alone.
 
 `sf.loss` measures releases of ours, tables generalised by hand and those of other tools in the same
 words: LM, MD, discernibility, class size and query error (`measures`, `cells`, `queries` have the
@@ -87,7 +87,7 @@ def loss(
     queries: int = 500,
     seed: int = 0,
 ) -> TableLoss:
-    """Return what a released table lost against the original, whoever made it.
+    """Return what a released table lost against the original, made by any tool.
 
     Both are files, frames or mappings of columns; `schema` says which columns are
     quasi-identifiers, with their hierarchies, domains and weights. `workload` are count queries
