@@ -21,6 +21,7 @@ import sysconfig
 import tempfile
 import time
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -124,26 +125,48 @@ def compile_all(lines, kept, baseline):
     for line in lines:
         place, types = line.split(" ")
         kernel = found_kernel(place)
-        modules.setdefault(place.split(":")[0], []).append((f"{meaning(kernel)} {line}", kernel, types))
-    entries, environments, objects = [], {}, []
+        modules.setdefault(place.split(":")[0], []).append(
+            (f"{meaning(kernel)} {line}", kernel, types)
+        )
+    paths, tasks = {}, {}
     for module, signatures in modules.items():
         said = [said for said, _, _ in signatures]
         facts = (said, baseline, numba.__version__, sys.version_info[:2], COMPILING)
-        path = kept / f"{module}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.o"
-        told = path.with_suffix(".pickle")
-        if not told.exists():
-            began = time.process_time()
-            made = compile_module([one[1:] for one in signatures], baseline, path)
-            for older in kept.glob(f"{module}-*"):
-                if older.stem != path.stem:
-                    older.unlink()
-            told.write_bytes(pickle.dumps(made))
-            print(f"{time.process_time() - began:6.2f} s {module}", flush=True)
-        symbols, constants = pickle.loads(told.read_bytes())
-        entries += zip(said, symbols, strict=True)
+        digest = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+        paths[module] = kept / f"{module}-{digest}.o"
+        if not paths[module].with_suffix(".pickle").exists():
+            room = module.rpartition(".")[0]  # its modules call the same kernels
+            tasks.setdefault(room, []).append(
+                (module, [one[1:] for one in signatures], baseline, paths[module])
+            )
+    TASKS[:] = sorted(tasks.values(), key=lambda task: -sum(len(one[1]) for one in task))
+    with get_context("fork").Pool(min(os.cpu_count(), len(TASKS) or 1)) as pool:
+        for told in pool.imap_unordered(compile_room, range(len(TASKS))):
+            print(told, end="", flush=True)
+    entries, environments = [], {}
+    for module, path in paths.items():
+        symbols, constants = pickle.loads(path.with_suffix(".pickle").read_bytes())
+        entries += zip([one[0] for one in modules[module]], symbols, strict=True)
         environments |= constants
-        objects.append(path)
-    return entries, environments, objects
+    return entries, environments, list(paths.values())
+
+
+TASKS = []
+"""What there is to compile, by room: told to processes before they are started."""
+
+
+def compile_room(number):
+    """Compile the modules of one room; return what it took."""
+    lines = []
+    for module, signatures, baseline, path in TASKS[number]:
+        began = time.process_time()
+        made = compile_module(signatures, baseline, path)
+        for older in path.parent.glob(f"{module}-*"):
+            if older.stem != path.stem:
+                older.unlink()
+        path.with_suffix(".pickle").write_bytes(pickle.dumps(made))
+        lines.append(f"{time.process_time() - began:6.2f} s {module}\n")
+    return "".join(lines)
 
 
 def header(entries, environments):
@@ -182,7 +205,14 @@ def link(objects, folder, baseline, target):
         f"-I{np.get_include()}",
         f"-I{sysconfig.get_path('include')}",
     ]
-    options = ["-O2", "-fPIC", "-fvisibility=hidden", "-g0", f"-DBASELINE={baseline}"]
+    options = [
+        "-O2",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-ffunction-sections",
+        "-fdata-sections",
+        f"-DBASELINE={baseline}",
+    ]
     options += ["-DNPY_TARGET_VERSION=NPY_1_25_API_VERSION"]
     runtime = [HERE / "kernels.c", home / "core" / "runtime" / "nrt.cpp"]
     for source in runtime:
@@ -194,7 +224,14 @@ def link(objects, folder, baseline, target):
     subprocess.run(
         [
             *("gcc", "-shared", "-o", target, *objects, f"-Wl,--version-script={script}"),
-            *("-Wl,--gc-sections", "-Wl,-z,noexecstack", "-s", "-lm", "-pthread"),
+            *(
+                "-Wl,--gc-sections",
+                "-Wl,--wrap=hypot",
+                "-Wl,-z,noexecstack",
+                "-s",
+                "-lm",
+                "-pthread",
+            ),
         ],
         check=True,
     )
@@ -227,11 +264,8 @@ def main():
         target = chosen.into / EXTENSION
         target.with_suffix(".new").write_bytes(made.read_bytes())
         target.with_suffix(".new").replace(target)
-    print(
-        f"{len(entries)} functions, {target.stat().st_size / 1e6:.1f} MB, "
-        f"{time.process_time():.0f} CPU s",
-        file=sys.stderr,
-    )
+    size = target.stat().st_size / 1e6
+    print(f"{len(entries)} functions, {size:.1f} MB in {target}", file=sys.stderr)
 
 
 if __name__ == "__main__":

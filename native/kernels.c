@@ -14,6 +14,16 @@ typedef struct { wrapper_t call; } entry_t;
 typedef struct { void **variable; const char *consts; int length; } constants_t;
 #include "entries.h"
 
+/* The symbol of 2.35 would keep the wheel from systems with an older C library; this one is in all. */
+#if defined(__GLIBC__) && defined(__x86_64__)
+__asm__(".symver hypot_of_all,hypot@GLIBC_2.2.5");
+extern double hypot_of_all(double, double);
+double __wrap_hypot(double x, double y) { return hypot_of_all(x, y); }
+#else
+extern double __real_hypot(double, double);
+double __wrap_hypot(double x, double y) { return __real_hypot(x, y); }
+#endif
+
 #define LONGEST 2048  /* bytes of a fingerprint */
 
 typedef struct { PyObject_HEAD PyObject *table; } KernelObject;
