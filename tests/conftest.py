@@ -22,6 +22,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 
 import chance
+import kernel_types
 import scheduling
 import throwaway_postgres
 from spark_session import spark  # noqa: F401 - a fixture
@@ -61,6 +62,9 @@ def pytest_addoption(parser):
     )
     group.addoption("--noise-seed", type=int, default=0, help="other draws: any number")
     group.addoption("--record-weights", action="store_true", help="keep how long files take")
+    group.addoption(
+        "--record-kernels", action="store_true", help="ship kernels for the types that are used"
+    )
     group.addoption("--soak", action="store_true", help="fresh draws; go on where a run has ended")
 
 
@@ -77,6 +81,7 @@ def pytest_configure(config):
         config.pluginmanager.register(Closing(config), "closing")
     else:
         config.option.order_seed, config.option.noise_seed = config.workerinput["seeds"]
+    kernel_types.watch()
     chance.run_seed, chance.soaking = config.option.noise_seed, config.option.soak
 
 
@@ -146,6 +151,7 @@ def pytest_runtest_makereport(item, call):
     report = yield
     if call.when == "call" and chance.stated():
         report.user_properties.append(("false alarm", chance.stated()))
+    report.user_properties += [("kernel", line) for line in kernel_types.drain()]
     return report
 
 
@@ -170,11 +176,13 @@ class Closing:
         self.seconds = defaultdict(float)
         self.reasons, self.failing = set(), set()
         self.alarms = {}
+        self.kernels = set()
         self.soaked = _soaked() if config.option.soak else None
         self.before = len(_passed(self.soaked)) if self.soaked else 0
 
     def pytest_runtest_logreport(self, report):
         self.seconds[report.nodeid] += report.duration
+        self.kernels |= {line for name, line in report.user_properties if name == "kernel"}
         # That a test starts a browser or asks a JVM is a reason that needs no words.
         if REASONS & set(report.keywords) or scheduling.unit(report.nodeid) == "spark":
             self.reasons.add(report.nodeid)
@@ -195,6 +203,10 @@ class Closing:
             for nodeid, took in self.seconds.items():
                 files[nodeid.partition("::")[0]] += took
             scheduling.record(files)
+        if self.config.option.record_kernels:
+            kernel_types.record(self.kernels)
+        elif self.kernels:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if sum(self.alarms.values()) > chance.MOST and not self.soaked:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -206,6 +218,11 @@ class Closing:
             terminalreporter.section(f"more than {LONG:g} s, and no @pytest.mark.slow says why")
             for nodeid in unsaid:
                 tell(f"{long[nodeid]:6.1f} s  {nodeid}")
+        if self.kernels:
+            terminalreporter.section("kernels called with types that are not shipped")
+            tell("--record-kernels adds them to native/signatures.txt; better, do not use them.")
+            for line in sorted(self.kernels):
+                tell(line)
         sum_ = sum(self.alarms.values())
         tell(
             f"false alarms: {len(self.alarms)} tests draw what no seed reaches; one of them fails "

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato import compiled
+from sfumato import compiled, compiler
 from sfumato.anonymize.tables.algorithms.full_domain import evaluation, grouping, judging, rollup
 from sfumato.compiled import WaitingAccount
 from sfumato.data.tables import permutation, rows
@@ -195,6 +195,7 @@ def test_lines_are_copied_in_order(lines, data):
 
 def test_a_process_rents_until_it_would_have_paid_the_price(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setattr(compiler, "LIBRARY", None)
     account = WaitingAccount(price=1.0)
     assert [account.worth(0.4) for _ in range(4)] == [False, False, True, True]
     assert account.lost == 0.8

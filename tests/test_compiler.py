@@ -164,6 +164,8 @@ def shipped(tmp_path_factory):
 def test_what_is_shipped_is_found_without_the_compiler(shipped):
     assert shipped("values, moved.Range(0, 9), 2") == "[11, 13, 15] int64 (0, 3) False"
     assert shipped() == "[11, 13, 15] int64 (0, 3) False"  # a default
+    kept = "np.frombuffer(values.tobytes(), dtype=np.int64), moved.Range(0, 9)"
+    assert shipped(kept) == "[11, 13, 15] int64 (0, 3) False"  # read only
     named = "values, factor=2, range=moved.Range(0, 9)"
     assert shipped(named) == "[11, 13, 15] int64 (0, 3) False"
     assert "ValueError: below" in shipped("values, moved.Range(1, 9), 2", fails=True)
@@ -205,10 +207,10 @@ WAITING = """
 
     @compiler.njit()
     def total(values):
-        return np.sort(values).sum()
+        return values[0] + values[1]
 
-    assert total(np.arange(4)) == 6
-    assert total(np.arange(4.0)) == 6
+    assert total(np.arange(2)) == 1
+    assert total(np.arange(2.0)) == 1
 """
 
 

@@ -17,7 +17,7 @@ import hashlib
 import os
 import sys
 import time
-from functools import cache, cached_property, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from importlib import import_module
 from inspect import signature
 from threading import Timer
@@ -86,13 +86,19 @@ class Kernel(LIBRARY.Kernel if LIBRARY else object):  # type: ignore[misc]
 
         return Dispatcher(self.dispatcher)
 
+    @property
+    def signatures(self) -> list[str]:
+        """Types of arguments that need no compiling."""
+        return list(contents().get(place(self.py_func), {}))
+
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any]:
         """Return the function for arguments of these types."""
         shipped = contents().get(place(self.py_func), {})
-        meant, number = shipped.get(spelled(args), ("", 0))
-        if meant and meant == meaning(self):
-            found: Callable[..., Any] = LIBRARY.function(number)
-            return found
+        for offered in (args, _writable(args)):
+            meant, number = shipped.get(spelled(offered), ("", 0))
+            if meant and meant == meaning(self):
+                function: Callable[..., Any] = LIBRARY.function(number)
+                return function if offered is args else partial(_lent, function)
         missing = len(signature(self.py_func).parameters) - len(args)
         if missing > 0 and (defaults := (self.py_func.__defaults__ or ())[-missing:]):
             return lambda *given: self(*given, *defaults)
@@ -134,6 +140,20 @@ def _type(value: Any) -> str:
     if isinstance(value, int):
         return "i8" if -(2**63) <= value < 2**63 else "u8"
     return "f8" if isinstance(value, float) else type(value).__qualname__
+
+
+def _lent(function: Callable[..., Any], *args: Any) -> Any:
+    """Call what was compiled for arrays that may be written with copies of others."""
+    return function(*_writable(args))
+
+
+def _writable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        parts = map(_writable, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        return np.array(value, order="C")
+    return value
 
 
 def meaning(kernel: Any) -> str:
