@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent / "services"))
 
 import chance
 import scheduling
+import spark_session
 import throwaway_postgres
 from spark_session import spark  # noqa: F401 - a fixture
 
@@ -130,6 +131,12 @@ def pytest_runtest_setup(item):
     chance.begin(item.nodeid, fresh=item.get_closest_marker("fresh_noise") is not None)
     if getattr(item, "module", None) is not None:
         chance.rewind(item.module)
+
+
+def pytest_runtest_teardown(item):
+    """Leave the Spark session that tests share as it was, ANSI mode for instance."""
+    if scheduling.unit(item.nodeid) == "spark":
+        spark_session.restore()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -44,5 +44,22 @@ def spark(tmp_path_factory):
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
+    _first[session] = dict(session.conf.getAll)
     yield session
+    _first.clear()
     session.stop()
+
+
+_first: dict = {}
+"""The settings that a session was started with, as long as it runs."""
+
+
+def restore():
+    """Give the session the settings it was started with, whatever a test has set."""
+    for session, settings in _first.items():
+        now = dict(session.conf.getAll)
+        for name in now.keys() - settings.keys():
+            session.conf.unset(name)
+        for name, value in settings.items():
+            if now.get(name) != value:
+                session.conf.set(name, value)

@@ -454,3 +454,20 @@ def test_two_threads_write_one_table_of_spark(spark, request):
     shown = [row["tableName"] for row in spark.sql("SHOW TABLES").collect()]
     assert [table for table in shown if table.startswith(name[:40])] == [name]
     assert sf.verify(address, SCHEMA).holds
+
+
+def test_parquet_is_written_by_one_thread(tmp_path, monkeypatch):
+    """Several threads would divide the rows by which of them comes first: other bytes each time."""
+    table = sf.read({"age": [index % 7 for index in range(50)]})
+    asked = []
+    run = table.engine.run
+    monkeypatch.setattr(
+        table.engine, "run", lambda query, *more: asked.append(query) or run(query, *more)
+    )
+    before = table.engine.run("SELECT current_setting('threads')")
+    table.engine.write_parquet(f"SELECT * FROM {table.scan}", tmp_path / "a.parquet")
+    [copied] = [at for at, query in enumerate(asked) if query.startswith("COPY")]
+    assert "SET threads = 1" in asked[:copied]
+    assert table.engine.run("SELECT current_setting('threads')") == before
+    table.engine.write_parquet(f"SELECT * FROM {table.scan}", tmp_path / "b.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
