@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from any_engine import ENGINES, opener
+from any_engine import ENGINES, RARELY_SPARK, SOAK, opener
 from recording import requests
 from small_tables import Failing
 
@@ -53,9 +53,7 @@ def open_on(kind, request):
     return opener(kind, request)
 
 
-spark_in_soak = pytest.mark.parametrize(
-    "kind", ["duckdb", "postgres", pytest.param("spark", marks=pytest.mark.soak)], indirect=True
-)
+spark_in_soak = pytest.mark.parametrize("kind", RARELY_SPARK, indirect=True)
 """What is refused before an engine is asked, and what the conformance kit asks of Spark, too."""
 
 
@@ -133,7 +131,7 @@ def test_one_null_moves_no_sum(open_on):
 @pytest.mark.parametrize(
     ("kind", "groups"),
     [
-        pytest.param(kind, k, marks=pytest.mark.soak if kind == "spark" and k != 3 else ())
+        pytest.param(kind, k, marks=SOAK if kind == "spark" and k != 3 else ())
         for kind in ENGINES for k in (1, 3, 7)
     ],
     indirect=["kind"],
