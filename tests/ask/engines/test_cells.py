@@ -38,16 +38,26 @@ ODD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda cell: type(cell).__name__)
-@pytest.mark.parametrize("first", [False, True])
-def test_one_odd_cell_changes_no_other(odd, first):
-    for cells, keys in (([1, 2], [1, 2]), (["1", "2"], [1, 2]), ([1, 2], ["1", "2"])):
-        rows = [odd, *cells * 100] if first else [*cells * 100, odd]
-        series = pd.Series(rows, dtype=object)
-        for frame in (pd.DataFrame({"g": series}), {"g": list(series)}):
-            if isinstance(frame, dict) and isinstance(odd, list | dict):
-                continue  # NumPy refuses a ragged list, whatever it holds
-            assert [n for _, n in counted(frame, keys={"g": keys})] == [100, 100]
+SAME = (([1, 2], [1, 2]), (["1", "2"], [1, 2]), ([1, 2], ["1", "2"]))
+WAYS = [(first, way, listed) for first in (False, True) for way in SAME for listed in (False, True)]
+
+
+@pytest.mark.parametrize(
+    ("place", "way"),
+    [
+        pytest.param(place, way, marks=() if (way - place) % 5 == 0 else pytest.mark.soak)
+        for place in range(len(ODD)) for way in range(len(WAYS))
+        if not (WAYS[way][2] and isinstance(ODD[place], list | dict))
+        # NumPy refuses a ragged list, whatever it holds
+    ],
+)  # fmt: skip
+def test_one_odd_cell_changes_no_other(place, way):
+    """Every odd cell in two or three of all ways; the soak tries every pair."""
+    odd, (first, (cells, keys), listed) = ODD[place], WAYS[way]
+    rows = [odd, *cells * 100] if first else [*cells * 100, odd]
+    series = pd.Series(rows, dtype=object)
+    frame = {"g": list(series)} if listed else pd.DataFrame({"g": series})
+    assert [n for _, n in counted(frame, keys={"g": keys})] == [100, 100]
 
 
 def test_a_whole_number_is_one_value_whatever_type_it_is_stored_in(tmp_path):
