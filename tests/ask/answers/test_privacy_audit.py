@@ -19,7 +19,7 @@ import sfumato as sf
 from sfumato.ask.answers.composition import compose_answer
 from sfumato.ask.answers.measurement import measure
 
-RUNS = int(os.environ.get("SFUMATO_AUDIT_RUNS", "600"))
+RUNS = int(os.environ.get("SFUMATO_AUDIT_RUNS", "1000"))
 SECONDS = float(os.environ.get("SFUMATO_AUDIT_SECONDS", "1"))
 SEED = os.environ.get("SFUMATO_AUDIT_SEED") or secrets.token_hex(4)
 PAIRS = int(os.environ.get("SFUMATO_AUDIT_PAIRS", "1"))

@@ -262,7 +262,7 @@ class Held:
         self.source, self.people = source, people
 
 
-def audit(first, second, unit, claimed=None, samples=400, **options):
+def audit(first, second, unit, claimed=None, samples=1000, **options):
     near = Neighbours("unbounded", unit)
 
     def pick(held):
@@ -293,7 +293,7 @@ WORST = [
 ]
 
 
-@pytest.mark.parametrize("samples", [400, pytest.param(4000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("samples", [1000, pytest.param(4000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("case", WORST, ids=lambda case: str(case[0]))
 def test_worst_pairs(case, samples):
     unit, first, second, options = case
