@@ -39,7 +39,7 @@ sys.dont_write_bytecode = False
 settings.register_profile("sfumato", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None)
 
-EXAMPLES = 60
+EXAMPLES = 30
 """A test that asks Hypothesis for more examples gets fewer outside of a soak."""
 
 LONG = 3.0
