@@ -91,6 +91,39 @@ def rounds(few: int, many: int):
     return pytest.mark.parametrize("rounds", [few, pytest.param(many, marks=pytest.mark.soak)])
 
 
+def few_runs(func, claim, pairs, *, runs=300, **_) -> bool:
+    """Tell whether some hundred runs on each data set refute a claim, wrongly 1 time in 100."""
+    from sfumato.audit import epsilon_lower_bound
+    from sfumato.audit.claims.promises import forbidden
+
+    bounds = forbidden(claim)
+    sure = 1 - 0.01 / (len(pairs) * len(bounds))
+    for pair in pairs:
+        outputs = [[func(data) for _ in range(runs)] for data in pair]
+        for bound in bounds:
+            options = {"delta": bound.delta, "confidence": sure, "arithmetic": "real"}
+            if epsilon_lower_bound(*outputs, **options) > bound.epsilon:
+                return True
+    return False
+
+
+def many_runs(func, claim, pairs=None, **options) -> bool:
+    """Tell whether an audit refutes a claim, on these pairs or on all that it finds."""
+    from sfumato.audit import check
+
+    options = {"samples": 1_000, "seconds": 300, "processes": 1, "pairs": pairs, **options}
+    options.pop("runs", None)
+    return check(func, claim, **options).refuted
+
+
+audited = pytest.mark.parametrize(
+    "refuted",
+    [few_runs, pytest.param(many_runs, marks=pytest.mark.soak)],
+    ids=["few runs", "many runs"],
+)
+"""Audit by few runs in the suite, and as long as a user would in a soak."""
+
+
 def begin(name: str, *, fresh: bool = False) -> None:
     """Start all generators for a test; with ``fresh`` noise comes from the system, as in use."""
     label = f"{run_seed} {name}"
