@@ -22,6 +22,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 
 import chance
+import golden
 import scheduling
 import spark_session
 import throwaway_postgres
@@ -62,12 +63,14 @@ def pytest_addoption(parser):
     )
     group.addoption("--noise-seed", type=int, default=0, help="other draws: any number")
     group.addoption("--record-weights", action="store_true", help="keep how long files take")
+    group.addoption("--renew", action="store_true", help="write expected outputs anew")
     group.addoption("--soak", action="store_true", help="fresh draws; go on where a run has ended")
 
 
 def pytest_configure(config):
     # Modules of Sfumato are compiled as they are: only tests need words for their assertions.
     getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("sfumato")
+    golden.renewing = config.option.renew
     settings.load_profile("soak" if config.option.soak else "sfumato")
     if not hasattr(config, "workerinput"):  # the process that starts the workers, or the only one
         config.services = throwaway_postgres.prepare()
