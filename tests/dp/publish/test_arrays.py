@@ -65,14 +65,23 @@ def test_a_count_has_geometric_noise():
         assert stats.binomtest(int((found == value).sum()), DRAWS, expected).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "min", "max", "median"])
-@audited
-def test_no_audit_refutes_the_claim(name, refuted):
-    def ask(data):
-        return getattr(sf.dp, name)(data, bounds=(0, 5), epsilon=1)
+# One row more, which moves what is released by as much as a row can.
+WORST = {
+    **dict.fromkeys(("sum", "mean", "var", "std"), ([5.0, 0.0, 0.0], [0.0, 0.0])),
+    "min": ([1.0], []),
+    "max": ([4.0], []),
+    "median": ([2.5, 0.0], [2.5]),
+}
 
-    # one row more or less, as far out as the bounds allow
-    assert not refuted(ask, sf.PureDP(1.0), [([5.0, 0.0, 0.0], [0.0, 0.0])])
+
+@pytest.mark.parametrize("name", WORST)
+@pytest.mark.parametrize("times", [1, 10])
+@audited
+def test_an_audit_refutes_ten_times_the_claim_and_not_the_claim(name, times, refuted):
+    def ask(data):
+        return getattr(sf.dp, name)(data, bounds=(0, 5), epsilon=times)
+
+    assert refuted(ask, sf.PureDP(1.0), [WORST[name]]) == (times > 1)
 
 
 @audited
