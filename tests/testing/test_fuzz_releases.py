@@ -90,7 +90,7 @@ MUTANTS = {
     people_counted_as_records: 13,
     units_taken_for_rows: 1,
     one_person_too_few: 13,
-    a_value_that_all_have: 6,
+    a_value_that_all_have: 65,
     absent_people_forgotten: 10,
     too_much_left_out: 1,
     numbers_that_name_people: 9,
