@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from itertools import chain, repeat
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def released(problem, recoding):
             assert h.label(int(recoding.low[c, a]), lowest) == rows[0][lowest]
             labels.append((lowest, rows[0][lowest]))
         assert tuple(labels) not in out, "two classes that a reader cannot tell apart"
-        values = [tuple(table.sensitive[t]) for t, m in shares for _ in range(m)]
+        values = list(chain.from_iterable(repeat(tuple(table.sensitive[t]), m) for t, m in shares))
         out[tuple(labels)] = values
     return out, suppressed
 
