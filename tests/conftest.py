@@ -25,6 +25,7 @@ import chance
 import scheduling
 import spark_session
 import throwaway_postgres
+from chromium import browser, chromium  # noqa: F401 - fixtures
 from spark_session import spark  # noqa: F401 - a fixture
 
 # Workers share the cores; threads of linear algebra that wait by spinning would take them away.
