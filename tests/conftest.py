@@ -26,6 +26,7 @@ import golden
 import scheduling
 import spark_session
 import throwaway_postgres
+from chromium import browser, chromium  # noqa: F401 - fixtures
 from spark_session import spark  # noqa: F401 - a fixture
 
 # Workers share the cores; threads of linear algebra that wait by spinning would take them away.
@@ -124,9 +125,14 @@ def _weigh_examples(item, *, soak):
 
 
 def pytest_collection_finish(session):
-    """Spare the collector of garbage the thousands of tests, which live until the end."""
+    """Spare the collector of garbage the thousands of tests, which live until the end.
+
+    And let it come more rarely: whatever grows, a tree of syntax for instance, is looked through
+    again and again, which is a third of the time it takes to make.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)
