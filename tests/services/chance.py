@@ -78,12 +78,17 @@ soaking = False
 """Whether this run is to try all there is, and not an example of everything."""
 
 
-def seeds(count: int, few: int = 20):
+def seeds(count: int, few: int = 10):
     """Run a test with as many seeds: a few of them in the suite, the others in a soak."""
     rest = range(few, count) if soaking else ()
     return pytest.mark.parametrize(
         "seed", [*range(min(few, count)), *(pytest.param(s, marks=pytest.mark.soak) for s in rest)]
     )
+
+
+def rounds(few: int, many: int):
+    """Run a test with a few rounds of what it draws, and with many in a soak."""
+    return pytest.mark.parametrize("rounds", [few, pytest.param(many, marks=pytest.mark.soak)])
 
 
 def _outcome(func, data):
