@@ -22,9 +22,11 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 
 import chance
+import golden
 import scheduling
 import spark_session
 import throwaway_postgres
+from chromium import browser, chromium  # noqa: F401 - fixtures
 from spark_session import spark  # noqa: F401 - a fixture
 
 # Workers share the cores; threads of linear algebra that wait by spinning would take them away.
@@ -62,12 +64,14 @@ def pytest_addoption(parser):
     )
     group.addoption("--noise-seed", type=int, default=0, help="other draws: any number")
     group.addoption("--record-weights", action="store_true", help="keep how long files take")
+    group.addoption("--renew", action="store_true", help="write expected outputs anew")
     group.addoption("--soak", action="store_true", help="fresh draws; go on where a run has ended")
 
 
 def pytest_configure(config):
     # Modules of Sfumato are compiled as they are: only tests need words for their assertions.
     getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("sfumato")
+    golden.renewing = config.option.renew
     settings.load_profile("soak" if config.option.soak else "sfumato")
     if not hasattr(config, "workerinput"):  # the process that starts the workers, or the only one
         config.services = throwaway_postgres.prepare()
@@ -121,9 +125,14 @@ def _weigh_examples(item, *, soak):
 
 
 def pytest_collection_finish(session):
-    """Spare the collector of garbage the thousands of tests, which live until the end."""
+    """Spare the collector of garbage the thousands of tests, which live until the end.
+
+    And let it come more rarely: whatever grows, a tree of syntax for instance, is looked through
+    again and again, which is a third of the time it takes to make.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)
