@@ -71,10 +71,8 @@ PAGES = [
     (None, "/nowhere"),
 ]  # fmt: skip
 
-DRAWN = frozenset(
-    "id charge number size payload sig keyid kid x root hash previous fingerprint analyst account "
-    "made time".split()
-)
+DRAWN = {"id", "charge", "number", "size", "payload", "sig", "keyid", "kid", "x", "root", "hash",
+         "previous", "fingerprint", "analyst", "account", "made", "time"}  # fmt: skip
 VOLATILE = [
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?", "<time>"),
     (r"\b(analyst|owner)-[0-9a-f]{12}\b", r"<\1>"),
