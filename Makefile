@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test quick soak scale lint types unit bench measure docs package browser axe postgres java clean
+.PHONY: help demo serve test quick soak scale lint types unit kernels bench measure docs package browser axe postgres java clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -51,9 +51,14 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy --num-workers 2
 
+# What numba makes of the kernels, in one library that needs no numba: what has changed is made anew.
+kernels: $(VENV)/dev  ## Compile the kernels ahead, so that nothing waits for a compiler
+	@if command -v gcc >/dev/null; then $(BIN)/python native/build.py; \
+	  else echo "gcc is not installed; numba compiles each kernel when it is first called."; fi
+
 # Tests of one group share a process, so that one JVM serves all tests with Spark. Three processes
 # keep two cores busy: many tests wait for a browser, a server or the JVM.
-unit: $(VENV)/dev browser axe postgres java
+unit: $(VENV)/dev browser axe postgres java kernels
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 -q --durations 25
 
 quick: lint  ## Lint, and within a minute the tests of what changed and of the core
@@ -89,10 +94,12 @@ docs: $(VENV)/dev  ## The documentation as a site, offline: site/index.html
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs site
 	@echo "site/index.html"
 
-package: $(VENV)/dev  ## Wheel and source archive in dist/, each installed and tried with every Python there is
+package: $(VENV)/dev kernels  ## Wheels and source archive in dist/, each installed and tried with every Python there is
 	$(BIN)/pip install --quiet build
 	rm -rf dist && $(BIN)/python -m build --outdir dist . >/dev/null
+	for made in $(CURDIR)/src/sfumato/_kernels*.so; do test ! -e $$made \
+	  || SFUMATO_KERNELS=$$made $(BIN)/python -m build --wheel --outdir dist . >/dev/null || exit 1; done
 	$(BIN)/python tests/services/try_package.py dist --every
 
 clean:  ## Remove what the other targets made
-	rm -rf $(VENV) .venv-bench .venv-package demo sfumato-site site docs/names dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-package demo sfumato-site site docs/names dist .kernels src/sfumato/_kernels*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-EXTRAS = ("server", "postgres")
+EXTRAS = ("server", "postgres", "compiler")
 HERE_TOO = ".".join(map(str, sys.version_info[:2]))
 TARGETS = (("3.12", "x86_64"), ("3.12", "aarch64"), (HERE_TOO, "x86_64"))
 HEAD = (

@@ -24,7 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent / "services"))
 import chance
 import golden
 import scheduling
+import spark_session
 import throwaway_postgres
+from chromium import browser, chromium  # noqa: F401 - fixtures
 from spark_session import spark  # noqa: F401 - a fixture
 
 # Workers share the cores; threads of linear algebra that wait by spinning would take them away.
@@ -39,7 +41,7 @@ sys.dont_write_bytecode = False
 settings.register_profile("sfumato", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None)
 
-EXAMPLES = 60
+EXAMPLES = 30
 """A test that asks Hypothesis for more examples gets fewer outside of a soak."""
 
 LONG = 3.0
@@ -123,9 +125,14 @@ def _weigh_examples(item, *, soak):
 
 
 def pytest_collection_finish(session):
-    """Spare the collector of garbage the thousands of tests, which live until the end."""
+    """Spare the collector of garbage the thousands of tests, which live until the end.
+
+    And let it come more rarely: whatever grows, a tree of syntax for instance, is looked through
+    again and again, which is a third of the time it takes to make.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -133,6 +140,12 @@ def pytest_runtest_setup(item):
     chance.begin(item.nodeid, fresh=item.get_closest_marker("fresh_noise") is not None)
     if getattr(item, "module", None) is not None:
         chance.rewind(item.module)
+
+
+def pytest_runtest_teardown(item):
+    """Leave the Spark session that tests share as it was, ANSI mode for instance."""
+    if scheduling.unit(item.nodeid) == "spark":
+        spark_session.restore()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,7 +1,8 @@
 """Kernels that are compiled only where that pays.
 
-Loading the compiler with its code costs a process more than half a second, longer than many
-whole runs need. So the kernels every release passes through exist twice, with the same result
+Where the package ships compiled kernels, they are used (`compiler.py`). Where it does not, loading
+the compiler with its code costs a process more than half a second, longer than many whole runs
+need. So the kernels every release passes through exist twice, with the same result
 to the bit: as a loop for the compiler, and *plain*, as array operations. A process starts
 plain and keeps account of what it could have saved; once that, with the work at hand, exceeds
 the price of loading, it loads. Whatever follows, it has then paid at most twice what the better
@@ -17,6 +18,8 @@ import sys
 from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
+from sfumato import compiler
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,6 +28,11 @@ R = TypeVar("R")
 
 PRICE = 0.5
 """Seconds it takes to load the compiler and the code it made earlier."""
+
+
+def free() -> bool:
+    """Return whether compiled kernels cost nothing: shipped, or the compiler is already loaded."""
+    return compiler.LIBRARY is not None or "numba" in sys.modules
 
 
 class WaitingAccount:
@@ -41,7 +49,7 @@ class WaitingAccount:
 
     def worth(self, seconds: float) -> bool:
         """Return whether to run compiled what would lose these seconds if run plain."""
-        if "numba" in sys.modules:  # somebody has paid already
+        if free():
             return True
         if self.lost + max(seconds, self.coming) >= self.price:
             return True
@@ -66,15 +74,12 @@ class Kernel(Generic[P, R]):
     @cached_property
     def compiled(self) -> Callable[P, R]:
         """The loop, compiled; made when first asked for."""
-        from sfumato.compiler import njit  # noqa: PLC0415 - what this module is about
-
-        made: Callable[P, R] = njit(cache=True)(self._loop)
+        made: Callable[P, R] = compiler.njit(cache=True)(self._loop)
         return made
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the cheaper form."""
-        # where somebody has loaded the compiler nothing is left to weigh
-        if "numba" in sys.modules or ACCOUNT.worth(self._loss(*args, **kwargs)):
+        if free() or ACCOUNT.worth(self._loss(*args, **kwargs)):
             return self.compiled(*args, **kwargs)
         return self.plain(*args, **kwargs)
 

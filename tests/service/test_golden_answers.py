@@ -71,8 +71,12 @@ PAGES = [
     (None, "/nowhere"),
 ]  # fmt: skip
 
-DRAWN = {"id", "charge", "number", "size", "payload", "sig", "keyid", "kid", "x", "root", "hash",
-         "previous", "fingerprint", "analyst", "account", "made", "time"}  # fmt: skip
+DRAWN = frozenset(
+    {
+        "account", "analyst", "charge", "fingerprint", "hash", "id", "keyid", "kid", "made",
+        "number", "payload", "previous", "root", "sig", "size", "time", "x",
+    }
+)  # fmt: skip
 VOLATILE = [
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?", "<time>"),
     (r"\b(analyst|owner)-[0-9a-f]{12}\b", r"<\1>"),

@@ -3,8 +3,9 @@
     python tests/services/try_package.py dist [--every | python3.11 python3.12 …]
 
 What is tried is what a newcomer does first: the version, the example, a release, its check from the
-file alone. The environments lie in the folder of the archives and go away again. Nothing outside
-the standard library is needed, so that it runs with any Python, on any system.
+file alone; with a wheel of compiled kernels, which is for one Python, also that it needs no
+compiler. The environments lie in the folder of the archives and go away again. Nothing outside the
+standard library is needed, so that it runs with any Python, on any system.
 """
 
 import os
@@ -45,6 +46,19 @@ def version_of(python):
     return told.stdout.strip()
 
 
+COMPILED = (
+    "import sys; from sfumato.anonymize.tables.algorithms.top_down import cuts; "
+    "from sfumato import compiler; assert compiler.LIBRARY.serves(); "
+    "from importlib.util import find_spec; assert find_spec('numba') is None"
+)
+
+
+def fits(archive, python):
+    """Tell whether an archive is for a Python; a wheel of compiled kernels is for one."""
+    own = "cp" + version_of(python).removeprefix("Python ").replace(".", "")
+    return archive.suffix != ".whl" or {"py3", own} & set(archive.stem.split("-"))
+
+
 def try_archive(archive, python, place):
     """Install one archive with one Python, and run what a newcomer runs."""
     shutil.rmtree(place, ignore_errors=True)
@@ -56,6 +70,8 @@ def try_archive(archive, python, place):
     work.mkdir()
     for line in LINES:
         subprocess.run([own, "-m", "sfumato", *line], cwd=work, check=True, capture_output=True)
+    if "py3" not in archive.stem.split("-") and archive.suffix == ".whl":
+        subprocess.run([own, "-c", COMPILED], cwd=work, check=True)
     shutil.rmtree(place, ignore_errors=True)
 
 
@@ -63,10 +79,10 @@ def main():
     folder, pythons = Path(sys.argv[1]).resolve(), sys.argv[2:] or [sys.executable]
     pythons = list(every_python()) if pythons == ["--every"] else pythons
     archives = sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
-    if len(archives) != 2:
-        sys.exit(f"{folder} has to hold one wheel and one source archive.")
+    if {archive.suffix for archive in archives} != {".whl", ".gz"}:
+        sys.exit(f"{folder} has to hold a wheel and a source archive.")
     for python in pythons:
-        for archive in archives:
+        for archive in [one for one in archives if fits(one, python)]:
             try_archive(archive, python, folder / ".venv-try")
             print(f"{archive.name} with {version_of(python)}: installed and tried", flush=True)
 

@@ -118,12 +118,12 @@ TEXTS = [
     "2020-02-30", "2020-02-29", "2020-03-01 10:30:00", "0000-01-01", "99999999999999999999",
 ]  # fmt: skip
 READ = {
-    "SELECT COUNT(*) FROM t WHERE a = 1": 6,
-    "SELECT COUNT(*) FROM t WHERE a = 2": 1,
-    "SELECT COUNT(*) FROM t WHERE b > 1.2 AND b < 1.8": 1,
-    "SELECT COUNT(*) FROM t WHERE b > 1000": 3,
-    "SELECT COUNT(*) FROM t WHERE c >= DATE '0001-01-01'": 2,
-    "SELECT COUNT(*) FROM t WHERE c = DATE '2020-03-01'": 1,
+    "a = 1": 6,
+    "a = 2": 1,
+    "b > 1.2 AND b < 1.8": 1,
+    "b > 1000": 3,
+    "c >= DATE '0001-01-01'": 2,
+    "c = DATE '2020-03-01'": 1,
 }
 TYPES = {"a": "integer", "b": "number", "c": "date"}
 INSTANTS = [
@@ -166,9 +166,14 @@ def place(request, tmp_path):
 def test_texts_are_read_alike_everywhere(engine, place):
     frame = pd.DataFrame({"a": TEXTS, "b": TEXTS, "c": TEXTS})
     schema = sf.Schema(attributes={n: {"role": "quasi", "type": t} for n, t in TYPES.items()})
+    counts = ", ".join(f"COUNT(*) FILTER (WHERE {condition})" for condition in READ)
     with opened(place(engine, frame), schema=schema) as one:
-        found = {text: round(one.sql(text, epsilon=SURE).value) for text in READ}
-    assert found == READ
+        [found] = one.sql(f"SELECT {counts} FROM t", epsilon=6 * SURE).rows
+        assert [round(number) for number in found] == list(READ.values())
+        if engine != "spark":
+            for condition, wanted in READ.items():
+                answer = one.sql(f"SELECT COUNT(*) FROM t WHERE {condition}", epsilon=SURE)
+                assert round(answer.value) == wanted
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark"])

@@ -142,18 +142,25 @@ def patches(
                         line[last:] = 0.0
 
 
-@njit(cache=True, fastmath={"reassoc"})
+@njit(cache=True)
 def row_norms(rows: Rows, out: Floats) -> None:
     """Give the norm of each row in single precision: squares and their sums are doubles.
 
-    No square of a single underflows there, nor overflows; sums may be taken in any order.
+    No square of a single underflows there, nor overflows. The order of the sum is stated, as eight
+    sums that a processor can add up side by side, so that no result depends on the processor.
     """
+    sums = np.zeros(8)
     for i in range(rows.shape[0]):
-        total = 0.0
-        for k in range(rows.shape[1]):
+        sums[:] = 0.0
+        last = rows.shape[1] - rows.shape[1] % 8
+        for first in range(0, last, 8):
+            for k in range(8):
+                entry = np.float64(rows[i, first + k])
+                sums[k] += entry * entry
+        for k in range(last, rows.shape[1]):
             entry = np.float64(rows[i, k])
-            total += entry * entry
-        out[i] = np.sqrt(total)
+            sums[k - last] += entry * entry
+        out[i] = np.sqrt(sums.sum())
 
 
 @njit(cache=True)
