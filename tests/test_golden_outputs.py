@@ -394,3 +394,200 @@ def test_command_lines_print_and_write_what_they_did(name, folder, capsys):
     make, lines = JOURNEYS[name]
     make(folder)
     golden.check(FILE, {name: console(lines, folder, capsys)})
+
+
+# -- from Python ------------------------------------------------------------------------------
+
+
+def said(value):
+    """Show a value by what it says; numbers with as many digits as every machine computes alike."""
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    if isinstance(value, np.ndarray):
+        shown = [said(one) for one in value.ravel()[:16].tolist()]
+        return f"{value.dtype.kind}{value.shape} {' '.join(shown)}"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {said(one)}' for key, one in value.items())}}}"
+    if isinstance(value, list | tuple):
+        more = f", … {len(value)}" if len(value) > 16 else ""
+        return f"[{', '.join(said(one) for one in value[:16])}{more}]"
+    if isinstance(value, bytes):
+        return value.hex()
+    return re.sub(r"-?\d+\.\d{5,}(?:e-?\d+)?", lambda m: f"{float(m[0]):.4g}", str(value))
+
+
+def column(n=120):
+    return [(i * 37) % 101 / 101 for i in range(n)]
+
+
+def labelled():
+    x = np.array([[a, b] for a, b in zip(column(), column()[::-1], strict=True)])
+    return {"x": x, "y": x @ [0.5, 0.25], "label": np.where(x[:, 0] > 0.5, "high", "low")}
+
+
+def walks():
+    return [[(t * 60, (p * 7 + t * 9) % 100, (p * 13 + t * 5) % 100) for t in range(5)]
+            for p in range(30)]  # fmt: skip
+
+
+def opened_session():
+    visits = sf.examples.visits(80, seed=1)
+    words = {name: getattr(sf.ask, name) for name in sf.ask.__all__}
+    session = sf.Session(
+        visits.columns, schema=visits.schema, name="visits", budget=sf.ApproxDP(100, 1e-6),
+        unit=sf.Unit("patient", groups=4, rows_per_group=2),
+    )  # fmt: skip
+    return {**words, "session": session, "visits": session.table("visits")}
+
+
+def local_names():
+    from sfumato.local.wire.recipe import recipe
+
+    words = ["tea", "milk", "coffee", "water"]
+    answers = [words[i % 7 % 4] for i in range(200)]
+    survey = sf.local.Survey.of("cups", "Which?", words, epsilon=2, protocol="OUE")
+    protocols = {name: getattr(sf.local, name) for name in sf.local.__all__}
+    return {**protocols, "local": sf.local, "recipe": recipe, "words": words,
+            "answers": answers, "numbers": np.array(column(200)), "survey": survey}  # fmt: skip
+
+
+def estimated(protocol, values):
+    """Give the first reports of a protocol, and what is estimated of all."""
+    reports = protocol.perturb(values)
+    first = {name: np.asarray(array)[:6] for name, array in reports.payload.items()}
+    return [protocol.report_bits, first, str(protocol.estimate(protocol.aggregate(reports)))]
+
+
+DISCRETE = ("GRR", "OLH", "OUE", "SUE", "Hadamard", "SubsetSelection")
+EXPRESSIONS = {
+    "mechanisms": (lambda: {"values": column()}, """
+        sf.dp.laplace(10, sensitivity=1, epsilon=1)
+        sf.dp.geometric(10, sensitivity=1, epsilon=1)
+        sf.dp.gaussian(10, sensitivity=1, epsilon=0.5, delta=1e-6)
+        sf.dp.discrete_gaussian(10, sensitivity=1, epsilon=0.5, delta=1e-6)
+        sf.dp.exponential({"a": 3, "b": 9, "c": 1}, sensitivity=1, epsilon=1)
+        sf.dp.permute_and_flip({"a": 3, "b": 9, "c": 1}, sensitivity=1, epsilon=1)
+        sf.dp.report_noisy_max({"a": 3, "b": 9, "c": 1}, sensitivity=1, epsilon=1)
+        sf.dp.randomized_response([True, False, True, True], epsilon=1)
+        sf.dp.above_threshold([1, 2, 30, 4], threshold=9, sensitivity=1, epsilon=1)
+        sf.dp.median(values, bounds=(0, 1), epsilon=1)
+        sf.dp.quantile(values, 0.9, bounds=(0, 1), epsilon=1)
+        sf.dp.mean(values, bounds=(0, 1), epsilon=1)
+        sf.dp.sum(values, bounds=(0, 1), epsilon=1)
+        sf.dp.var(values, bounds=(0, 1), epsilon=1)
+        sf.dp.count(values, epsilon=1)
+        sf.dp.Laplace(epsilon=1, sensitivity=1).error
+        sf.dp.explain("geometric", epsilon=1)
+        sf.dp.laplace(10, sensitivity=1, epsilon=0)
+    """),
+    "accounting": (dict, """
+        sf.dp.account(sf.dp.Step("gaussian", 2.0, times=5), delta=1e-6)
+        sf.dp.calibrate(sf.dp.Count(), guarantee=sf.PureDP(1))
+        sf.dp.amplify(sf.PureDP(1), rate=0.1)
+        sf.dp.compose_advanced([sf.PureDP(0.1)] * 20, delta=1e-6)
+        sf.dp.plan(sf.PureDP(1), [sf.dp.Count(), sf.dp.Sum(bounds=(0, 1))])
+        sf.ApproxDP(1, 1e-6).to_json()
+        sf.ZCDP(0.5)
+        sf.GDP(1)
+        sf.ZCDP(0.5).to_json()
+    """),
+    "what is published once": (labelled, """
+        sf.dp.histogram(x[:, 0], bins=4, bounds=(0, 1), epsilon=1)
+        sf.dp.ordered_histogram(x[:, 0], bounds=(0, 1), cells=16, epsilon=1).quantile(0.5)
+        sf.dp.spatial_histogram(x, bounds=[(0, 1), (0, 1)], side=16, epsilon=1)
+        sf.dp.top_k([["a", "b"], ["a"], ["c", "a"]] * 20, 2, items=["a", "b", "c"], epsilon=1)
+        sf.dp.set_union([["a", "b"], ["a"], ["c", "a"]] * 20, epsilon=1, delta=1e-3)
+        sf.dp.KMeans(2, epsilon=2, bounds=(0, 1)).fit(x).cluster_centers_
+        sf.dp.LinearRegression(epsilon=2, bounds=(0, 1), target=(0, 1)).fit(x, y).coef_
+        sf.dp.LogisticRegression(epsilon=2, bounds=(0, 1), classes=["high", "low"]).fit(x, \
+          label).coef_
+        sf.dp.NaiveBayes(epsilon=2, bounds=(0, 1), classes=["high", "low"]).fit(x, \
+          label).predict(x[:9])
+        sf.dp.PCA(1, epsilon=2, bounds=(0, 1)).fit(x).components_
+    """),
+    "synthetic copies": (lambda: {**labelled(), "walks": walks()}, """
+        sf.dp.synthesize({"label": label.tolist(), "n": [int(9 * a) for a, _ in x]}, \
+          columns={"label": ["high", "low"], "n": list(range(10))}, epsilon=2, delta=1e-6, \
+          size=20).data
+        sf.dp.predict_synthesis({"label": label.tolist()}, rows=120, columns={"label": ["high", \
+          "low"]}, epsilon=1, delta=1e-6)
+        sf.dp.synthesize_sets([["a", "b"], ["a"], ["c", "a"]] * 20, items=["a", "b", "c"], \
+          epsilon=2, delta=1e-6).data
+        sf.dp.synthesize_graph([(i, (i + 1) % 12) for i in range(12)], vertices=12, epsilon=2).data
+        sf.dp.synthesize_trajectories(walks, box=(0, 100, 0, 100), epsilon=2, delta=1e-6).data
+    """),
+    "questions in Python": (opened_session, """
+        visits.count().ask(epsilon=1)
+        session.sql("SELECT COUNT(*) FROM visits", epsilon=1)
+        visits.group_by("department").aggregate(n=count(), cost=sum_("cost", bounds=(0, \
+          500))).ask(epsilon=1)
+        visits.where(col("minutes") > 30).aggregate(a=avg("minutes"), \
+          m=median("minutes")).ask(epsilon=2)
+        visits.per_person(n=count()).aggregate(mean=avg(col("n").clamp(0, 30))).ask(epsilon=1)
+        session.estimate("SELECT department, COUNT(*) AS n FROM visits GROUP BY department", \
+          epsilon=0.1)
+        session.histogram("minutes", bins=4, epsilon=1)
+        session.together(["SELECT COUNT(*) FROM visits", "SELECT SUM(minutes) FROM visits"], \
+          epsilon=1)
+        session.sql("SELECT cost FROM visits", epsilon=1)
+        session.sql("SELECT COUNT(*) FROM visits", epsilon=1000)
+        session.remaining
+        session
+    """),
+    "local protocols": (local_names, "\n".join(
+        f"estimated({name}(words, epsilon=1), answers)" for name in DISCRETE
+    ) + """
+        estimated(Warner((False, True), epsilon=1), [i % 3 == 0 for i in range(200)])
+        estimated(Duchi((0, 1), epsilon=1), numbers)
+        estimated(Piecewise((0, 1), epsilon=1), numbers)
+        estimated(SquareWave((0, 1), epsilon=1, bins=8), numbers)
+        local.best(words, epsilon=1, n=1000)
+        local.explain("grr", epsilon=1)
+        local.shuffle_epsilon(1, n=10000, delta=1e-6)
+    """),
+    "surveys on the wire": (local_names, "\n".join(
+        f"recipe(Survey.of('cups', 'Which?', words, epsilon=2, protocol='{name}'))"
+        for name in DISCRETE
+    ) + """
+        survey
+        local.wire.encode(survey.protocol.perturb(answers[:3]), survey.address, nonce=bytes(8))
+        local.wire.encode_json(survey.protocol.perturb(answers[:2]), survey.address, nonce=bytes(8))
+    """),
+    "places in Python": (lambda: {"points": labelled()["x"]}, """
+        sf.places.cloak(points, k=5)
+        sf.places.verify_cloaks(points, sf.places.cloak(points, k=5).boxes, k=5)
+        sf.places.PlanarLaplace(epsilon=0.01, step=1).release([[100.0, 200.0], [5.0, 9.0]])
+    """),
+    "checks and attacks": (lambda: {"people": sf.examples.patients(60, seed=1)}, """
+        sf.audit.check(lambda data: 999, claim=sf.PureDP(0))
+        sf.audit.reidentification_risk(np.array([1, 1, 2, 5, 8]))
+        sf.audit.special_uniques(people.columns, schema=people.schema)
+        sf.inspect(sf.read(people.columns))
+        sf.loss(people.columns, people.columns, schema=people.schema)
+        sf.attack.precheck(sf.anonymize(sf.read(people.columns, schema=people.schema), \
+          sf.KAnonymity(3)))
+        sf.anonymize(sf.read(people.columns, schema=people.schema), sf.KAnonymity(3))
+        sf.anonymize(sf.read(people.columns, schema=people.schema), sf.KAnonymity(3)).verify()
+    """),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_python_gives_what_it_gave(name, folder):
+    make, lines = EXPRESSIONS[name]
+    names, told = {"np": np, "sf": sf, "estimated": estimated, **make()}, []
+    for line in (" ".join(line.split()) for line in lines.strip().split("\n")):
+        try:
+            found = said(eval(line, names))
+        except sf.SfumatoError as error:
+            found = f"{type(error).__name__}: {error}"
+        told.append(f">>> {line}\n{steady(found, folder)}")
+    golden.check(FILE, {name: "\n".join(told)})
+
+
+def test_nothing_is_left_in_the_file_that_is_gone():
+    assert not JOURNEYS.keys() & EXPRESSIONS.keys()
+    now = {*JOURNEYS, *EXPRESSIONS}
+    if golden.renewing:
+        golden.keep(FILE, now)
+    assert set(golden.read(FILE)) == now
