@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test quick soak scale lint types unit kernels bench docs package browser axe postgres java clean
+.PHONY: help demo serve test quick soak scale lint types unit kernels bench measure docs package browser axe postgres java clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -86,6 +86,9 @@ java: ; $(call fetch,command -v java,Java,default-jre-headless,the tests of Spar
 
 bench: $(VENV)/dev  ## Speed and quality beside the rivals
 	$(BIN)/python bench/run.py
+
+measure: $(VENV)/dev  ## Size, form and journeys of src/ beside their limits
+	$(BIN)/python tools/measure.py
 
 docs: $(VENV)/dev  ## The documentation as a site, offline: site/index.html
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs site

@@ -22,9 +22,12 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 
 import chance
+import golden
 import kernel_types
 import scheduling
+import spark_session
 import throwaway_postgres
+from chromium import browser, chromium  # noqa: F401 - fixtures
 from spark_session import spark  # noqa: F401 - a fixture
 
 # Workers share the cores; threads of linear algebra that wait by spinning would take them away.
@@ -39,7 +42,7 @@ sys.dont_write_bytecode = False
 settings.register_profile("sfumato", deadline=None, derandomize=True, database=None)
 settings.register_profile("soak", deadline=None)
 
-EXAMPLES = 60
+EXAMPLES = 30
 """A test that asks Hypothesis for more examples gets fewer outside of a soak."""
 
 LONG = 3.0
@@ -65,12 +68,14 @@ def pytest_addoption(parser):
     group.addoption(
         "--record-kernels", action="store_true", help="ship kernels for the types that are used"
     )
+    group.addoption("--renew", action="store_true", help="write expected outputs anew")
     group.addoption("--soak", action="store_true", help="fresh draws; go on where a run has ended")
 
 
 def pytest_configure(config):
     # Modules of Sfumato are compiled as they are: only tests need words for their assertions.
     getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("sfumato")
+    golden.renewing = config.option.renew
     settings.load_profile("soak" if config.option.soak else "sfumato")
     if not hasattr(config, "workerinput"):  # the process that starts the workers, or the only one
         config.services = throwaway_postgres.prepare()
@@ -125,9 +130,14 @@ def _weigh_examples(item, *, soak):
 
 
 def pytest_collection_finish(session):
-    """Spare the collector of garbage the thousands of tests, which live until the end."""
+    """Spare the collector of garbage the thousands of tests, which live until the end.
+
+    And let it come more rarely: whatever grows, a tree of syntax for instance, is looked through
+    again and again, which is a third of the time it takes to make.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -135,6 +145,12 @@ def pytest_runtest_setup(item):
     chance.begin(item.nodeid, fresh=item.get_closest_marker("fresh_noise") is not None)
     if getattr(item, "module", None) is not None:
         chance.rewind(item.module)
+
+
+def pytest_runtest_teardown(item):
+    """Leave the Spark session that tests share as it was, ANSI mode for instance."""
+    if scheduling.unit(item.nodeid) == "spark":
+        spark_session.restore()
 
 
 @pytest.hookimpl(wrapper=True)

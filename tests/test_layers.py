@@ -116,9 +116,14 @@ class Arrow(NamedTuple):
 class _Imports(ast.NodeVisitor):
     """Gathers the imports of one module: at its top, in functions, and for type checkers."""
 
-    def __init__(self, module):
-        self.module, self.found = module, []
+    def __init__(self, module, *, places):
+        self.module, self.found, self.places = module, [], places
         self.inside, self.typing = 0, 0
+
+    def visit(self, node):
+        """Go down to statements, and to expressions where a table of places may be."""
+        if self.places or not isinstance(node, ast.expr):
+            super().visit(node)
 
     def visit_FunctionDef(self, node):
         self.inside += 1
@@ -177,8 +182,9 @@ def arrows():
     for file in sorted(SOURCE.rglob("*.py")):
         parts = file.relative_to(SOURCE).with_suffix("").parts
         name = ".".join(parts).removesuffix("__init__").rstrip(".") or "sfumato"
-        visitor = _Imports(name)
-        visitor.visit(ast.parse(file.read_text(encoding="utf-8")))
+        text = file.read_text(encoding="utf-8")
+        visitor = _Imports(name, places=PLACE.search(text) is not None)
+        visitor.visit(ast.parse(text))
         found += visitor.found
     return tuple(found)
 

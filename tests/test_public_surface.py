@@ -9,9 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import golden
 import pytest
+import surface
 
 import sfumato as sf
+
+FROZEN = Path(__file__).with_name("public_surface.txt")
+"""Every public name with its signature and members, every command, every address of the service.
+
+A line that goes or changes breaks what others wrote; one that comes is a promise."""
 
 CONTRACT = (
     "ApproxDP BetaLikeness BudgetExceeded Definition DeltaDisclosure DeltaPresence "
@@ -32,6 +39,26 @@ def test_every_listed_name_can_be_loaded():
         assert getattr(sf, name) is not None
     with pytest.raises(AttributeError, match="no attribute"):
         _ = sf.no_such_name
+
+
+@pytest.mark.slow("loads every public module with the libraries behind it")
+def test_no_name_signature_or_member_changes_unseen():
+    golden.check(FROZEN, surface.texts())
+
+
+def test_no_command_or_option_changes_unseen():
+    golden.check(FROZEN, surface.commands())
+
+
+def test_no_address_changes_unseen():
+    golden.check(FROZEN, {"addresses of the service": surface.addresses()})
+
+
+def test_nothing_is_left_in_the_file_that_is_gone():
+    now = {*surface.modules(), *surface.commands(), "addresses of the service"}
+    if golden.renewing:
+        golden.keep(FROZEN, now)
+    assert set(golden.read(FROZEN)) == now
 
 
 def fresh(code):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from chance import seeds
 
 import sfumato as sf
 from sfumato.errors import Unsatisfiable
@@ -50,10 +51,17 @@ JUDGES = (
 )
 
 
+ALGORITHMS = ("optimal", "local", "mondrian", "topdown", "cluster", "cells")
+
+
 @pytest.mark.parametrize(
-    "algorithm", ["optimal", "local", "mondrian", "topdown", "cluster", "cells"]
+    ("algorithm", "seed"),
+    [
+        pytest.param(algorithm, seed, marks=() if (seed - i) % 6 in {0, 1} else pytest.mark.soak)
+        for i, algorithm in enumerate(ALGORITHMS)
+        for seed in range(len(HOSTILE))
+    ],
 )
-@pytest.mark.parametrize("seed", range(len(HOSTILE)))
 def test_tables(algorithm, seed):
     data = sf.read(table(seed), schema=ROWS)
     promise = JUDGES[seed % len(JUDGES)]
@@ -76,7 +84,7 @@ SETS = sf.Schema(
 )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12, few=6)
 def test_hybrid_records(seed):
     dice = random.Random(seed)
     rows = table(seed)
@@ -94,7 +102,7 @@ def test_hybrid_records_of_one_value_are_refused():
         sf.anonymize(sf.read(rows, schema=SETS), promise)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12, few=6)
 def test_trees(seed):
     dice = random.Random(seed)
     values = HOSTILE[seed % len(HOSTILE)]

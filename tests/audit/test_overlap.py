@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from chance import rounds
 
 import sfumato as sf
 from sfumato.errors import ParameterError, SchemaError
@@ -64,7 +65,8 @@ def test_what_one_release_reveals_alone_is_not_blamed_on_both():
     assert sf.overlap(first, first, SCHEMA).holds
 
 
-def test_pairs_equal_brute_force():
+@rounds(8, 20)
+def test_pairs_equal_brute_force(rounds):
     rng = np.random.default_rng(2)
     labels = ["20s", "30s", "40s", "*", "[20,34]", "[25,41]", "37"]
     leaves = {
@@ -78,7 +80,7 @@ def test_pairs_equal_brute_force():
             for label in rng.permutation(labels)[:4]
         }
 
-    for _ in range(20):
+    for _ in range(rounds):
         one, two, k = release(), release(), int(rng.integers(1, 4))
         expected = set()
         for (x, d), (y, e) in product(one.items(), two.items()):

@@ -1,4 +1,4 @@
-"""Protocols to check, fixed coins, a browser, and a tiny HTTP endpoint around a collector.
+"""Protocols to check, fixed coins, and a tiny HTTP endpoint around a collector.
 
 The product's own server is elsewhere.
 """
@@ -6,7 +6,6 @@ The product's own server is elsewhere.
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -37,32 +36,6 @@ def seeded():
     """Fixed coins, so that a statistical test gives the same verdict every time."""
     with insecure_seeded(20_240_517):
         yield
-
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
-FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--no-first-run",
-)  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("Chromium and chromedriver are not installed: THE CLIENT WAS NOT TRIED")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    driver.set_script_timeout(120)
-    yield driver
-    driver.quit()
 
 
 class Endpoint(BaseHTTPRequestHandler):

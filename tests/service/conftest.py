@@ -21,7 +21,7 @@ from sfumato.service.door import COOKIE, Door
 from sfumato.service.registration import register_for
 from sfumato.service.settings import Settings
 
-from .hand import Hand, start_browser
+from .hand import Hand
 from .live import serving
 
 ORIGIN = {"Origin": "https://testserver", "Sec-Fetch-Site": "same-origin"}
@@ -114,10 +114,9 @@ def ask(site):
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    driver = start_browser(tmp_path_factory.mktemp("chromium"))
-    yield driver
-    driver.quit()
+def browser(browser):
+    browser.implicitly_wait(15)
+    return browser
 
 
 @pytest.fixture(scope="module")

@@ -78,12 +78,57 @@ soaking = False
 """Whether this run is to try all there is, and not an example of everything."""
 
 
-def seeds(count: int, few: int = 20):
+def seeds(count: int, few: int = 10):
     """Run a test with as many seeds: a few of them in the suite, the others in a soak."""
     rest = range(few, count) if soaking else ()
     return pytest.mark.parametrize(
         "seed", [*range(min(few, count)), *(pytest.param(s, marks=pytest.mark.soak) for s in rest)]
     )
+
+
+def rounds(few: int, many: int):
+    """Run a test with a few rounds of what it draws, and with many in a soak."""
+    return pytest.mark.parametrize("rounds", [few, pytest.param(many, marks=pytest.mark.soak)])
+
+
+def _outcome(func, data):
+    try:
+        return func(data)
+    except Exception as error:  # noqa: BLE001 - tells as much as an output
+        return type(error).__name__
+
+
+def few_runs(func, claim, pairs, *, runs=300, **_) -> bool:
+    """Tell whether some hundred runs on each data set refute a claim, wrongly 1 time in 100."""
+    from sfumato.audit import epsilon_lower_bound
+    from sfumato.audit.claims.promises import forbidden
+
+    bounds = forbidden(claim)
+    sure = 1 - 0.01 / (len(pairs) * len(bounds))
+    for pair in pairs:
+        outputs = [[_outcome(func, data) for _ in range(runs)] for data in pair]
+        for bound in bounds:
+            options = {"delta": bound.delta, "confidence": sure, "arithmetic": "real"}
+            if epsilon_lower_bound(*outputs, **options) > bound.epsilon:
+                return True
+    return False
+
+
+def many_runs(func, claim, pairs=None, **options) -> bool:
+    """Tell whether an audit refutes a claim, on these pairs or on all that it finds."""
+    from sfumato.audit import check
+
+    options = {"samples": 1_000, "seconds": 300, "processes": 1, "pairs": pairs, **options}
+    options.pop("runs", None)
+    return check(func, claim, **options).refuted
+
+
+audited = pytest.mark.parametrize(
+    "refuted",
+    [few_runs, pytest.param(many_runs, marks=pytest.mark.soak)],
+    ids=["few runs", "many runs"],
+)
+"""Audit by few runs in the suite, and as long as a user would in a soak."""
 
 
 def begin(name: str, *, fresh: bool = False) -> None:

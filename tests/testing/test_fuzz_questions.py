@@ -21,8 +21,8 @@ PEOPLE = (Unit("id", rows=3), Unit("id", groups=2, rows_per_group=2))
 
 @pytest.mark.slow("many questions on neighbouring tables")
 def test_no_question_loses_more_than_it_is_charged():
-    found = fuzz_questions(questions=8, seed=13)
-    assert found.compared >= 40
+    found = fuzz_questions(questions=4, seed=17)
+    assert found.compared >= 20
     assert found.worst == 1  # somewhere all of a charge is used up: the bounds are tight
 
 

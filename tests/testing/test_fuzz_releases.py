@@ -14,8 +14,8 @@ from sfumato.testing import fuzz_releases
 
 
 def test_every_release_keeps_its_promise_among_people():
-    found = fuzz_releases(cases=24, seed=21)
-    assert found.released > 18
+    found = fuzz_releases(cases=18, seed=21)
+    assert found.released > 12
     assert found.several_rows > 5
     assert min(found.algorithms.values()) > 1
 
@@ -87,16 +87,16 @@ def records_in_the_eyes_of_verify(patch):
 
 
 MUTANTS = {
-    people_counted_as_records: 1,
+    people_counted_as_records: 13,
     units_taken_for_rows: 1,
-    one_person_too_few: 1,
-    a_value_that_all_have: 6,
-    absent_people_forgotten: 3,
+    one_person_too_few: 13,
+    a_value_that_all_have: 65,
+    absent_people_forgotten: 10,
     too_much_left_out: 1,
-    numbers_that_name_people: 1,
+    numbers_that_name_people: 9,
     numbers_of_two_people: 1,
     labels_of_another_value: 2,
-    classes_left_as_they_are: 1,
+    classes_left_as_they_are: 25,
     records_in_the_eyes_of_verify: 1,
 }
 """Ways to break what counts people, each with a seed that finds it soon."""

@@ -37,7 +37,7 @@ def ask(request: AskCommand) -> None:
     limits and policy, which the ledger beside the data keeps; later ones may leave them out, and
     `sfumato ledger amend` changes them. A question that is refused, or one with --estimate, costs
     and fixes nothing. A charge is recorded before the data are read and is never given back;
-    asking the same again costs nothing. Exit code 1: the budget or the owner's rules refuse; 2: the
+    asking the same again costs nothing. Exit code 3: the budget or the owner's rules refuse; 2: the
     question or an option is at fault.
     """
     from sfumato.cli.display.answers import deliver, show_estimate  # noqa: PLC0415 - help stays quick

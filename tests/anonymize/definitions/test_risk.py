@@ -93,16 +93,22 @@ def test_verify_tells_the_figure_of_the_whole_release(promise, holds, found):
     assert report.promises[0].found == found
 
 
-@pytest.mark.parametrize("suppression", [0.0, 0.05, 0.2])
+OF_RELEASES = (
+    sf.AverageRisk(0.1),
+    sf.UniqueShare(0.01),
+    sf.AverageRisk(0.2) & sf.UniqueShare(0.02),
+    sf.KAnonymity(2) & sf.AverageRisk(0.08) & sf.DistinctLDiversity(2, "diagnosis"),
+    sf.AverageRisk(0.1) & sf.TCloseness(0.5, "diagnosis"),
+    sf.AverageRisk(0.1) & sf.KAnonymity(5, on=("age",)),
+)
+
+
 @pytest.mark.parametrize(
-    "promise",
+    ("promise", "suppression"),
     [
-        sf.AverageRisk(0.1),
-        sf.UniqueShare(0.01),
-        sf.AverageRisk(0.2) & sf.UniqueShare(0.02),
-        sf.KAnonymity(2) & sf.AverageRisk(0.08) & sf.DistinctLDiversity(2, "diagnosis"),
-        sf.AverageRisk(0.1) & sf.TCloseness(0.5, "diagnosis"),
-        sf.AverageRisk(0.1) & sf.KAnonymity(5, on=("age",)),
+        pytest.param(promise, suppression, marks=() if i % 3 == j else pytest.mark.soak)
+        for i, promise in enumerate(OF_RELEASES)
+        for j, suppression in enumerate((0.0, 0.05, 0.2))
     ],
     ids=str,
 )

@@ -8,7 +8,7 @@ from itertools import combinations, permutations, product
 import networkx as nx
 import numpy as np
 import pytest
-from chance import seeds
+from chance import rounds, seeds
 
 import sfumato as sf
 from sfumato.anonymize.graphs.degree_edits import find_edits
@@ -68,8 +68,9 @@ def test_every_pair_is_shared(seed):
     assert allowed != "remove" or not editor.added
 
 
-def test_the_fewest_edits_of_up_to_four_nodes():
-    for seed in range(60):
+@rounds(20, 60)
+def test_the_fewest_edits_of_up_to_four_nodes(rounds):
+    for seed in range(rounds):
         graph = random_arcs(seed, most=4 if seed < 4 else 3, least=3)
         k = min(2 + seed % 2, len(graph))
         for allowed in ("both", "add", "remove"):
@@ -91,7 +92,7 @@ def all_of_five():
     return pairs, graphs, alike.min(axis=1)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@seeds(25)
 def test_near_the_fewest_edits_of_five_nodes(all_of_five, seed):
     pairs, graphs, shared = all_of_five
     graph = random_arcs(1000 + seed, most=5, least=5)
@@ -125,7 +126,7 @@ def test_larger_graphs_keep_most_of_their_arcs(nodes):
         assert find_edits(graph, 3).edits <= 2 * bound + 3
 
 
-@pytest.mark.parametrize("seed", range(40))
+@seeds(40)
 def test_arcs_in_are_as_many_as_arcs_out(seed):
     chance = np.random.default_rng(seed)
     pairs = chance.integers(0, 9, (30, 2)).astype(np.int64)

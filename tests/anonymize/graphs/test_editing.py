@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from chance import seeds
+from chance import rounds, seeds
 
 import sfumato as sf
 from sfumato.anonymize.graphs.degree_edits import find_edits
@@ -132,10 +132,11 @@ def test_another_way_is_found_where_there_is_one(seed):
         assert EdgeEditor(graph).linked_otherwise(u, v, 100) == there
 
 
-def test_few_edits_beside_the_fewest():
+@rounds(80, 300)
+def test_few_edits_beside_the_fewest(rounds):
     """It does not claim the fewest edits; it is close to them."""
     over = {"both": [], "add": [], "remove": []}
-    for seed in range(300):
+    for seed in range(rounds):
         graph = random_graph(seed, most=5)
         k = min(2 + seed % 2, len(graph))
         for allowed, gaps in over.items():
@@ -163,7 +164,7 @@ def cheapest_sequence(degrees, k, low, high):
     return best
 
 
-@seeds(300)
+@seeds(300, few=8)
 def test_degree_sequences_are_optimal(seed):
     graph = random_graph(seed, most=6 if seed < 40 else 5)
     degrees, n = graph.degrees, len(graph)
@@ -279,7 +280,7 @@ def test_what_editing_cannot_promise():
 
 def test_a_large_graph_takes_linear_memory():
     chance = np.random.default_rng(1)
-    n = 60_000
+    n = 20_000
     pairs = np.unique(np.sort(chance.integers(0, n, (3 * n, 2)), axis=1), axis=0)
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     from scipy.sparse import coo_array
@@ -290,7 +291,7 @@ def test_a_large_graph_takes_linear_memory():
     degrees = editor.degrees()
     counts = np.bincount(degrees)
     assert counts[counts > 0].min() >= 5
-    assert sys.getsizeof(editor._around) < 10_000_000
+    assert sys.getsizeof(editor._around) < 3_400_000
 
 
 @seeds(40)

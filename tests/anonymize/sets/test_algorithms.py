@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chance import rounds
 
 import sfumato as sf
 from sfumato.errors import ParameterError, Unsatisfiable
@@ -50,9 +51,10 @@ def test_it_finds_the_published_k_m_anonymous_sets():
 
 @pytest.mark.parametrize("algorithm", ["global", "local", "partition", "suppression", "cut"])
 @pytest.mark.parametrize("m", [1, 2, 3])
-def test_no_itemset_is_rare(algorithm, m):
+@rounds(12, 40)
+def test_no_itemset_is_rare(algorithm, m, rounds):
     rng = np.random.default_rng(m)
-    for _ in range(40):
+    for _ in range(rounds):
         sets = brute.random_sets(rng)
         k = int(rng.integers(2, 5))
         options = {"algorithm": algorithm} if algorithm != "cut" else {
@@ -71,10 +73,11 @@ def test_no_itemset_is_rare(algorithm, m):
 
 
 @pytest.mark.parametrize("algorithm", ["local", "global"])
-def test_no_itemset_is_rare_among_many_sets_of_very_different_sizes(algorithm):
+@rounds(15, 60)
+def test_no_itemset_is_rare_among_many_sets_of_very_different_sizes(algorithm, rounds):
     """Large sets lose items, and then those who stayed for their sake may lack company."""
     rng = np.random.default_rng(1)
-    for _ in range(60):
+    for _ in range(rounds):
         items, m, k = int(rng.integers(10, 60)), int(rng.integers(2, 4)), int(rng.integers(2, 6))
         share = rng.pareto(1.0, items) + 0.05
         sets = [
@@ -86,9 +89,10 @@ def test_no_itemset_is_rare_among_many_sets_of_very_different_sizes(algorithm):
 
 
 @pytest.mark.parametrize("meaning", ["set", "bag"])
-def test_sets_are_alike_in_classes_of_k(meaning):
+@rounds(30, 100)
+def test_sets_are_alike_in_classes_of_k(meaning, rounds):
     rng = np.random.default_rng(5)
-    for _ in range(100):
+    for _ in range(rounds):
         sets = brute.random_sets(rng, sets=20)
         k = int(rng.integers(2, 6))
         data = sf.read(sets, shape="sets", hierarchy=int(rng.integers(2, 4)))
@@ -115,9 +119,10 @@ def test_labels_cover_what_was_bought():
 
 
 @pytest.mark.parametrize("bound", [1, 2, None])
-def test_secrets_do_not_follow_too_surely(bound):
+@rounds(20, 40)
+def test_secrets_do_not_follow_too_surely(bound, rounds):
     rng = np.random.default_rng(7)
-    for _ in range(40):
+    for _ in range(rounds):
         sets = brute.random_sets(rng, items=6, longest=4)
         secret = ("a0", "b1")
         if not {"a0", "b1"} <= {item for members in sets for item in members}:

@@ -106,7 +106,7 @@ def loss_of(data, *, grouped, monkeypatch):
     return float(search.data.tree.price[search.shown].mean())
 
 
-@pytest.mark.parametrize("seed", [32, 33, 34])
+@pytest.mark.parametrize("seed", [32, *(pytest.param(s, marks=pytest.mark.soak) for s in (33, 34))])
 def test_grouping_long_sets_lowers_the_loss(monkeypatch, seed):
     """Lists that recur are what division misses: it takes one item at a time."""
     rows = recurring(np.random.default_rng(seed), sets=6000, lists=300)

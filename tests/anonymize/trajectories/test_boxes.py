@@ -202,6 +202,11 @@ def test_the_cabs_of_san_francisco_reach_the_goal(san_francisco):
     facts = release.provenance.record.facts
     assert facts["mean width of a box (m)"] < 1100 > facts["mean height of a box (m)"]
     assert release.verify().holds
+
+
+@pytest.mark.real_data
+@pytest.mark.scale
+def test_whole_days_of_cabs_reach_the_goal(san_francisco):
     people = san_francisco(hours=(8, 12), unit="person")
     release = sf.anonymize(people, sf.KAnonymity(5), time_bin=600)
     facts = release.provenance.record.facts

@@ -17,11 +17,11 @@ def record(wards, town="x"):
     return {"town": town, "visits": [{"ward": str(w), "ill": "flu"} for w in wards]}
 
 
-def test_twenty_thousand_visits():
-    records = [record(i % 7 for i in range(20_000))] * 2 + [record([1]), record([2])]
+def test_thousands_of_visits():
+    records = [record(i % 7 for i in range(4_000))] * 2 + [record([1]), record([2])]
     release = sf.anonymize(sf.read(records, shape="trees", schema=SCHEMA), sf.KAnonymity(2))
     assert release.verify().holds
-    assert sorted(len(r["visits"]) for r in release.data) == [1, 1, 20_000, 20_000]
+    assert sorted(len(r["visits"]) for r in release.data) == [1, 1, 4_000, 4_000]
 
 
 @seeds(20, few=5)

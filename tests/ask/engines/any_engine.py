@@ -5,12 +5,16 @@ from __future__ import annotations
 import uuid
 
 import polars as pl
+import pytest
 
 TYPES = {
     pl.Int64: "bigint", pl.Float64: "double precision", pl.String: "text", pl.Boolean: "boolean",
     pl.Date: "date",
 }  # fmt: skip
 ENGINES = ("duckdb", "postgres", "spark")
+SOAK = pytest.mark.soak
+RARELY_SPARK = ("duckdb", "postgres", pytest.param("spark", marks=SOAK))
+"""Engines, for what a smaller test asks of Spark already."""
 
 
 def quoted(name):

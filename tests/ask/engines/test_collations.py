@@ -112,7 +112,14 @@ def in_spark(spark):
 WAYS = ("nocase by plan", "nocase by kernel", "noaccent by plan", "postgres", "spark")
 
 
-@pytest.fixture(scope="module", params=WAYS)
+OF_SPARK = {
+    "texts compare by their bytes", "functions of texts", "people named by text",
+    "public key values", "public joins",
+}  # fmt: skip
+"""What Spark is asked in every run; it takes seconds for each."""
+
+
+@pytest.fixture(scope="module")
 def checks(request, tmp_path_factory):
     way = request.param
     if way == "postgres":
@@ -127,7 +134,17 @@ def checks(request, tmp_path_factory):
     return all_checks(bench)
 
 
-@pytest.mark.parametrize("name", CHECKS, ids=lambda name: name.replace(" ", "_"))
+@pytest.mark.parametrize(
+    ("checks", "name"),
+    [
+        pytest.param(
+            way, name, marks=pytest.mark.soak if way == "spark" and name not in OF_SPARK else ()
+        )
+        for way in WAYS for name in CHECKS
+    ],
+    indirect=["checks"],
+    ids=lambda told: told.replace(" ", "_"),
+)  # fmt: skip
 def test_texts_are_told_apart_by_their_bytes(checks, name):
     checks[name]()
 

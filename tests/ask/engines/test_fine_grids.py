@@ -28,11 +28,6 @@ DAYS = [dt.date.fromordinal(DRAW.randrange(1, dt.date.max.toordinal())) for _ in
 TABLE = pl.DataFrame({"u": range(len(VALUES)), "x": VALUES, "day": DAYS})
 
 
-@pytest.fixture(params=ENGINES)
-def open_on(request):
-    return opener(request.param, request)
-
-
 def grids():
     for low, high in ((F(-5, 2), F(5, 2)), (F(0), F(1)), (F(1, 3), F(2**40))):
         for centred in (False, True):
@@ -40,20 +35,25 @@ def grids():
             yield grid_for((low, high), "real", centred=centred, squared=True), "squares"
 
 
-def test_fine_grids_and_days_are_summed_exactly(open_on):
+BY_ROW, BY_PERSON = (RowBound(), {}), (GroupsBound(1, 1), {"person": "u"})
+
+
+@pytest.mark.parametrize("unit", [BY_PERSON, BY_ROW], ids=["person", "row"])
+@pytest.mark.parametrize("kind", ENGINES)
+def test_fine_grids_and_days_are_summed_exactly(kind, unit, request):
     days = days_of(DAY)
     ends = (F(-719162), F(2932896))
     totals = [Total(form, X, grid) for grid, form in grids()]
     totals.append(Total("sum", days, Grid(ends, F(1), F(0))))
     scan = Scan("t", (X, DAY))
-    for bound, person in ((RowBound(), {}), (GroupsBound(1, 1), {"person": "u"})):
-        engine = open_on(TABLE, name="t", **person)
-        found = engine.aggregate(Request(scan, (), tuple(totals), bound, SALT))
-        assert [int(total[0]) for total in found.totals] == [
-            *(sum(z if form == "sum" else z * z for z in map(number(grid), VALUES))
-              for grid, form in grids()),
-            sum((day - dt.date(1970, 1, 1)).days for day in DAYS),
-        ]  # fmt: skip
+    bound, person = unit
+    engine = opener(kind, request)(TABLE, name="t", **person)
+    found = engine.aggregate(Request(scan, (), tuple(totals), bound, SALT))
+    assert [int(total[0]) for total in found.totals] == [
+        *(sum(z if form == "sum" else z * z for z in map(number(grid), VALUES))
+          for grid, form in grids()),
+        sum((day - dt.date(1970, 1, 1)).days for day in DAYS),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("squared", "bits"), [(False, 46), (True, 31)])

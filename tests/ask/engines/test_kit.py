@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from chance import seeds
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -30,7 +29,7 @@ EXCUSED = {
 
 
 def test_the_reference_passes():
-    found = check_engine(ReferenceEngine, examples=5, notimpl=EXCUSED)
+    found = check_engine(ReferenceEngine, examples=2, notimpl=EXCUSED)
     assert len(found.passed) >= 40
     assert found.requests > 100
 
@@ -99,7 +98,8 @@ class Careless(ReferenceEngine):
         (Forgetful, "differ from the reference"),
         (Unbounded, "differ from the reference"),
         (Twice, "a group must be given once"),
-        (Careless, "the fingerprint misses new rows"),
+        # which passes all checks before that one: another test runs that one alone
+        pytest.param(Careless, "the fingerprint misses new rows", marks=pytest.mark.soak),
     ],
 )
 def test_broken_engines_fail(broken, why):
@@ -133,6 +133,8 @@ def test_excuses_need_a_reason_and_must_be_true(monkeypatch):
     excused = {name: "the store keeps no versions"}
     found = check_engine(Careless, notimpl=excused)
     assert (found.passed, found.notimpl) == ((), excused)
+    with pytest.raises(AssertionError, match="the fingerprint misses new rows"):
+        check_engine(Careless)
     assert check_engine(ReferenceEngine).passed == (name,)
     with pytest.raises(AssertionError, match="no reason"):
         check_engine(Careless, notimpl={name: " "})
@@ -142,11 +144,10 @@ def test_excuses_need_a_reason_and_must_be_true(monkeypatch):
         check_engine(ReferenceEngine, notimpl=excused)
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(1, 2**32))
+@seeds(100, few=4)
 def test_random_tables_and_requests(seed):
-    """Other tables on every run, beside the fixed ones of the kit."""
-    tables, requests = random_cases(4, seed)
+    """Other tables beside the fixed ones of the kit."""
+    tables, requests = random_cases(4, 1 + seed)
     bench = Bench(maker(PlanOnly))
     pair = bench.pair("random", tables)
     for request in requests:

@@ -25,7 +25,7 @@ from sfumato.errors import SfumatoError
 
 SEED = int(os.environ.get("SFUMATO_FUZZ_SEED", "4"))
 MANY = int(os.environ.get("SFUMATO_FUZZ_QUESTIONS", "15"))
-FEW = 4  # of Spark, which takes seconds for one
+FEW = 2  # of Spark, which takes seconds for one
 
 
 def fuzzed(unit, given, frames, count, broken, place):
@@ -58,8 +58,16 @@ def test_postgres_answers_or_refuses_every_question(unit, postgres_url, tmp_path
     assert min(fuzzed(unit, given, frames, MANY, 0.5, tmp_path)) > 0
 
 
-@pytest.mark.parametrize("unit", [Row(), Unit("id", groups=2, rows_per_group=2)], ids=str)
-def test_spark_answers_or_refuses_every_question(unit, spark, tmp_path):
+@pytest.mark.parametrize(
+    ("unit", "count"),
+    [
+        (Unit("id", groups=2, rows_per_group=2), FEW),
+        pytest.param(Unit("id", groups=2, rows_per_group=2), MANY, marks=pytest.mark.soak),
+        pytest.param(Row(), MANY, marks=pytest.mark.soak),
+    ],
+    ids=str,
+)
+def test_spark_answers_or_refuses_every_question(unit, count, spark, tmp_path):
     frames = fuzzing.frames(random.Random(f"{SEED} {unit}"))
     given = {name: spark.createDataFrame(frame.to_arrow()) for name, frame in frames.items()}
-    assert sum(fuzzed(unit, given, frames, FEW, 0.0, tmp_path)) > 0
+    assert sum(fuzzed(unit, given, frames, count, 0.0, tmp_path)) > 0

@@ -39,19 +39,12 @@ REQUESTS = {
 def engine(spark, monkeypatch):
     """Give an engine whose rows come to the workers in several partitions and batches."""
     monkeypatch.setattr(spark_kernel, "LEAST_BYTES", 0)
-    settings = {
-        "spark.sql.shuffle.partitions": 3,
-        "spark.sql.execution.arrow.maxRecordsPerBatch": 70,
-    }
-    before = {name: spark.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, str(value))
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "70")
     rows = pl.DataFrame(random_visits(7, 900), schema=SCHEMA).to_arrow()
     opened = SparkEngine.open(spark.createDataFrame(rows), person="who", name="visits")
     yield opened
     opened.close()
-    for name, value in before.items():
-        spark.conf.set(name, value)
 
 
 def groups(found):
@@ -64,7 +57,12 @@ def groups(found):
     }
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+IN_SOAK = {"numbers", "no key"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.soak if n in IN_SOAK else ()) for n in REQUESTS]
+)
 def test_agrees_with_the_plan(engine, name):
     by_kernel = engine._on_workers(REQUESTS[name])
     by_plan = engine.aggregate_by_plan(REQUESTS[name])

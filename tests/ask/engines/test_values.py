@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from any_engine import ENGINES, opener
+from any_engine import ENGINES, RARELY_SPARK, opener
 from recording import requests
 
 import sfumato as sf
@@ -28,8 +28,16 @@ AGES = [105, 105, 100, 30, -4, 0, None]
 
 
 @pytest.fixture(params=ENGINES)
-def open_on(request):
-    return opener(request.param, request)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def open_on(kind, request):
+    return opener(kind, request)
+
+
+spark_in_soak = pytest.mark.parametrize("kind", RARELY_SPARK, indirect=True)
 
 
 def totals(engine, text, unit=None):
@@ -80,11 +88,24 @@ CONDITIONS = {
 }
 
 
+KNOWN = [code for code in CODES if code is not None]
+WANTED = {w: 3 if meant is None else sum(map(meant, KNOWN)) for w, meant in CONDITIONS.items()}
+
+
+@spark_in_soak
 def test_conditions_on_whole_numbers_are_exact(codes):
-    known = [code for code in CODES if code is not None]
-    for where, meant in CONDITIONS.items():
-        wanted = 3 if meant is None else sum(map(meant, known))
+    for where, wanted in WANTED.items():
         assert count(codes, where) == wanted, where
+
+
+def test_conditions_of_one_question_are_exact(codes):
+    facts = {one.name: one for one in codes.tables()}
+    counts = ", ".join(f"COUNT(*) FILTER (WHERE {where})" for where in WANTED)
+    text = f"SELECT {counts} FROM t"
+    prepared = prepare(parse(text, facts), Row(), sf.ApproxDP(9, 0.1), epsilon=1)
+    _, (asked,) = requests(prepared, codes, SALT)
+    [(_, (_, found))] = table(codes.aggregate(asked)).items()
+    assert dict(zip(WANTED, found, strict=True)) == WANTED
 
 
 def test_groups_of_whole_numbers_are_exact(codes):
@@ -95,6 +116,7 @@ def test_groups_of_whole_numbers_are_exact(codes):
     assert shown == {(7 if code is None else code,): n for (code,), n in wanted.items()}
 
 
+@spark_in_soak
 def test_numbers_about_a_person_are_exact(open_on):
     ids = [1, 1, 1, 2, 2, 3]
     held = [BIG + 1, BIG, BIG + 1, 2**63 - 1, 5, None]

@@ -159,9 +159,10 @@ def test_no_broken_text_makes_words_fail():
             assert all(isinstance(str(one), str) for one in in_words(whole))
 
 
-def test_the_tree_that_is_kept_is_what_the_text_says():
+@pytest.mark.parametrize("count", [100, pytest.param(5000, marks=pytest.mark.soak)])
+def test_the_tree_that_is_kept_is_what_the_text_says(count):
     """The writer's tree, by way of JSON, against the reader of texts, which shares nothing."""
-    questions = [parse(sql, FACTS) for sql in _asked()]
+    questions = list(_asked(count))
     assert len(questions) > 150
     for question in questions:
         text, tree = write(question)
@@ -171,20 +172,13 @@ def test_the_tree_that_is_kept_is_what_the_text_says():
         assert shown(tree_to_json(tree)) == readable(text)
 
 
-def _asked():
-    for seed in range(600):
-        sql = likely(random.Random(seed))
+def _asked(count):
+    texts = [likely(random.Random(seed)) for seed in range(count)]
+    for sql in [*texts, *(param.values[0] for param in blocks())]:
         try:
-            parse(sql, FACTS)
+            yield parse(sql, FACTS)
         except Refused:
             continue
-        yield sql
-    for param in blocks():
-        try:
-            parse(param.values[0], FACTS)
-        except Refused:
-            continue
-        yield param.values[0]
 
 
 def test_what_is_no_tree_is_not_shown():

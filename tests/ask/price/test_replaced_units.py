@@ -91,8 +91,17 @@ def test_a_row_replaced_by_any_other_costs_what_is_charged(name):
         assert worst >= F(999, 1000)  # and no less: nothing is wasted
 
 
-@pytest.mark.parametrize("unit", [Unit("p", rows=2), Unit("p", groups=2, rows_per_group=2)])
-@pytest.mark.parametrize("name", QUESTIONS)
+PEOPLE = (Unit("p", rows=2), Unit("p", groups=2, rows_per_group=2))
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        pytest.param(name, unit, marks=() if (i + j) % 2 == 0 else pytest.mark.soak)
+        for i, name in enumerate(QUESTIONS) for j, unit in enumerate(PEOPLE)
+    ],
+    ids=str,
+)  # fmt: skip
 def test_a_person_replaced_by_any_other_costs_what_is_charged(name, unit):
     some = [("a", -1), ("a", 2), ("b", 2), ("c", 0)]
     people = [*([row] for row in some), *map(list, itertools.combinations(some, 2)), some]

@@ -17,14 +17,15 @@ import pytest
 from sfumato.ask.answers.answer import Answer
 from sfumato.errors import SfumatoError
 
-SECONDS = float(os.environ.get("SFUMATO_FUZZ_SECONDS", "2"))
+SECONDS = float(os.environ.get("SFUMATO_FUZZ_SECONDS", "0.5"))
 SEED = int(os.environ.get("SFUMATO_FUZZ_SEED", "4"))
 
 
+@pytest.mark.parametrize("seconds", [SECONDS, pytest.param(40 * SECONDS, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("unit", fuzzing.UNITS, ids=str)
-def test_every_question_is_answered_or_refused(unit):
+def test_every_question_is_answered_or_refused(unit, seconds):
     rng = random.Random(f"{SEED} {unit}")
-    ends = time.process_time() + SECONDS
+    ends = time.process_time() + seconds
     answers = refusals = 0
     with fuzzing.session(rng, unit, fuzzing.frames(rng)) as one:
         for text in fuzzing.questions(rng, unit):

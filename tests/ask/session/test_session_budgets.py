@@ -266,15 +266,16 @@ def test_the_least_epsilon_for_an_accuracy_is_charged_and_reaches_it():
             one.sql("SELECT SUM(cost) FROM visits WHERE age > 1", accuracy=0.01)
 
 
-def test_the_accuracy_of_a_mean_is_reached_nearly_always():
+@pytest.mark.parametrize(("runs", "most"), [(10, 5), pytest.param(30, 8, marks=pytest.mark.soak)])
+def test_the_accuracy_of_a_mean_is_reached_nearly_always(runs, most):
     table = pd.DataFrame({"cost": np.arange(4000) % 10})
-    missed, runs = 0, 30
+    missed = 0
     for _ in range(runs):
         with session(table, bare=True, bounds={"cost": (0, 10)}, budget=sf.PureDP(50)) as one:
             answer = one.sql("SELECT AVG(cost) FROM visits", accuracy=0.05)
             missed += abs(answer.value - 4.5) > 0.05
-    # 5 % expected at most; 9 of 30 have probability 1e-5
-    assert missed < 9
+    # 5 % expected at most; more have probability 3e-6 (of 10) and 1e-5 (of 30)
+    assert missed <= most
 
 
 def test_the_accuracy_of_a_count_is_reached_in_95_of_100():

@@ -53,7 +53,7 @@ def moves_by_one(more, fewer):
     return ((change == 0) | (change == 1)).all()
 
 
-@seeds(25)
+@seeds(25, few=5)
 def test_what_a_unit_of_sets_changes(seed):
     chance = np.random.default_rng(seed)
     lists = [[x for x in "abc" if chance.random() < 0.6] or ["a"] for _ in range(5)]
@@ -75,7 +75,7 @@ def test_what_a_unit_of_sets_changes(seed):
             assert moves_by_one(((sets_of(lists), "customer", people), options), (less, options))
 
 
-@pytest.mark.parametrize("seed", range(15))
+@seeds(15, few=4)
 def test_what_a_unit_of_trees_changes(seed):
     chance = np.random.default_rng(seed)
     lists = [chance.choice(list("abc"), chance.integers(1, 4)).tolist() for _ in range(4)]
@@ -92,7 +92,7 @@ def test_what_a_unit_of_trees_changes(seed):
                             ((trees_of(fewer[-1]), "subtree"), options))  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(15))
+@seeds(15, few=4)
 def test_what_a_unit_of_graphs_changes(seed):
     chance = np.random.default_rng(seed)
     edges = [pair for pair in combinations(range(5), 2) if chance.random() < 0.6] or [(0, 1)]
@@ -135,7 +135,7 @@ def law(counts, k, rate):
     return found
 
 
-@pytest.mark.parametrize("seed", range(10))
+@seeds(10, few=3)
 def test_exact_laws_of_neighbours(seed):
     chance = np.random.default_rng(seed)
     lists = [[x for x in "abc" if chance.random() < 0.7] or ["c"] for _ in range(6)]
@@ -262,7 +262,7 @@ class Held:
         self.source, self.people = source, people
 
 
-def audit(first, second, unit, claimed=None, samples=1200, **options):
+def audit(first, second, unit, claimed=None, samples=1000, **options):
     near = Neighbours("unbounded", unit)
 
     def pick(held):
@@ -293,21 +293,22 @@ WORST = [
 ]
 
 
+@pytest.mark.parametrize("samples", [1000, pytest.param(4000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("case", WORST, ids=lambda case: str(case[0]))
-def test_worst_pairs(case):
+def test_worst_pairs(case, samples):
     unit, first, second, options = case
-    assert not audit(first, second, unit, **options).refuted
+    assert not audit(first, second, unit, samples=samples, **options).refuted
 
 
 def test_a_copy_that_counts_sets_instead_of_customers_is_refuted():
     other = Held(sets_of(["c"]), [1])
-    assert audit(MANY, other, "transaction", "customer", samples=3000, **LISTED).refuted
+    assert audit(MANY, other, "transaction", "customer", samples=1000, **LISTED).refuted
 
 
 def test_a_copy_that_counts_trips_instead_of_people_is_refuted():
     trips = [("p", [0.5])] * 6 + [("q", [1.5])]
     pair = Held(traces_of(trips)), Held(traces_of(trips[6:]))
-    assert audit(*pair, "trip", sf.dp.Unit("person"), samples=3000, cells=2).refuted
+    assert audit(*pair, "trip", sf.dp.Unit("person"), samples=1000, cells=2).refuted
 
 
 def test_what_wins_may_be_named_as_in_a_table(tmp_path):

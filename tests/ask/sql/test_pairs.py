@@ -80,14 +80,15 @@ def test_noise_leaves_them_within_what_they_can_be(session):
         assert r is None or abs(r) <= 1
 
 
-def test_intervals_hold_as_often_as_they_say(session):
+@pytest.mark.parametrize("runs", [12, pytest.param(400, marks=pytest.mark.soak)])
+def test_intervals_hold_as_often_as_they_say(session, runs):
     true = np.corrcoef(X, Y)[0, 1]
     found = [
         session.sql("SELECT CORR(x, y) AS r FROM t", epsilon=n + 5).intervals()["r"][0]
-        for n in range(40)
+        for n in range(runs)
     ]
     held = sum(pair is None or pair[0] <= true <= pair[1] for pair in found)
-    assert held >= 34
+    assert held >= runs * 0.85
     assert any(pair is not None and pair[1] - pair[0] < 0.5 for pair in found)
 
 

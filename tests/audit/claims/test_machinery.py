@@ -98,7 +98,7 @@ def test_processes_draw_independently_or_not_at_all():
     finally:
         sampler.close()
     # One draw in 300 passes the middle between both answers; to hide that, a third would have to.
-    found = sf.audit.check(lambda data: fresh(data, 0.1), PURE, processes=2, samples=5_000)
+    found = sf.audit.check(lambda data: fresh(data, 0.1), PURE, processes=2, samples=2_000)
     assert found.refuted
     false_alarm(1e-12)
 
@@ -455,7 +455,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert run([*noisy, "--records", "[0, 4]", "--delta", "0.99"]) == 0
     assert run([*noisy, "--records", "0"]) == 2
     assert "JSON list" in capsys.readouterr().err
-    textbook = ["audit", "my_statistics:func4", "-e", "1", "--samples", "5000"]
+    textbook = ["audit", "my_statistics:func4", "-e", "1", "--samples", "2000"]
     assert run(textbook) == 0
     assert "rounding errors" in capsys.readouterr().out
     assert run([*textbook, "--arithmetic", "float"]) == 1

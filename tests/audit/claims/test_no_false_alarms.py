@@ -43,8 +43,8 @@ def right_functions():
         yield s.gaussian_count(sigma), sf.ApproxDP(e, gaussian_delta(e, sigma) * 1.0001), {}
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.soak)])
-@pytest.mark.slow("two dozen audits")
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.slow("thirteen audits")
 def test_right_functions_are_not_accused(every):
     assert len(list(right_functions())) >= 100
     cases = list(right_functions())[::every]  # of each kind some, as 13 kinds come in turn
@@ -90,7 +90,7 @@ def test_right_functions_are_not_accused_by_rare_events():
         case
         for seed in range(4)
         for kind, case in enumerate(right_functions_of_rare_events(seed))
-        if (seed + kind) % 2 == 0
+        if (seed + kind) % 4 == 0
     ]
     for number, (func, claim, options) in enumerate(cases):
         verdict = sf.audit.check(
@@ -165,10 +165,10 @@ def test_right_functions_with_outputs_of_other_kinds_are_not_accused():
             raise ValueError(f"{word}, but late")
         return {"answer": word, "parts": (word, [1.5] * int(rng.integers(3)))}
 
-    assert not sf.audit.check(texts, sf.PureDP(1.0, neighbours=BOUNDED), samples=20_000).refuted
+    assert not sf.audit.check(texts, sf.PureDP(1.0, neighbours=BOUNDED), samples=4_000).refuted
     listed = Specimens(4).listed(1.0)
     assert not sf.audit.check(
-        listed, sf.PureDP(1.0), inputs="answers", size=4, samples=3_000
+        listed, sf.PureDP(1.0), inputs="answers", size=4, samples=1_000
     ).refuted
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from chance import false_alarm
+from chance import false_alarm, rounds, seeds
 from specimens import Specimens, on_grid
 
 import sfumato as sf
@@ -46,7 +46,7 @@ def test_an_exact_answer_is_seen_when_runs_come_one_by_one():
     def slip(data):
         return len(data) + (0.0 if rng.random() < 3e-3 else rng.laplace(0, 1))
 
-    verdict = sf.audit.check(slip, PURE, arithmetic="real", samples=40_000, seed=2)
+    verdict = sf.audit.check(slip, PURE, arithmetic="real", samples=20_000, seed=2)
     assert verdict.refuted
 
 
@@ -57,16 +57,16 @@ def test_uniform_noise_is_refuted_at_its_ends():
     assert verdict.epsilon_lower_bound > 2
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@seeds(3, few=1)
 def test_few_samples_of_uniform_noise_are_enough(seed):
     """One output in two thousand tells; 200,000 runs see it a hundred times."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1 + seed)
     verdict = check(lambda d, n: len(d) + rng.integers(-1000, 1001, n), samples=200_000)
     assert verdict.refuted
     assert verdict.epsilon_lower_bound > 2
 
 
-@pytest.mark.parametrize("delta", [1e-3, 1e-5])
+@pytest.mark.parametrize("delta", [1e-3, pytest.param(1e-5, marks=pytest.mark.soak)])
 def test_a_gaussian_whose_noise_is_a_fifth_too_small(delta):
     right = gaussian_sigma_up(1, delta, 1)
     s = Specimens(4)
@@ -77,11 +77,12 @@ def test_a_gaussian_whose_noise_is_a_fifth_too_small(delta):
     assert not check(s.gaussian_count(1.001 * right), claim, samples=300_000).refuted
 
 
-def test_a_sparse_vector_that_also_releases_values_over_five_answers():
-    """Few samples, and none of four draws may miss it or show hardly more than was claimed."""
+@rounds(2, 4)
+def test_a_sparse_vector_that_also_releases_values_over_five_answers(rounds):
+    """Few samples, and none of the draws may miss it or show hardly more than was claimed."""
     options = {"inputs": "answers", "size": 5, "arithmetic": "real", "samples": 200_000}
     shown = []
-    for seed in (1, 2, 3, 4):
+    for seed in range(1, rounds + 1):
         broken = Specimens(seed).sparse_vector(3, 1.0)
         verdict = sf.audit.check(broken, PURE, batched=True, seed=seed, **options)
         assert verdict.refuted
@@ -107,7 +108,7 @@ def test_a_sparse_vector_that_also_releases_values_over_five_answers():
 def test_wider_records_that_would_refute_are_told_apart_from_the_verdict(exact, other):
     rng = np.random.default_rng(6)
     func = lambda d: on_grid(exact(d) + rng.laplace(0, 1))  # noqa: E731
-    verdict = sf.audit.check(func, PURE, samples=4_000, seed=6)
+    verdict = sf.audit.check(func, PURE, samples=2_000, seed=6)
     assert not verdict.refuted
     assert verdict.records == (0, 1)
     assert "records 0, 1" in str(verdict)
@@ -124,19 +125,19 @@ def test_wider_records_that_would_refute_are_told_apart_from_the_verdict(exact, 
 def test_records_that_were_named_and_functions_not_made_for_others_are_left_alone():
     rng = np.random.default_rng(7)
     count = lambda d: on_grid(len(d) + rng.laplace(0, 1))  # noqa: E731
-    assert sf.audit.check(count, PURE, samples=4_000, seed=7).wider is None
+    assert sf.audit.check(count, PURE, samples=2_000, seed=7).wider is None
     total = lambda d: on_grid(sum(d) + rng.laplace(0, 1))  # noqa: E731
-    named = sf.audit.check(total, PURE, records=[0, 1], samples=4_000, seed=7)
+    named = sf.audit.check(total, PURE, records=[0, 1], samples=2_000, seed=7)
     assert named.wider is None
     assert named.records == (0, 1)
-    assert sf.audit.check(total, PURE, pairs=[([0], [0, 1])], samples=4_000).records is None
+    assert sf.audit.check(total, PURE, pairs=[([0], [0, 1])], samples=1_000).records is None
 
     def bits_only(data):
         if any(record not in (0, 1) for record in data):
             raise ValueError("bits only")
         return on_grid(sum(data) + rng.laplace(0, 1))
 
-    assert sf.audit.check(bits_only, PURE, samples=4_000, seed=7).wider is None
+    assert sf.audit.check(bits_only, PURE, samples=2_000, seed=7).wider is None
 
 
 def test_wider_records_for_a_deterministic_function():
@@ -203,11 +204,12 @@ def test_the_tail_of_an_excess_is_never_too_small_by_enumeration(epsilon, delta)
         assert told < 30 * exact + 1e-12 or told == 1.0  # and not for nothing
 
 
-def test_an_excess_bound_fails_no_more_often_than_allowed():
+@rounds(100, 300)
+def test_an_excess_bound_fails_no_more_often_than_allowed(rounds):
     rng = np.random.default_rng(9)
     q, epsilon, delta, n = 0.05, 0.7, 0.01, 2_000
     p = math.exp(epsilon) * q + delta
-    draws = zip(rng.binomial(n, p, 300), rng.binomial(n, q, 300), strict=True)
+    draws = zip(rng.binomial(n, p, rounds), rng.binomial(n, q, rounds), strict=True)
     shown = [excess_epsilon(int(a), n, int(b), n, delta, 0.2) for a, b in draws]
     assert np.mean(np.array(shown) > epsilon) <= 0.2
     assert np.median(shown) > 0.2
@@ -249,7 +251,7 @@ def test_running_totals_are_read_as_what_each_adds():
 def test_sparse_vectors_at_a_small_claim_are_refuted(variant):
     """ε = 0.1: after 400 runs the right pair looks like the others, and must be kept."""
     broken = Specimens(12).sparse_vector(variant, 0.1, threshold=1.0)
-    budget = {"seconds": 120} if variant == 3 else {}
+    budget = {"seconds": 120} if variant == 3 else {"samples": 1_500_000}
     verdict = check(broken, sf.PureDP(0.1), inputs="answers", arithmetic="real", **budget)
     assert verdict.refuted
 
@@ -262,8 +264,6 @@ def test_bits_that_tell_little_each_tell_much_together():
         chances = np.where(np.arange(20) % 5 < 2, abs(1 - given[0] - keep), keep)
         return (rng.random((n, 20)) < chances).astype(np.int8)
 
-    verdict = check(
-        bits, sf.PureDP(0.2), inputs="answers", pairs=[([0.0], [1.0])], samples=1_000_000
-    )
+    verdict = check(bits, sf.PureDP(0.2), inputs="answers", pairs=[([0.0], [1.0])], samples=500_000)
     assert verdict.refuted  # the truth is 8 · 0.05
     assert 0.2 < verdict.epsilon_lower_bound <= 0.4

@@ -13,6 +13,7 @@ import time
 
 import numpy as np
 import pytest
+from chance import seeds
 from hangs import usually
 from specimens import Specimens, on_grid
 
@@ -82,7 +83,7 @@ def loops_for_ever(data):
 @pytest.mark.parametrize("func", [swallows_everything, loops_for_ever])
 def test_a_function_that_never_returns_is_not_called_private(func):
     with pytest.raises(ParameterError, match="did not return once"):
-        sf.audit.check(func, PURE, seconds=0.5)
+        sf.audit.check(func, PURE, seconds=0.2)
 
 
 def test_two_checks_at_once_do_not_disturb_each_other():
@@ -255,7 +256,7 @@ def test_a_function_may_spoil_everything_it_is_given():
     assert records[0].sum() == 0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4, few=1)
 def test_a_function_that_drifts_is_not_accused(seed):
     """It answers many questions and then refuses for ever, in the middle of a measurement."""
     rng, asked = np.random.default_rng(seed), []
@@ -289,7 +290,7 @@ def test_a_function_that_seeds_itself_has_no_noise():
         np.random.seed(0)
         return len(data) + np.random.laplace()
 
-    assert sf.audit.check(fixed, PURE, samples=5_000).refuted
+    assert sf.audit.check(fixed, PURE, samples=1_000).refuted
 
 
 # -- seeds ----------------------------------------------------------------------------------

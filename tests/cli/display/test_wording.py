@@ -136,7 +136,7 @@ def test_files_that_cannot_be_written_are_found_before_the_charge(say, monkeypat
         assert not Path("d.csv.ledger.sqlite").exists()
     with monkeypatch.context() as patch:
         patch.setattr("sfumato.data.atomic._write_and_rename", full)
-        _, err = say(*asked, code=2)
+        _, err = say(*asked, code=74)
         assert "asking the same again costs nothing" in err
     _, err = say(*asked)
     assert "cost: nothing" in err

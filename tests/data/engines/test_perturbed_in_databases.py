@@ -88,7 +88,7 @@ def test_the_same_release_and_other_columns_stay(place, request, crossed):
 
 
 @pytest.mark.filterwarnings("ignore:.*are brought from the database")
-@pytest.mark.parametrize("place", ["postgres", "spark"])
+@pytest.mark.parametrize("place", ["postgres", pytest.param("spark", marks=pytest.mark.soak)])
 def test_records_that_are_added_make_the_same_release(place, request):
     """Made-up records resemble whole records, so all columns come; the result is the same."""
     addresses = [target("file", request), target(place, request)]

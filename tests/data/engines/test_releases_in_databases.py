@@ -40,19 +40,28 @@ def people(place, request):
     return sf.read(put(place, request, KINDS, CELLS), schema=SCHEMA)
 
 
-@pytest.mark.parametrize("place", DATABASES)
-def test_a_release_is_written_verified_and_found_again(place, request):
+@pytest.mark.parametrize(
+    ("place", "keys"),
+    [
+        *((place, (None, b"k" * 32)) for place in ("file", "postgres")),
+        ("spark", (None,)),
+        pytest.param("spark", (None, b"k" * 32), marks=pytest.mark.soak),
+    ],
+    ids=lambda told: told if isinstance(told, str) else len(told),
+)
+def test_a_release_is_written_verified_and_found_again(place, keys, request):
     """The same rows as in a folder, types kept, the promise beside them; nothing is replaced."""
     address = target(place, request)
-    for key in (None, b"k" * 32):
+    for key in keys:
         release = sf.anonymize(people(place, request), sf.KAnonymity(4), seed=1, pseudonym_key=key)
         folder = request.getfixturevalue("tmp_path") / f"out{key is None}"
         release.save(folder, file_format="csv", report=False)
         shown = release.save(address, replace=key is not None)
         assert "@" not in str(shown)
         assert rows_of(address) == rows_of(folder / "release.csv")
-        assert sf.verify(address, SCHEMA).holds  # the promise is that of the table's comment
-        assert sf.verify(address, SCHEMA).found["k"] >= 4
+        verified = sf.verify(address, SCHEMA)
+        assert verified.holds  # the promise is that of the table's comment
+        assert verified.found["k"] >= 4
         assert sf.attack.linkage(address, people(place, request), schema=SCHEMA).certain == 0
     with pytest.raises(DataError, match="exists"):
         release.save(address)
@@ -454,3 +463,20 @@ def test_two_threads_write_one_table_of_spark(spark, request):
     shown = [row["tableName"] for row in spark.sql("SHOW TABLES").collect()]
     assert [table for table in shown if table.startswith(name[:40])] == [name]
     assert sf.verify(address, SCHEMA).holds
+
+
+def test_parquet_is_written_by_one_thread(tmp_path, monkeypatch):
+    """Several threads would divide the rows by which of them comes first: other bytes each time."""
+    table = sf.read({"age": [index % 7 for index in range(50)]})
+    asked = []
+    run = table.engine.run
+    monkeypatch.setattr(
+        table.engine, "run", lambda query, *more: asked.append(query) or run(query, *more)
+    )
+    before = table.engine.run("SELECT current_setting('threads')")
+    table.engine.write_parquet(f"SELECT * FROM {table.scan}", tmp_path / "a.parquet")
+    [copied] = [at for at, query in enumerate(asked) if query.startswith("COPY")]
+    assert "SET threads = 1" in asked[:copied]
+    assert table.engine.run("SELECT current_setting('threads')") == before
+    table.engine.write_parquet(f"SELECT * FROM {table.scan}", tmp_path / "b.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()

@@ -35,7 +35,7 @@ def tutorial(line, names):
     return names["optimal"], names["local"]
 
 
-def test_the_tutorial_on_every_engine_but_spark(clinic, postgres_url):
+def test_the_tutorial_on_postgres(clinic, postgres_url):
     there = {
         "csv": LINE,
         "postgres": f'people = sf.read("{in_postgres(postgres_url, *clinic)}", '

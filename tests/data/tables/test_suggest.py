@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from sfumato.data.tables import column_facts
 from sfumato.data.tables.role_words import hinted, words
 from sfumato.data.tables.singling_out import telling
 from sfumato.errors import DataError, SchemaError
@@ -253,3 +254,18 @@ def test_json_is_no_csv_and_quotes_nothing(tmp_path):
     with pytest.raises(DataError, match="columns 2 and 3") as caught:
         sf.inspect(file)
     assert "hiv" not in str(caught.value)
+
+
+def test_wide_tables_are_counted_a_few_columns_at_a_time(monkeypatch):
+    """One statement about all columns takes an engine time and memory with their square."""
+    table = sf.read({f"c{i}": [i, "", i + 1] for i in range(100)})
+    asked = []
+    run = table.engine.run
+    monkeypatch.setattr(
+        table.engine, "run", lambda query, *more: asked.append(query) or run(query, *more)
+    )
+    facts = column_facts.column_facts(table)
+    assert [(one.name, one.distinct, one.missing) for one in facts] == [
+        (f"c{i}", 3, 1) for i in range(100)
+    ]
+    assert max(query.count("count(DISTINCT") for query in asked) == column_facts.BATCH < 100

@@ -269,7 +269,7 @@ def adaptive_delta(target, first, choices):
     A choice is a cost; its pure part is randomised response, its failure gives everything away.
     """
     mean, deviation = first / 2, math.sqrt(first)
-    loss = np.linspace(mean - 14 * deviation, mean + 14 * deviation, 400_001)
+    loss = np.linspace(mean - 14 * deviation, mean + 14 * deviation, 100_001)
     density = norm.pdf(loss, mean, deviation)
     worst = np.zeros_like(loss)
     for cost in choices:
@@ -344,7 +344,7 @@ def test_a_strategy_that_stops_by_what_it_saw_keeps_the_budget():
     step = gaussian_cost(epsilon=1, delta=0.05).mu_squared / 40
     rounds = most(budget, Cost(0, step))
     drift, deviation = float(step) / 2, math.sqrt(step)
-    runs = generator.normal(drift, deviation, (200_000, rounds)).cumsum(axis=1)
+    runs = generator.normal(drift, deviation, (50_000, rounds)).cumsum(axis=1)
     for height in (0.2, 0.6, 0.9, 1.1, 1.4):
         stopped = np.where((runs > height).any(axis=1), (runs > height).argmax(axis=1), rounds - 1)
         ends = runs[np.arange(len(runs)), stopped]

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chance import audited
 
 torch = pytest.importorskip("torch")
 
@@ -20,11 +21,8 @@ from sfumato.dp.learn.sgd.plan import plan_training  # noqa: E402
 ONE, FEW, MANY = [1.0], [1.0, 1.0], [1.0, 1.0, 1.0]
 
 
-def refuted(function, pair):
-    claim = sf.ApproxDP(function.epsilon, function.delta)
-    return sf.audit.check(
-        function, claim, pairs=[pair], samples=1000, seconds=300, seed=1, processes=1
-    ).refuted
+def judged(refuted, function, pair, runs=300):
+    return refuted(function, sf.ApproxDP(function.epsilon, function.delta), [pair], runs=runs)
 
 
 class Steps:
@@ -77,19 +75,19 @@ def one_thread():
     ],
     ids=["half the noise", "no clipping", "divided by the lot drawn"],
 )
-@pytest.mark.slow("thousands of training steps")
-def test_broken_steps_are_refuted(broken, pair):
-    """Seeded; with other noise, too, a broken step is missed with a chance below 1e-6."""
-    assert refuted(Steps(**broken), pair)
+@audited
+def test_broken_steps_are_refuted(broken, pair, refuted):
+    """With any noise many runs miss a broken step with a chance below 1e-6."""
+    assert judged(refuted, Steps(**broken), pair, runs=700)
 
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "pair"),
     [(1, 0.1, (FEW, MANY)), pytest.param(0.1, 0.01, (ONE, FEW), marks=pytest.mark.soak)],
 )
-@pytest.mark.slow("thousands of training steps")
-def test_true_steps_are_not_refuted(epsilon, delta, pair):
-    assert not refuted(Steps(epsilon=epsilon, delta=delta), pair)
+@audited
+def test_true_steps_are_not_refuted(epsilon, delta, pair, refuted):
+    assert not judged(refuted, Steps(epsilon=epsilon, delta=delta), pair)
 
 
 def test_lots_are_poisson_samples():

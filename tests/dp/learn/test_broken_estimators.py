@@ -10,9 +10,9 @@ residuals (additive and logistic models), of numbers (all that add them up: line
 regression, principal components) and of the places of cells. Naive Bayes adds nothing up but ones,
 so it has no clip; instead, cells outside of the bounds or the domain are left without a code.
 
-Repeatable: the noise of a fit comes from the audit's seed. With other seeds, too, a broken copy is
-missed with a chance below 1e-6 (its excess over the claim is ten standard deviations of the audit's
-estimate and more), and a right one accused with 1 in 100 at most, the audit's confidence.
+Repeatable: the noise of a fit comes from the seed of the test. With other seeds, too, the many runs
+of a soak miss a broken copy with a chance below 1e-6 (its excess over the claim is ten standard
+deviations of the audit's estimate and more), and any runs accuse a right one with 1 in 100 at most.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 
 import numpy as np
 import pytest
+from chance import audited
 
 import sfumato as sf
 from sfumato.dp.learn import linear_sums, residuals
@@ -28,7 +29,6 @@ from sfumato.dp.learn.budget import Budget
 from sfumato.dp.learn.estimator import PrivateEstimator
 from sfumato.dp.learn.features import Category, Number
 
-SAMPLES = 1000  # the fewest that an audit takes
 SHORT = {"rounds": 1, "clip": 0.02}
 THREE = {"classes": [0, 1, 2]}
 FEW, MANY = ["a"] * 3, ["a"] * 4
@@ -99,18 +99,10 @@ class Released:
                 told += float((np.abs(sums - few) - np.abs(sums - many)).sum()) / noise
         return abs(told) if self.divided else told
 
-    def refuted(self, pair=None):
+    def judged(self, refuted, pair=None, runs=300):
         exact = sf.PureDP(self.epsilon)
         claim = sf.ApproxDP(self.epsilon, self.delta) if self.delta else exact
-        return sf.audit.check(
-            self,
-            claim,
-            pairs=[pair or self.pair],
-            samples=SAMPLES,
-            seconds=300,
-            seed=1,
-            processes=1,
-        ).refuted
+        return refuted(self, claim, [pair or self.pair], runs=runs)
 
 
 def some(*names, of=ESTIMATORS):
@@ -129,24 +121,27 @@ def test_every_estimator_is_audited_and_has_its_proof():
 
 
 @pytest.mark.parametrize("name", some("additive", "naive Bayes"))
-def test_the_estimator_itself_is_not_refuted(name, monkeypatch):
-    assert not Released(name, monkeypatch).refuted()
+@audited
+def test_the_estimator_itself_is_not_refuted(name, monkeypatch, refuted):
+    assert not Released(name, monkeypatch).judged(refuted)
 
 
-@pytest.mark.parametrize("name", some("logistic", "naive Bayes", "linear"))
-def test_half_the_noise_is_refuted(name, monkeypatch):
+@pytest.mark.parametrize("name", some("logistic", "naive Bayes"))
+@audited
+def test_half_the_noise_is_refuted(name, monkeypatch, refuted):
     released = Released(name, monkeypatch)
     variance, scale = Budget.variance, Budget.scale
     monkeypatch.setattr(Budget, "variance", lambda *given: variance(*given) / 4)
     monkeypatch.setattr(Budget, "scale", lambda *given: scale(*given) / 2)
-    assert released.refuted()
+    assert released.judged(refuted, runs=700)
 
 
 @pytest.mark.parametrize("name", some("naive Bayes"))
-def test_division_by_the_number_of_rows_is_refuted(name, monkeypatch):
+@audited
+def test_division_by_the_number_of_rows_is_refuted(name, monkeypatch, refuted):
     released = Released(name, monkeypatch, epsilon=0.1, delta=0.01, divided=True)
     few = released.pair[0][:1]
-    assert released.refuted((few, few * 2))
+    assert released.judged(refuted, (few, few * 2))
 
 
 CLAMPED = {
@@ -159,48 +154,52 @@ CLAMPED = {
 
 
 @pytest.mark.parametrize("name", some("logistic", of=CLAMPED))
-def test_residuals_that_are_not_clamped_are_refuted(name, monkeypatch):
+@audited
+def test_residuals_that_are_not_clamped_are_refuted(name, monkeypatch, refuted):
     room, kernel = CLAMPED[name]
     true = getattr(room, kernel)
     monkeypatch.setattr(room, kernel, lambda *given: true(*given[:-2], 1 << 40, given[-1]))
-    assert Released(name, monkeypatch).refuted()
+    assert Released(name, monkeypatch).judged(refuted)
 
 
 ADDED_UP = ["linear", "logistic", "logistic, three classes", "principal components"]
 
 
 @pytest.mark.parametrize("name", some("linear", of=ADDED_UP))
-def test_numbers_that_are_not_clamped_are_refuted(name, monkeypatch):
+@audited
+def test_numbers_that_are_not_clamped_are_refuted(name, monkeypatch, refuted):
     def unclamped(column, cells, bits):
         return np.rint(np.asarray(cells, dtype=float) * 2.0**bits).astype(np.int64)
 
     monkeypatch.setattr(Number, "steps", unclamped)
-    assert Released(name, monkeypatch, rows=(LOW, FAR)).refuted()
+    assert Released(name, monkeypatch, rows=(LOW, FAR)).judged(refuted)
 
 
 BINNED = ["naive Bayes", "naive Bayes, pure", "additive", "additive regression"]
 
 
 @pytest.mark.parametrize("name", some("naive Bayes", of=BINNED))
-def test_cells_outside_of_the_bounds_without_a_code_are_refuted(name, monkeypatch):
+@audited
+def test_cells_outside_of_the_bounds_without_a_code_are_refuted(name, monkeypatch, refuted):
     def unclamped(column, cells, bins):
         return np.floor((np.asarray(cells, dtype=float) + 1) / 2 * bins).astype(np.int64)
 
-    assert not Released(name, monkeypatch, rows=(LOW, FAR)).refuted()
+    assert not Released(name, monkeypatch, rows=(LOW, FAR)).judged(refuted)
     monkeypatch.setattr(Number, "codes", unclamped)
-    assert Released(name, monkeypatch, rows=(LOW, FAR)).refuted()
+    assert Released(name, monkeypatch, rows=(LOW, FAR)).judged(refuted)
 
 
 @pytest.mark.parametrize("name", some("naive Bayes", of=BINNED))
-def test_cells_outside_of_the_domain_without_a_code_are_refuted(name, monkeypatch):
+@audited
+def test_cells_outside_of_the_domain_without_a_code_are_refuted(name, monkeypatch, refuted):
     def strict(column, cells, bins):
         return np.array([column.values.index(cell) for cell in cells.tolist()], dtype=np.int64)
 
     rows = (FEW, [*FEW, "b"])
-    assert not Released(name, monkeypatch, rows=rows).refuted()
+    assert not Released(name, monkeypatch, rows=rows).judged(refuted)
     true = Category.codes
     monkeypatch.setattr(
         Category, "codes",
         lambda column, *given: (true if column.name == "classes" else strict)(column, *given),
     )  # fmt: skip
-    assert Released(name, monkeypatch, rows=rows).refuted()
+    assert Released(name, monkeypatch, rows=rows).judged(refuted)

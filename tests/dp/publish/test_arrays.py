@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from chance import audited
 from scipy import stats
 
 import sfumato as sf
@@ -64,24 +65,33 @@ def test_a_count_has_geometric_noise():
         assert stats.binomtest(int((found == value).sum()), DRAWS, expected).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("name", ["sum", "mean", "var", "std", "min", "max", "median"])
-def test_no_audit_refutes_the_claim(name):
-    release = getattr(sf.dp, name)
-    pairs = ([5.0, 0.0, 0.0], [0.0, 0.0])  # one row more or less, as far out as the bounds allow
-    first, second = (
-        np.array([release(data, bounds=(0, 5), epsilon=1) for _ in range(2000)]) for data in pairs
-    )
-    assert sf.audit.epsilon_lower_bound(first, second, arithmetic="real") <= 1
+# One row more, which moves what is released by as much as a row can.
+WORST = {
+    **dict.fromkeys(("sum", "mean", "var", "std"), ([5.0, 0.0, 0.0], [0.0, 0.0])),
+    "min": ([1.0], []),
+    "max": ([4.0], []),
+    "median": ([2.5, 0.0], [2.5]),
+}
 
 
-def test_the_same_audit_refutes_half_the_noise():
+@pytest.mark.parametrize("name", WORST)
+@pytest.mark.parametrize("times", [1, 10])
+@audited
+def test_an_audit_refutes_ten_times_the_claim_and_not_the_claim(name, times, refuted):
+    def ask(data):
+        return getattr(sf.dp, name)(data, bounds=(0, 5), epsilon=times)
+
+    assert refuted(ask, sf.PureDP(1.0), [WORST[name]]) == (times > 1)
+
+
+@audited
+def test_the_same_audit_refutes_half_the_noise(refuted):
     """Where a person has two rows, and the unit was said to be the row, ε is twice the claim."""
-    pairs = ([5.0, 5.0, 0.0], [0.0])
-    first, second = (
-        np.array([sf.dp.sum(data, bounds=(0, 5), epsilon=1.5) for _ in range(2000)])
-        for data in pairs
-    )
-    assert sf.audit.epsilon_lower_bound(first, second, arithmetic="real") > 1.5
+
+    def ask(data):
+        return sf.dp.sum(data, bounds=(0, 5), epsilon=1.5)
+
+    assert refuted(ask, sf.PureDP(1.5), [([5.0, 5.0, 0.0], [0.0])])
 
 
 def test_with_much_budget_they_are_the_numbers_of_numpy():

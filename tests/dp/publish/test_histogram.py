@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chance import audited, many_runs
 from scipy import stats
 
 import sfumato as sf
@@ -164,25 +165,29 @@ def noisy(sums=False, **price):
     return ask
 
 
-@pytest.mark.parametrize(
-    ("func", "claim", "records"),
-    [
-        (noisy(epsilon=1), sf.PureDP(1.0), [0, 1, 5, None, "x"]),
-        (noisy(epsilon=1, neighbours="bounded"), sf.PureDP(1.0, neighbours=sf.dp.BOUNDED), [0, 1]),
-        (noisy(sums=True, epsilon=1), sf.PureDP(1.0), [("a", 4), ("b", 9), ("a", None), ("c", 1)]),
-        (noisy(epsilon=1, delta=1e-2), sf.ApproxDP(1.0, 1e-2), [0, 1, 5]),
-    ],
-)
-def test_the_claim_is_not_refuted(func, claim, records):
-    verdict = sf.audit.check(func, claim, records=records, samples=1_500, seconds=5, processes=1)
-    assert not verdict.refuted, verdict.headline
+NEIGHBOURS = sf.PureDP(1.0, neighbours=sf.dp.BOUNDED)
+CLAIMS = [
+    (noisy(epsilon=1), sf.PureDP(1.0), [0, 1, 5, None, "x"], [([1], [1, 1]), ([1], [1, "x"])]),
+    (noisy(epsilon=1, neighbours="bounded"), NEIGHBOURS, [0, 1], [([1, 0], [1, 1])]),
+    (
+        noisy(sums=True, epsilon=1), sf.PureDP(1.0), [("a", 4), ("b", 9), ("a", None), ("c", 1)],
+        [([], [("b", 9)]), ([("a", 4)], [("a", 4), ("a", None)])],
+    ),
+    (noisy(epsilon=1, delta=1e-2), sf.ApproxDP(1.0, 1e-2), [0, 1, 5], [([1], [1, 1])]),
+]  # fmt: skip
 
 
-def test_a_claim_of_too_little_is_refuted():
-    verdict = sf.audit.check(
-        noisy(epsilon=2.0), sf.PureDP(0.5), records=[0, 1], samples=2_000, seconds=60, processes=1
-    )
-    assert verdict.refuted
+@pytest.mark.parametrize(("func", "claim", "records", "pairs"), CLAIMS)
+@audited
+def test_the_claim_is_not_refuted(func, claim, records, pairs, refuted):
+    """By few runs on the worst pairs, and by many on all pairs of these records."""
+    assert not refuted(func, claim, None if refuted is many_runs else pairs, records=records)
+
+
+@audited
+def test_a_claim_of_too_little_is_refuted(refuted):
+    pairs = None if refuted is many_runs else CLAIMS[0][-1]
+    assert refuted(noisy(epsilon=2.0), sf.PureDP(0.5), pairs, records=[0, 1], samples=2_000)
 
 
 BAD = [

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chance import audited
 from sklearn.base import clone
 from sklearn.cluster import KMeans as PlainKMeans
 
@@ -172,15 +173,15 @@ def released(width, epsilon=1.0, summed=False, **more):
 @pytest.mark.parametrize(
     ("width", "more"), [(2, {}), (3, {}), (3, {"algorithm": "lecture", "rounds": 1})], ids=str
 )
-def test_the_claim_is_not_refuted(width, more):
-    verdict = sf.audit.check(
-        released(width, **more), sf.PureDP(1.0), records=[(0.0,) * width, (1.0,) * width],
-        samples=1_000, seconds=2, processes=1,
-    )  # fmt: skip
-    assert not verdict.refuted, verdict.headline
+@audited
+def test_the_claim_is_not_refuted(width, more, refuted):
+    low, high = (0.0,) * width, (1.0,) * width
+    pairs = [([low], [low, low]), ([low], [low, high])]
+    assert not refuted(released(width, **more), sf.PureDP(1.0), pairs)
 
 
-def test_a_domain_of_one_side_for_many_columns_is_refuted(monkeypatch):
+@audited
+def test_a_domain_of_one_side_for_many_columns_is_refuted(monkeypatch, refuted):
     """The common mistake: Dom = 1 for points of d coordinates."""
     measure = Purse.measure
 
@@ -188,14 +189,13 @@ def test_a_domain_of_one_side_for_many_columns_is_refuted(monkeypatch):
         return measure(self, what, share, exact, l1=min(l1, lloyd.ONE), l2_squared=l2_squared)
 
     monkeypatch.setattr(Purse, "measure", one_side)
-    verdict = sf.audit.check(
-        released(40, summed=True, algorithm="lecture", rounds=1), sf.PureDP(1.0),
-        pairs=[([(0.0,) * 40], [(0.0,) * 40, (1.0,) * 40])], samples=3_000, seconds=60, processes=1,
-    )  # fmt: skip
-    assert verdict.refuted
+    ask = released(40, summed=True, algorithm="lecture", rounds=1)
+    pairs = [([(0.0,) * 40], [(0.0,) * 40, (1.0,) * 40])]
+    assert refuted(ask, sf.PureDP(1.0), pairs, samples=3_000)
 
 
-def test_a_step_without_its_noise_is_refuted(monkeypatch):
+@audited
+def test_a_step_without_its_noise_is_refuted(monkeypatch, refuted):
     measure = Purse.measure
 
     def bare(self, what, share, exact, **more):
@@ -203,10 +203,7 @@ def test_a_step_without_its_noise_is_refuted(monkeypatch):
         return type(found)(exact, 0.01) if what == "sizes" else found
 
     monkeypatch.setattr(Purse, "measure", bare)
-    verdict = sf.audit.check(
-        released(2), sf.PureDP(1.0), records=[(0.0, 0.0)], samples=1_000, seconds=60, processes=1
-    )
-    assert verdict.refuted
+    assert refuted(released(2), sf.PureDP(1.0), [([(0.0, 0.0)], [(0.0, 0.0)] * 2)])
 
 
 # -- quality and conventions ---------------------------------------------------------------------

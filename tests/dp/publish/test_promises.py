@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chance import audited
 
 import sfumato as sf
 from sfumato.dp.neighbours import Neighbours
@@ -211,10 +212,6 @@ def test_one_basket_is_one_coded_row_whatever_the_others_are():
 # -- looked at from outside ------------------------------------------------------------------------
 
 
-def audit(ask, claim, pairs, seconds=4):
-    return sf.audit.check(ask, claim, pairs=pairs, samples=1_500, seconds=seconds, processes=1)
-
-
 def weights_of_winners(records):
     found = sf.dp.top_k(records, 2, items=["a", "b"], rho=0.5, algorithm="gaussian")
     return tuple(found.items), float(np.round(found.counts[0], 1))
@@ -251,14 +248,14 @@ ASKED = {
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_the_claim_is_not_refuted(name):
-    verdict = audit(*ASKED[name])
-    assert not verdict.refuted, verdict.headline
+@audited
+def test_the_claim_is_not_refuted(name, refuted):
+    assert not refuted(*ASKED[name])
 
 
 @pytest.mark.parametrize("name", ASKED)
-@pytest.mark.slow("thousands of releases")
-def test_a_copy_with_a_tenth_of_the_noise_is_refuted(monkeypatch, name):
+@audited
+def test_a_copy_with_a_tenth_of_the_noise_is_refuted(monkeypatch, name, refuted):
     measure, laplace, noise = Purse.measure, Purse.laplace, currencies.Pure.noise
     monkeypatch.setattr(
         Purse, "measure",
@@ -268,5 +265,4 @@ def test_a_copy_with_a_tenth_of_the_noise_is_refuted(monkeypatch, name):
     monkeypatch.setattr(currencies.Pure, "noise", lambda self, n, price: noise(self, n, 10 * price))
     peel = winners.peel
     monkeypatch.setattr(winners, "peel", lambda counts, k, loss: peel(counts, k, 30 * loss))
-    verdict = audit(*ASKED[name], seconds=40)  # ends as soon as it is refuted
-    assert verdict.refuted
+    assert refuted(*ASKED[name])

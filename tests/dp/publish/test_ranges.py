@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chance import audited
 from scipy.optimize import minimize
 
 import sfumato as sf
@@ -206,18 +207,17 @@ def test_nothing_but_noisy_numbers_decides(recorded, replayed, name):
 
 
 @pytest.mark.parametrize("name", ["flat", "spatial"])
-def test_the_claim_is_not_refuted(name):
+@audited
+def test_the_claim_is_not_refuted(name, refuted):
     def ask(records):
         found = ASKS[name](np.array(records).reshape(-1, 2), epsilon=1)
         return float(np.round(found.counts.sum())), float(np.round(found.counts.ravel()[0], 3))
 
-    verdict = sf.audit.check(
-        ask, sf.PureDP(1.0), pairs=[([], [(0.01, 0.01)])], samples=1_000, seconds=2, processes=1
-    )
-    assert not verdict.refuted, verdict.headline
+    assert not refuted(ask, sf.PureDP(1.0), [([], [(0.01, 0.01)])])
 
 
-def test_levels_that_do_not_share_the_budget_are_refuted(monkeypatch):
+@audited
+def test_levels_that_do_not_share_the_budget_are_refuted(monkeypatch, refuted):
     """The common mistake: the noise of one level for each of h + 1 levels."""
     measure = Purse.measure
 
@@ -230,10 +230,7 @@ def test_levels_that_do_not_share_the_budget_are_refuted(monkeypatch):
         exact = np.full(8, len(records), dtype=np.int64)
         return int(Purse(price_of(epsilon=1)).measure("x", Fraction(1), exact, l1=8).values.sum())
 
-    verdict = sf.audit.check(
-        levels, sf.PureDP(1.0), pairs=[([], [0.1])], samples=3_000, seconds=60, processes=1
-    )
-    assert verdict.refuted
+    assert refuted(levels, sf.PureDP(1.0), [([], [0.1])], samples=3_000)
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chance import audited
 
 import sfumato as sf
 from sfumato.dp.noise import insecure_seeded
@@ -240,28 +241,26 @@ def test_nothing_but_released_numbers_decides_the_candidates(recorded, replayed)
     ],
     ids=str,
 )
-def test_the_claim_is_not_refuted(way, claim):
+@audited
+def test_the_claim_is_not_refuted(way, claim, refuted):
     def ask(records):
         found = sf.dp.top_k(records, 2, items=["a", "b", "c"], **way)
         return found.items if found.counts is None else (found.items, *found.counts.tolist())
 
     pairs = [([], [["a", "b"]]), ([["c"]], [["c"], ["a", "b", "c"]])]
-    verdict = sf.audit.check(ask, claim, pairs=pairs, samples=1_000, seconds=2, processes=1)
-    assert not verdict.refuted, verdict.headline
+    assert not refuted(ask, claim, pairs)
 
 
-def test_peeling_with_the_whole_budget_for_each_pick_is_refuted():
+@audited
+def test_peeling_with_the_whole_budget_for_each_pick_is_refuted(refuted):
     """The common mistake: ε for each of k picks, instead of ε/k."""
 
     def won(records):
         counts = np.array([len(records)] * 5 + [0] * 5)  # a basket holds the first five items
         return set(peel(counts, 5, Fraction(3)).tolist()) == set(range(5))
 
-    verdict = sf.audit.check(
-        won, sf.PureDP(3.0, neighbours="transaction"), pairs=[([], [list("abcde")])],
-        samples=1_000, seconds=60, processes=1,
-    )  # fmt: skip
-    assert verdict.refuted
+    claim = sf.PureDP(3.0, neighbours="transaction")
+    assert refuted(won, claim, [([], [list("abcde")])], runs=1_000)
 
 
 # -- use -----------------------------------------------------------------------------------------
@@ -358,16 +357,16 @@ def named(records):
 RARE = [([0] * 4, [0] * 4 + [1]), ([1] * 6, [1] * 7)]
 
 
-def test_the_claim_of_set_union_is_not_refuted():
-    verdict = sf.audit.check(named, sf.ApproxDP(1, 0.1), pairs=RARE, samples=2000, seconds=15)
-    assert not verdict.refuted
+@audited
+def test_the_claim_of_set_union_is_not_refuted(refuted):
+    assert not refuted(named, sf.ApproxDP(1, 0.1), RARE, samples=2_000)
 
 
-def test_set_union_without_its_threshold_is_refuted(monkeypatch):
+@audited
+def test_set_union_without_its_threshold_is_refuted(monkeypatch, refuted):
     monkeypatch.setattr(union, "cutoff", lambda *_: 0.3)  # whatever occurs is named
     monkeypatch.setattr(union, "gaussian_sigma_up", lambda *_: 0.2)
-    verdict = sf.audit.check(named, sf.ApproxDP(1, 0.1), pairs=RARE, samples=2000, seconds=60)
-    assert verdict.refuted
+    assert refuted(named, sf.ApproxDP(1, 0.1), RARE, samples=2_000)
 
 
 def test_sets_that_were_read_are_baskets():

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from chance import rounds
 from scipy.stats import binom, chi2, norm
 
 from sfumato.dp.noise import insecure_seeded
@@ -35,17 +36,20 @@ def test_frequent_texts_are_found_and_nothing_else():
     assert hitters.find(reports).values == tuple(text_number(text, 48) for text in shares)
 
 
-def test_estimates_have_the_standard_error_they_state():
+@rounds(80, 200)
+def test_estimates_have_the_standard_error_they_state(rounds):
     """The whole path, repeated: unbiased, and spread as stated, sampling of groups included."""
     hitters = HeavyHitters(epsilon=5, bits=8, start=4, step=4, width=4)
     values = np.array([200] * 1_200 + [17] * 800)
     estimates, errors = [], []
-    for _ in range(200):
+    for _ in range(rounds):
         found = hitters.find(hitters.perturb(values))
         estimates.append([found.frequency(200), found.frequency(17)])
         errors.append([found.standard_error[found.values.index(v)] for v in (200, 17)])
     spread = np.std(estimates, axis=0, ddof=1)
-    assert np.abs(np.mean(estimates, axis=0) - [0.6, 0.4]).max() < 5 * spread.max() / math.sqrt(200)
+    assert np.abs(np.mean(estimates, axis=0) - [0.6, 0.4]).max() < 5 * spread.max() / math.sqrt(
+        rounds
+    )
     ratio = spread / np.mean(errors, axis=0)
     assert ((ratio > 0.77) & (ratio < 1.25)).all()
 

@@ -48,9 +48,18 @@ def follows(table, names):
     assert p_value > FALSE_ALARM
 
 
-@pytest.mark.parametrize("epsilon", ["0.3", "1", "2.5"])
-@pytest.mark.parametrize("batch", [40_000, 12], ids=["compiled", "plain"])
-@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize(
+    ("name", "epsilon", "batch"),
+    [
+        pytest.param(
+            name, epsilon, batch, marks=() if (i + k) % 3 == j else pytest.mark.soak,
+            id=f"{name}-{'compiled' if batch > 100 else 'plain'}-{epsilon}",
+        )
+        for i, name in enumerate(LISTED)
+        for j, epsilon in enumerate(("0.3", "1", "2.5"))
+        for k, batch in enumerate((40_000, 12))
+    ],
+)  # fmt: skip
 def test_reports_follow_their_distribution(name, epsilon, batch, seeded):
     protocol = getattr(sf.local, name)(range(7), epsilon=epsilon)
     total = 40_000 if batch > 100 else 4_800

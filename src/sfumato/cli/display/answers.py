@@ -55,12 +55,12 @@ def show_estimate(estimate: AnswerForecast) -> None:
 def _write(path: Path, text: str) -> None:
     """Write a file; the answer is paid for by now, which is no reason to pay again."""
     from sfumato.data.atomic import write_text_atomically  # noqa: PLC0415 - help stays quick
-    from sfumato.errors import DataError  # noqa: PLC0415 - the same
+    from sfumato.errors import OutputError  # noqa: PLC0415 - the same
 
     try:
         write_text_atomically(path, text)
-    except DataError as error:
-        raise DataError(
+    except OutputError as error:
+        raise OutputError(
             f"{error} The answer is paid for and kept in the ledger: asking the same again costs "
             "nothing."
         ) from None

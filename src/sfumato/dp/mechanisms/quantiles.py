@@ -118,7 +118,8 @@ class ExponentialQuantile(Mechanism):
     @property
     def weight(self) -> int:
         """W, the weight of all points together; a single point weighs at least 1."""
-        return sum((-(-self.points >> level) << level) for level in range(self._coarser() + 1))
+        points = self.points
+        return sum((-(-points >> level) << level) for level in range(self._coarser() + 1))
 
     @property
     def rank_sensitivity(self) -> Fraction:

@@ -68,7 +68,7 @@ _DIGITS = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_EVEN, Emin=-999_9
 _UP = 1 + Decimal(10) ** -40
 _SHARES = 64  # shares of the largest β that are tried
 _GRAIN = 2**20  # β is a multiple of 1/_GRAIN, so that it is stated exactly
-_MOST_K = 100_000
+_FEWEST, _MOST_K = 2, 100_000
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 1000), Fraction(50)
 ROOT = "*"
 
@@ -109,6 +109,10 @@ def plan_sample(*, epsilon: Stated, delta: Stated) -> SamplePlan:
         share = Fraction(math.floor(most * part / _SHARES * _GRAIN), _GRAIN)
         if share <= 0:
             break
+        if best is not None:  # δ falls as k grows: where the largest better k fails, all fail
+            better = math.ceil(best.least * share / best.share) - 1
+            if better < _FEWEST or excess(better, share, loss) > _decimal(failure):
+                continue
         least = _least(share, loss, failure)
         if least is not None and (best is None or least / share < best.least / best.share):
             best = SamplePlan(share, least, float(excess(least, share, loss) * _UP))
@@ -120,7 +124,7 @@ def plan_sample(*, epsilon: Stated, delta: Stated) -> SamplePlan:
 def _least(share: Fraction, loss: Fraction, failure: Fraction) -> int | None:
     """Find the smallest k that keeps δ, which falls as k grows: by doubling, then halving."""
     wanted = _decimal(failure)
-    high = 2
+    high = _FEWEST
     while excess(high, share, loss) > wanted:
         high *= 2
         if high > _MOST_K:

@@ -31,7 +31,7 @@ def perturbed(data, *operations, schema=None, seed=1):
 
 @pytest.mark.parametrize("distribution", ["normal", "laplace", "uniform"])
 def test_noise_has_the_size_asked_for(distribution):
-    n = 20_000
+    n = 10_000
     data = {"x": np.arange(n) * 1.0, "y": ["a"] * n}
     operation = sf.AddNoise("x", scale=500.0, distribution=distribution)
     after = perturbed(data, operation)
@@ -42,7 +42,7 @@ def test_noise_has_the_size_asked_for(distribution):
 
 
 def test_relative_noise_follows_the_spread_of_the_column():
-    n = 20_000
+    n = 10_000
     x = np.arange(n) % 1000
     after = np.array(list(map(int, perturbed({"x": x}, sf.AddNoise("x", relative=0.5))["x"])))
     assert (after - x).std() == pytest.approx(0.5 * x.std(), rel=0.03)
@@ -50,8 +50,8 @@ def test_relative_noise_follows_the_spread_of_the_column():
 
 def test_correlated_noise_keeps_correlations():
     generator = np.random.default_rng(1)
-    x = generator.normal(50, 10, 30_000).round(3)
-    y = (3 * x + generator.normal(0, 5, 30_000)).round(3)
+    x = generator.normal(50, 10, 10_000).round(3)
+    y = (3 * x + generator.normal(0, 5, 10_000)).round(3)
     before = np.corrcoef(x, y)[0, 1]
     after = {}
     for correlated in (False, True):

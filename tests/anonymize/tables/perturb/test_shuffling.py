@@ -52,10 +52,9 @@ def test_columns_and_rank_correlations_stay(people):
     assert np.array_equal(new["age"], people["age"])
 
 
-@pytest.mark.parametrize("runs", [48, pytest.param(480, marks=pytest.mark.soak)])
-@pytest.mark.slow("many releases")
+@pytest.mark.parametrize("runs", [36, pytest.param(480, marks=pytest.mark.soak)])
 def test_without_given_columns_all_orders_are_equally_likely(runs):
-    data = {"x": [1, 2, 3]}
+    data = sf.read({"x": [1, 2, 3]})
     seen = Counter(tuple(shuffled(data, sf.Shuffle("x"), seed=s)["x"]) for s in range(runs))
     assert set(seen) == set(permutations("123"))
     assert all(abs(count - runs / 6) < 5 * np.sqrt(runs * 5 / 36) for count in seen.values())

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from chance import audited
 
 import sfumato as sf
 from sfumato.data.graphs.sources import read_graph
@@ -186,22 +187,24 @@ def shown(value):
     return tuple(value.values()) if isinstance(value, dict) else value
 
 
-def audit(case, spent, samples):
+def asked(case, spent):
     statistic, unit, pair = case
-    claim = sf.PureDP(1, neighbours=sf.dp.Neighbours("unbounded", unit))
-    return sf.audit.check(
-        lambda data: shown(statistic.measure(data, unit, Fraction(spent)).value), claim,
-        pairs=[pair], samples=samples, seconds=30, processes=1, seed=3,
-    )  # fmt: skip
+
+    def ask(data):
+        return shown(statistic.measure(data, unit, Fraction(spent)).value)
+
+    return ask, sf.PureDP(1, neighbours=sf.dp.Neighbours("unbounded", unit)), [pair]
 
 
 @pytest.mark.parametrize("case", shared_out(CASES))
-def test_what_is_promised_is_not_refuted(case):
-    assert not audit(case, 1, 1000).refuted
+@audited
+def test_what_is_promised_is_not_refuted(case, refuted):
+    assert not refuted(*asked(case, 1))
 
 
 @pytest.mark.parametrize("case", shared_out(CASES[1:]))
-def test_a_copy_that_spends_more_is_refuted(case):
+@audited
+def test_a_copy_that_spends_more_is_refuted(case, refuted):
     """Where a limit on degrees is found first, noise is large, and only a gross copy shows."""
     limited = isinstance(case[1], Node) and isinstance(case[0], graph.Edges | graph.DegreeAtLeast)
-    assert audit(case, 64 if limited else 8, 1500).refuted
+    assert refuted(*asked(case, 64 if limited else 8), samples=1_500)

@@ -8,7 +8,7 @@ from math import comb, exp
 
 import numpy as np
 import pytest
-from chance import seeds
+from chance import audited, seeds
 
 import sfumato as sf
 from sfumato.data.graphs.sources import read_graph
@@ -158,14 +158,11 @@ def test_the_law_of_a_ladder(statistic):
     assert statistic_value < freedom + 5 * np.sqrt(2 * freedom)
 
 
-def audit(statistic, unit, first, second, epsilon=1, samples=1500):
+def asked(statistic, unit, first, second):
     def ask(graph):
-        return statistic.measure(graph, unit, Fraction(epsilon)).value
+        return statistic.measure(graph, unit, Fraction(1)).value
 
-    claim = sf.PureDP(epsilon, neighbours=sf.dp.Neighbours("unbounded", unit))
-    return sf.audit.check(
-        ask, claim, pairs=[(first, second)], samples=samples, seconds=8, processes=1, seed=1
-    )
+    return ask, sf.PureDP(1, neighbours=sf.dp.Neighbours("unbounded", unit)), [(first, second)]
 
 
 SQUARE = [(0, 2), (1, 2), (0, 3), (1, 3)]
@@ -184,21 +181,23 @@ HUB_AND_RIM = [*WHEEL, (1, 2), (2, 3), (3, 4), (4, 5), (1, 5)]
     ],
     ids=["edges", "degree", "triangles", "stars", "cliques"],
 )  # fmt: skip
-def test_worst_pairs_for_an_edge(statistic, unit, first, second):
+@audited
+def test_worst_pairs_for_an_edge(statistic, unit, first, second, refuted):
     graphs = [read_graph(edges, nodes=range(6)) for edges in (first, second)]
-    verdict = audit(statistic, unit, *graphs)
-    assert not verdict.refuted
+    assert not refuted(*asked(statistic, unit, *graphs))
 
 
 @pytest.mark.parametrize("statistic", [Nodes(), Edges(), DegreeAtLeast(2)], ids=str)
-def test_worst_pairs_for_a_node(statistic):
+@audited
+def test_worst_pairs_for_a_node(statistic, refuted):
     rim = [edge for edge in HUB_AND_RIM if 0 not in edge]
     first = read_graph(rim, nodes=range(1, 6))
     second = read_graph(HUB_AND_RIM, nodes=range(6))
-    assert not audit(statistic, Node(), first, second, samples=1000).refuted
+    assert not refuted(*asked(statistic, Node(), first, second))
 
 
-def test_a_broken_copy_is_refuted():
+@audited
+def test_a_broken_copy_is_refuted(refuted):
     class Careless(Edges):
         def measure(self, data, unit, epsilon):  # the noise of an edge, for a node
             return super().measure(data, Edge(), epsilon)
@@ -206,7 +205,7 @@ def test_a_broken_copy_is_refuted():
     rim = [edge for edge in HUB_AND_RIM if 0 not in edge]
     first = read_graph(rim, nodes=range(1, 6))
     second = read_graph(HUB_AND_RIM, nodes=range(6))
-    assert audit(Careless(), Node(), first, second).refuted
+    assert refuted(*asked(Careless(), Node(), first, second))
 
 
 def test_worked_sensitivities():

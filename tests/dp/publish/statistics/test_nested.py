@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from chance import audited
 
 import sfumato as sf
 from sfumato.data.trees.sources import read_trees
@@ -110,35 +111,36 @@ def test_a_subtree_changes_no_more_than_twice_what_is_kept(monkeypatch):
         assert np.abs(whole - part).sum() <= 2 * limit
 
 
-def audit(statistic, unit, first, second):
-    claim = sf.PureDP(1, neighbours=sf.dp.Neighbours("unbounded", unit))
-    return sf.audit.check(
-        lambda data: statistic.measure(data, unit, Fraction(1)).value, claim,
-        pairs=[(first, second)], samples=1200, seconds=6, processes=1, seed=2,
-    )  # fmt: skip
+def asked(statistic, unit, first, second):
+    def ask(data):
+        return statistic.measure(data, unit, Fraction(1)).value
+
+    return ask, sf.PureDP(1, neighbours=sf.dp.Neighbours("unbounded", unit)), [(first, second)]
 
 
-def test_worst_pairs():
+@audited
+def test_worst_pairs(refuted):
     small, large = read_trees(STUDENTS[:2]), read_trees([*STUDENTS[:2], STUDENTS[0]])
-    assert not audit(Enrolments("courses.id", "CS1", most=2), Tree(), small, large).refuted
+    assert not refuted(*asked(Enrolments("courses.id", "CS1", most=2), Tree(), small, large))
     fewer = read_trees([{**STUDENTS[0], "courses": STUDENTS[0]["courses"][:2]}, STUDENTS[1]])
-    assert not audit(Enrolments("courses.id", "CS1"), Vertex(), fewer, small).refuted
+    assert not refuted(*asked(Enrolments("courses.id", "CS1"), Vertex(), fewer, small))
     counts = LabelCounts("courses.id", ["CS1", "CS2"])
-    assert not audit(counts, Tree(vertices=2), small, large).refuted
+    assert not refuted(*asked(counts, Tree(vertices=2), small, large))
     mine, more = OwnedSets([["a"]]), OwnedSets([["a"], ["a", "b"]])
-    assert not audit(ItemsBought(["a", "b"]), Transaction(items=2), mine, more).refuted
+    assert not refuted(*asked(ItemsBought(["a", "b"]), Transaction(items=2), mine, more))
     owned = OwnedSets([["a"], ["a", "b"], ["a", "b"]], np.array([0, 1, 1]))
     less = OwnedSets([["a"]], np.array([0]))
-    assert not audit(SetsWith(["a"]), Customer(transactions=2), less, owned).refuted
+    assert not refuted(*asked(SetsWith(["a"]), Customer(transactions=2), less, owned))
 
 
-def test_a_limit_that_is_not_kept_is_refuted():
+@audited
+def test_a_limit_that_is_not_kept_is_refuted(refuted):
     class Careless(Enrolments):
         def sensitivity(self, unit):
             return 1  # whatever `most` says
 
     small, large = read_trees(STUDENTS[:2]), read_trees([*STUDENTS[:2], STUDENTS[0]])
-    assert audit(Careless("courses.id", "CS1", most=2), Tree(), small, large).refuted
+    assert refuted(*asked(Careless("courses.id", "CS1", most=2), Tree(), small, large))
 
 
 def test_refusals():

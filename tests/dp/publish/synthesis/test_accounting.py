@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from chance import audited
 
 import sfumato as sf
 from sfumato.dp.noise.stream import _SeededStream
@@ -341,11 +342,9 @@ def one_round(budget, currency=None):
 PAIRS = [([1] * 3, [1] * 4), ([], [1])]
 
 
-def test_one_round_is_not_refuted():
-    verdict = sf.audit.check(
-        one_round(Fraction(1)), sf.PureDP(1), pairs=PAIRS, samples=2000, seconds=20
-    )
-    assert not verdict.refuted
+@audited
+def test_one_round_is_not_refuted(refuted):
+    assert not refuted(one_round(Fraction(1)), sf.PureDP(1), PAIRS, samples=2_000)
 
 
 class Careless(Pure):
@@ -355,10 +354,10 @@ class Careless(Pure):
         return super().noise(size, 5 * price)
 
 
-def test_a_round_with_too_little_noise_is_refuted():
+@audited
+def test_a_round_with_too_little_noise_is_refuted(refuted):
     broken = one_round(Fraction(1), Careless(Contribution()))
-    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS, samples=2000, seconds=20)
-    assert verdict.refuted
+    assert refuted(broken, sf.PureDP(1), PAIRS, samples=2_000)
 
 
 class Sharp(Pure):
@@ -368,10 +367,10 @@ class Sharp(Pure):
         return super().choose(scores, scale, 30 * price)
 
 
-def test_a_round_that_chooses_too_sharply_is_refuted():
+@audited
+def test_a_round_that_chooses_too_sharply_is_refuted(refuted):
     broken = one_round(Fraction(1), Sharp(Contribution()))
-    verdict = sf.audit.check(broken, sf.PureDP(1), pairs=PAIRS[:1], samples=2000, seconds=20)
-    assert verdict.refuted
+    assert refuted(broken, sf.PureDP(1), PAIRS[:1], samples=2_000)
 
 
 def test_post_processing_may_not_draw_from_numpy():

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from chance import audited
 
 import sfumato as sf
 from sfumato.dp.publish.synthesis import graphs, sets
@@ -464,13 +465,11 @@ def graph_numbers(epsilon, scale=1):
     return func
 
 
-def test_the_numbers_of_a_graph_are_not_refuted_and_those_of_a_broken_copy_are():
+@audited
+def test_the_numbers_of_a_graph_are_not_refuted_and_those_of_a_broken_copy_are(refuted):
     pairs = [(SQUARE_OF_FRIENDS, [*SQUARE_OF_FRIENDS, (0, 2)])]
-    fair = sf.audit.check(graph_numbers(1), sf.PureDP(1), pairs=pairs, samples=2000, seconds=90)
-    assert not fair.refuted
-    loud = graph_numbers(1, scale=12)
-    broken = sf.audit.check(loud, sf.PureDP(1), pairs=pairs, samples=2000, seconds=90)
-    assert broken.refuted
+    assert not refuted(graph_numbers(1), sf.PureDP(1), pairs, samples=2_000)
+    assert refuted(graph_numbers(1, scale=12), sf.PureDP(1), pairs, samples=2_000)
 
 
 def weights(factor):
@@ -485,13 +484,12 @@ def weights(factor):
     return func
 
 
-def test_the_weights_of_items_are_not_refuted_and_those_of_a_broken_copy_are():
+@audited
+def test_the_weights_of_items_are_not_refuted_and_those_of_a_broken_copy_are(refuted):
     pairs = [([("bread",)] * 2, [("bread",)] * 3)]
     claim = sf.ApproxDP(2, 1e-6)
-    fair = sf.audit.check(weights(1), claim, pairs=pairs, samples=1500, seconds=90)
-    assert not fair.refuted
-    broken = sf.audit.check(weights(60), claim, pairs=pairs, samples=1500, seconds=90)
-    assert broken.refuted
+    assert not refuted(weights(1), claim, pairs)
+    assert refuted(weights(60), claim, pairs, runs=600)
 
 
 @pytest.mark.parametrize("shape", PRICES)

@@ -265,23 +265,26 @@ def _spread(
     totals: NDArray[np.float64], fine: NoisyNumbers, parts: NDArray[np.int64], side: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Make parts add up to their cell, and spread them evenly over the fine grid."""
-    width = side // parts.shape[0]
-    counts, settled = np.empty((side, side)), np.empty((side, side))
-    begin = 0
+    across, sizes = parts.shape[0], (parts**2).ravel()
+    width = side // across
+    counts, settled = np.empty((2, parts.size, width, width))
+    begins = np.cumsum(sizes) - sizes
     values = fine.values.astype(np.float64)
-    for (i, j), found in np.ndenumerate(parts):
-        number = int(found)
-        heard = values[begin : begin + number * number]
-        begin += number * number
-        total = float(totals[i, j])
-        even = heard + (total - heard.sum()) / heard.size
-        spot = (slice(i * width, (i + 1) * width), slice(j * width, (j + 1) * width))
-        positive = project(even[None], np.array([max(total, 0.0)]))[0]
+    for number in np.unique(parts).tolist():
+        cells = np.flatnonzero(parts == number)
+        heard = values[begins[cells, None] + np.arange(number**2)]
+        total = totals.ravel()[cells]
+        even = heard + ((total - heard.sum(axis=1)) / number**2)[:, None]
+        positive = project(even, np.maximum(total, 0.0))
+        size = width // number
         for out, part in ((counts, even), (settled, positive)):
-            size = width // number
-            tiles = part.reshape(number, 1, number, 1) / size**2
-            wide = np.broadcast_to(tiles, (number, size, number, size))
-            out[spot] = wide.reshape(width, width)
+            tiles = part.reshape(-1, number, 1, number, 1) / size**2
+            wide = np.broadcast_to(tiles, (cells.size, number, size, number, size))
+            out[cells] = wide.reshape(-1, width, width)
+    counts, settled = (
+        out.reshape(across, across, width, width).swapaxes(1, 2).reshape(side, side)
+        for out in (counts, settled)
+    )
     return counts, settled
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chance import rounds
 from hangs import usually
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -118,11 +119,12 @@ def test_what_it_returns_holds_and_is_priced_right(rows, definition, limit, obje
     assert gone <= problem.suppression_limit
 
 
-def test_it_nearly_always_finds_the_optimum_of_small_lattices():
+@rounds(20, 45)
+def test_it_nearly_always_finds_the_optimum_of_small_lattices(rounds):
     """108 nodes: the search must not cost more than 2 % anywhere, and nothing nearly always."""
     generator = np.random.default_rng(5)
     missed = 0
-    for trial in range(45):
+    for trial in range(rounds):
         n = int(generator.integers(20, 200))
         rows = np.stack([generator.integers(0, h.size, n) ** 2 % h.size for h in TREES], axis=1)
         rows = np.column_stack([rows, generator.integers(0, 3, n)])
@@ -135,7 +137,7 @@ def test_it_nearly_always_finds_the_optimum_of_small_lattices():
         loss = beam_search(problem).record.facts["loss"]
         assert loss <= best * 1.02 + 1e-12
         missed += loss > best + 1e-9
-    assert missed <= 2
+    assert missed <= rounds // 20
 
 
 class OddSizes(Definition):

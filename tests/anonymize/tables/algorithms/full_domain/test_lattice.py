@@ -342,8 +342,17 @@ record = st.tuples(
 )
 
 
-@pytest.mark.parametrize("objective", ["LM", "MD", "NUE", "DM", "AECS"])
-@pytest.mark.parametrize("name", PROMISES)
+OBJECTIVES = ["LM", "MD", "NUE", "DM", "AECS"]
+
+
+@pytest.mark.parametrize(
+    ("name", "objective"),
+    [
+        pytest.param(name, objective, marks=() if (i + j) % 5 == 0 else pytest.mark.soak)
+        for i, name in enumerate(PROMISES)
+        for j, objective in enumerate(OBJECTIVES)
+    ],
+)
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     records=st.lists(record, min_size=1, max_size=12),

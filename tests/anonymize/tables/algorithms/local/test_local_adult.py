@@ -39,7 +39,12 @@ WITH_SALARY = tuple("salary-class" if name == "occupation" else name for name in
             0.230,
             marks=pytest.mark.scale,
         ),
-        (KAnonymity(5) & DistinctLDiversity(5, "occupation"), WITH_SALARY, 0.0500),
+        pytest.param(
+            KAnonymity(5) & DistinctLDiversity(5, "occupation"),
+            WITH_SALARY,
+            0.0500,
+            marks=pytest.mark.scale,
+        ),
     ],
     ids=lambda value: str(value) if hasattr(value, "judge") else None,
 )
