@@ -62,11 +62,11 @@ COMMANDS = {
     "{folder}",
     "topk": f"topk patients.csv diagnosis -k 3 {PATIENTS[12:]} -L {{fresh}} --delta 1e-6 -o {{folder}}",
     "synthesize": f"synthesize {PATIENTS} --delta 1e-6 -L {{fresh}} --bounds age=0,110 -o {{folder}}",
-    "train, additive": f"train patients.csv sex {PATIENTS[12:]} --delta 1e-6 -L {{fresh}} "
+    "train, additive": f"train patients.csv sex --classes female,male {PATIENTS[12:]} --delta 1e-6 -L {{fresh}} "
     "--bounds age=0,110 -o {folder}",
-    "train, logistic": f"train patients.csv sex -m logistic {PATIENTS[12:]} --delta 1e-6 -L {{fresh}} "
+    "train, logistic": f"train patients.csv sex -m logistic --classes female,male {PATIENTS[12:]} --delta 1e-6 -L {{fresh}} "
     "--bounds age=0,110 -o {folder}",
-    "train, linear": f"train patients.csv age -m linear {PATIENTS[12:]} --delta 1e-6 -L {{fresh}} "
+    "train, linear": f"train patients.csv salary -m linear --bounds salary=0,200000 {PATIENTS[12:]} --delta 1e-6 -L {{fresh}} "
     "--bounds age=0,110 -o {folder}",
     "cloak": "cloak cabs.csv -k 5 -o {folder}.csv -q",
     "cloak, casper": "cloak cabs.csv -k 5 --method casper -o {folder}.csv -q",
@@ -154,7 +154,7 @@ write("cabs.csv", last, person="user_id", lon="lon", lat="lat")
 do("anonymize baskets.dat --shape sets --km 5:2 -o base-sets -q")
 do("anonymize trees.jsonl --shape trees -s trees.yaml -k 5 -o base-trees -q")
 do("anonymize traces.csv --shape trajectories --person cab "
-   "--bounds=-122.52,-122.36,37.70,37.82 --km 3:2 -o base-traces -q")
+   "--bounds=-122.52,-122.36,37.70,37.82 --k-delta 3:500 -o base-traces -q")
 """
 
 

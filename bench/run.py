@@ -9,6 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ORDER = (
+    "cold",
     "tables",
     "where",
     "arx_cases",
