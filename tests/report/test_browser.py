@@ -39,7 +39,7 @@ def stated(tmp_path_factory):
     """Give the pages of a model and of a synthetic copy, whose promise no file can show."""
     ages = np.arange(600) % 60 + 20
     rows = {"age": ages, "a_column_with_a_name_that_is_as_long_as_names_get": ages % 7}
-    bounds = {name: (0, 90) for name in rows}
+    bounds = dict.fromkeys(rows, (0, 90))
     model = sf.dp.LogisticRegression(bounds=bounds, classes=["no", "yes"])
     model.fit(rows, np.where(ages > 50, "yes", "no"))
     columns = {name: sf.dp.Column(bounds=(0, 90)) for name in rows}
