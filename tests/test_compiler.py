@@ -112,7 +112,7 @@ SHIPPED = """
         return range(values.size)
 """
 CALLS = """
-    import importlib.util, sys
+    import importlib.util, pickle, sys
     import numpy as np
     spec = importlib.util.spec_from_file_location("sfumato._kernels", sys.argv[1])
     library = importlib.util.module_from_spec(spec)
@@ -122,6 +122,8 @@ CALLS = """
     {before}
     import moved
     values = np.arange(3, dtype={dtype})
+    if library.serves():
+        assert pickle.loads(pickle.dumps(moved.shifted)) is moved.shifted
     made, told = moved.shifted({call})
     assert isinstance(told, moved.Range)
     print(made.tolist(), made.dtype, tuple(told), "numba" in sys.modules)
