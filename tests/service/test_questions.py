@@ -324,18 +324,24 @@ def test_work_that_ends_after_its_deadline_ends_at_no_moment_that_shows(site, mo
 
 
 def test_a_question_after_a_late_one_is_charged_at_a_tick(site, monkeypatch):
-    site.register("after", seed=43, tick=0.5, deadline=0.5)
+    """Had it been charged at once, it would be a fifth of a second after one, however often."""
+    assert any(charged_at_a_tick(site, monkeypatch, f"after{number}") for number in range(4))
+
+
+def charged_at_a_tick(site, monkeypatch, name):
+    """Ask while a late question is still worked on; a busy machine may charge it late itself."""
+    site.register(name, seed=43, tick=0.5, deadline=0.5)
     slow, client = Slow(monkeypatch), site.client("analyst", token=True)
-    place, wait = "/api/v1/datasets/after/questions", {"Prefer": "wait=20"}
-    body = {"question": "SELECT COUNT(*) FROM after", "price": {"epsilon": "0.1"}}
+    place, wait = f"/api/v1/datasets/{name}/questions", {"Prefer": "wait=20"}
+    body = {"question": f"SELECT COUNT(*) FROM {name}", "price": {"epsilon": "0.1"}}
     assert client.post(place, json=body, headers=wait).json()["code"] == "deadline"
     monkeypatch.undo()
     time.sleep(0.5 - time.time() % 0.5 + 0.1)
     threading.Timer(0.6, slow.go.set).start()
-    other = body | {"question": "SELECT COUNT(*) FROM after WHERE age > 50"}
+    other = body | {"question": f"SELECT COUNT(*) FROM {name} WHERE age > 50"}
     told = client.post(place, json=other, headers=wait).json()
     when = datetime.fromisoformat(site.house.reader.entry(told["charge"]).time).timestamp()
-    assert when % 0.5 < 0.1 or told["code"] == "deadline"
+    return when % 0.5 < 0.1 or told["code"] == "deadline"
 
 
 def test_slow_questions_do_not_stop_others(site):
