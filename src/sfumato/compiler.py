@@ -74,6 +74,10 @@ class Kernel(LIBRARY.Kernel if LIBRARY else object):  # type: ignore[misc]
         self.py_func = function  # named as in numba's dispatchers, whose place this takes
         self.targetoptions = self.chosen = options
 
+    def __reduce__(self) -> str:
+        """Name it, so that another process finds its own."""
+        return self.py_func.__qualname__
+
     @cached_property
     def dispatcher(self) -> Any:
         """What numba makes of the kernel."""

@@ -364,7 +364,11 @@ OBJECTIVES = ["LM", "MD", "NUE", "DM", "AECS"]
 )
 def test_optimal_equals_brute_force(name, objective, records, limit, others, pays):
     promise, rule = PROMISES[name]
-    with patch.object(compiled.ACCOUNT, "worth", lambda _: pays):  # kernels in both their forms
+    # kernels in both their forms
+    with (
+        patch.object(compiled, "free", lambda: pays),
+        patch.object(compiled.ACCOUNT, "worth", lambda _: pays),
+    ):
         check_against_brute_force(promise, rule, objective, records, limit, others)
 
 
