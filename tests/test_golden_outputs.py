@@ -27,6 +27,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli import run
+from sfumato.cli.display import terminal
 
 FILE = Path(__file__).with_name("golden_outputs.txt")
 
@@ -383,6 +384,8 @@ def folder(tmp_path, monkeypatch):
         "LOGNAME": "ada",
     }.items():
         monkeypatch.setenv(name, value)
+    for console in (terminal.out, terminal.err):
+        monkeypatch.setattr(console, "width", 400)
     monkeypatch.setattr(secrets, "token_bytes", random.Random(0).randbytes)  # salts of ledgers
     monkeypatch.delenv("SFUMATO_LEDGER", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))

@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from sfumato.compiled import free
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from sfumato.dp.noise.stream import Stream
 
 WORD = 64
-FEW = 32  # so many draws are cheaper by numpy than loading the compiled kernels
+FEW = 0 if free() else 32
+"""So many draws are cheaper by numpy than loading a compiler; shipped kernels need none."""
+
 _SETUP_BITS = 96
 _STEP = 64
 

@@ -76,15 +76,19 @@ class _Plan:
         return self.table.weights
 
     @cached_property
+    def sure(self) -> int:
+        """A coin whose first byte is below this accepts any point of a bin that is listed."""
+        return self.weights.sure(len(self.table.shares))
+
+    @cached_property
     def layout(self) -> Layout:
         """What the compiled loop needs to know."""
         from sfumato.dp.noise.kernels import Layout  # noqa: PLC0415 - a few draws need no compiler
 
-        sure = self.weights.sure(len(self.table.shares))
         drop = 0 if self.discrete else min(self.fine_bits - self.power, 63)
         half = 1 << drop - 1 if 0 < drop < 63 else 0  # with 63 bits dropped, all is nearer to 0
         mirror = int(not self.discrete)
-        return Layout(self.table.level, self.fine_bits, drop, half, mirror, sure)
+        return Layout(self.table.level, self.fine_bits, drop, half, mirror, self.sure)
 
 
 def discrete_gaussian(
@@ -194,7 +198,14 @@ def _judged(
     """Give the points of candidates, and whether their coins accept them."""
     wide = plan.wide or bool(bins.max(initial=0) > 2047)
     fine = _fine(plan, places, source) if wide else places >> np.uint64(64 - plan.fine_bits)
-    accepted = verdicts(plan.weights, Candidates(bins, fine, plan.fine_bits), places, coins, source)
+    # Most coins accept whatever the point is. The others are held against it in Python's integers,
+    # whose time tells their size: which draws these are, one in seven, is a matter of the coin.
+    listed = bins < len(plan.table.shares)
+    accepted = listed & (coins >> np.uint64(56) < np.uint64(plan.sure))
+    if not accepted.all():
+        rest = np.flatnonzero(~accepted)
+        candidates = Candidates(bins[rest], fine[rest], plan.fine_bits)
+        accepted[rest] = verdicts(plan.weights, candidates, places[rest], coins[rest], source)
     located: npt.NDArray[Any] = bins.astype(object) if wide else bins
     fine = fine if wide else fine.astype(np.int64)
     if plan.discrete:
