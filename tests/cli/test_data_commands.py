@@ -7,6 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 import sfumato as sf
+from sfumato.cli import inspect as command
 from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.inspect import inspect
 from sfumato.errors import DataError, ParameterError, SchemaError
@@ -106,3 +107,25 @@ def test_wrong_options_and_columns(data):
 @pytest.mark.parametrize("command", ["inspect", "hierarchy"])
 def test_help_teaches_with_an_example(command):
     assert f"sfumato {command} patients.csv" in " ".join(run(command, "--help").split())
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        (
+            "postgresql://ann:se@cr/et@db/shop?table=people&a=b",
+            "'postgresql://ann@db/shop?table=people&a=b'",
+        ),
+        ("postgresql://ann@db/shop?table=people", "'postgresql://ann@db/shop?table=people'"),
+        ("my people.csv", "'my people.csv'"),
+    ],
+)
+def test_the_next_step_can_be_pasted_and_holds_no_password(
+    address, shown, data, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    found = sf.inspect(str(data))
+    monkeypatch.setattr(command, "_look", lambda *_: found)
+    output = run("inspect", address)
+    assert f"  sfumato anonymize {shown} -s " in output
+    assert "cr/et" not in output

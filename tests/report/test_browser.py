@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import sfumato as sf
 from sfumato.report.release_page import write_report
 
 pytestmark = pytest.mark.browser
@@ -30,6 +32,35 @@ def addresses(by_levels, by_classes, few_nodes, verifications, tmp_path_factory)
         ).as_uri()
         for name, release in releases.items()
     }
+
+
+@pytest.fixture(scope="module")
+def stated(tmp_path_factory):
+    """Give the pages of a model and of a synthetic copy, whose promise no file can show."""
+    ages = np.arange(600) % 60 + 20
+    rows = {"age": ages, "a_column_with_a_name_that_is_as_long_as_names_get": ages % 7}
+    bounds = dict.fromkeys(rows, (0, 90))
+    model = sf.dp.LogisticRegression(bounds=bounds, classes=["no", "yes"])
+    model.fit(rows, np.where(ages > 50, "yes", "no"))
+    columns = {name: sf.dp.Column(bounds=(0, 90)) for name in rows}
+    copy = sf.dp.synthesize(rows, epsilon=4, delta=1e-5, columns=columns)
+    folder = tmp_path_factory.mktemp("stated")
+    for name, made in (("model", model.release("illness", predicts="state")), ("copy", copy)):
+        release = made if name == "model" else made.release("people")
+        release.save(folder / name)
+    return {name: (folder / name / "report.html").as_uri() for name in ("model", "copy")}
+
+
+@pytest.mark.parametrize("which", ["model", "copy"])
+def test_what_no_file_can_show_is_stated_and_not_green(browser, stated, which):
+    """On a narrow phone, too, nothing is wider than the screen."""
+    show(browser, stated[which], PHONE | {"width": 390})
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert browser.execute_script(TOO_WIDE) == []
+    verdict = browser.find_element("css selector", ".verdict")
+    assert verdict.get_attribute("class") == "verdict stated"
+    assert "removed holds" not in verdict.text
+    assert "the ledger is the evidence" in verdict.text
 
 
 def show(browser, address, screen, *, scheme="light"):

@@ -52,7 +52,7 @@ def inspect(request: InspectCommand) -> None:
     typer.echo(f"Schema written to {target}. Read it and change what is wrong. Then:")
     told = f" --shape {shape}" if shape else ""
     # The password is left out: libpq takes it from ~/.pgpass or PGPASSWORD.
-    source = re.sub(r"(//[^:@/]*):[^/]*@", r"\1@", data)
+    source = re.sub(r"(//[^:@/]*):[^?]*@", r"\1@", data)
     files = f"{shlex.quote(source)} -s {shlex.quote(str(target))}"
     typer.echo(f"  sfumato anonymize {files}{told} -k 5 -o out/")
 
