@@ -53,8 +53,7 @@ types: $(VENV)/dev
 
 # What numba makes of the kernels, in one library that needs no numba: what has changed is made anew.
 kernels: $(VENV)/dev  ## Compile the kernels ahead, so that nothing waits for a compiler
-	@if command -v gcc >/dev/null; then $(BIN)/python native/build.py; \
-	  else echo "gcc is not installed; numba compiles each kernel when it is first called."; fi
+	@$(BIN)/python native/build.py
 
 # Tests of one group share a process, so that one JVM serves all tests with Spark. Three processes
 # keep two cores busy: many tests wait for a browser, a server or the JVM.
@@ -97,8 +96,8 @@ docs: $(VENV)/dev  ## The documentation as a site, offline: site/index.html
 package: $(VENV)/dev kernels  ## Wheels and source archive in dist/, each installed and tried with every Python there is
 	$(BIN)/pip install --quiet build
 	rm -rf dist && $(BIN)/python -m build --outdir dist . >/dev/null
-	for made in $(CURDIR)/src/sfumato/_kernels*.so; do test ! -e $$made \
-	  || SFUMATO_KERNELS=$$made $(BIN)/python -m build --wheel --outdir dist . >/dev/null || exit 1; done
+	made=$(CURDIR)/src/sfumato/$$($(BIN)/python native/build.py --name); test ! -e $$made \
+	  || SFUMATO_KERNELS=$$made $(BIN)/python -m build --wheel --outdir dist . >/dev/null
 	$(BIN)/python tests/services/try_package.py dist --every
 
 clean:  ## Remove what the other targets made

@@ -15,6 +15,7 @@ import argparse
 import hashlib
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -243,8 +244,17 @@ def main():
     parser.add_argument("--baseline", type=int, default=2, choices=(2, 3))
     parser.add_argument("--signatures", type=Path, default=HERE / "signatures.txt")
     parser.add_argument("--into", type=Path, default=HERE.parent / "src" / "sfumato")
+    parser.add_argument("--name", action="store_true", help="print what the library is called")
     parser.add_argument("--kept", type=Path, default=HERE.parent / ".kernels")
     chosen = parser.parse_args()
+    if chosen.name:
+        print(EXTENSION)
+        return
+    if not shutil.which("gcc") or not Path(sysconfig.get_path("include"), "Python.h").exists():
+        print(
+            "Without gcc and Python's headers, numba compiles kernels when they are first called."
+        )
+        return
     os.environ |= {
         "NUMBA_CPU_NAME": f"x86-64-v{chosen.baseline}",
         "NUMBA_CPU_FEATURES": "",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -133,8 +132,6 @@ CALLS = """
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
     """Build a library of one kernel, and give a function that runs it in a process of its own."""
-    if shutil.which("gcc") is None:
-        pytest.skip("there is no gcc here, with which packages are built")
     folder = tmp_path_factory.mktemp("shipped")
     (folder / "moved.py").write_text(dedent(SHIPPED.format(step=3)))
     (folder / "listed.txt").write_text("moved:shifted i8:1C,moved:Range(i8,i8),i8\n")
@@ -143,7 +140,8 @@ def shipped(tmp_path_factory):
     # the source changes within a second, which its bytecode does not tell
     paths = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(build, env=paths, capture_output=True, check=True)
-    (library,) = folder.glob("_kernels*")
+    if not (library := next(folder.glob("_kernels*"), None)):
+        pytest.skip("there is no gcc here, or no header of Python, to build a package with")
 
     def call(
         given="values, moved.Range(0, 9)", *, step=3, dtype="np.int64", before="", fails=False
