@@ -27,8 +27,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sfumato.compiled import free
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -38,9 +36,7 @@ if TYPE_CHECKING:
     from sfumato.dp.noise.stream import Stream
 
 WORD = 64
-FEW = 0 if free() else 32
-"""So many draws are cheaper by numpy than loading a compiler; shipped kernels need none."""
-
+FEW = 32  # so many draws are cheaper by numpy than loading the compiled kernels
 _SETUP_BITS = 96
 _STEP = 64
 

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.compiled import free
 from sfumato.dp.noise.alias import FEW, AliasTable, build
 from sfumato.dp.noise.bins import BinWeights, Candidates, verdicts
 from sfumato.dp.noise.chances import exact_parameter
@@ -42,7 +43,6 @@ from sfumato.errors import ParameterError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from sfumato.dp.noise.kernels import Layout
     from sfumato.dp.noise.stream import Stream
 
 _BLOCK = 1 << 14
@@ -76,19 +76,13 @@ class _Plan:
         return self.table.weights
 
     @cached_property
-    def sure(self) -> int:
-        """A coin whose first byte is below this accepts any point of a bin that is listed."""
-        return self.weights.sure(len(self.table.shares))
-
-    @cached_property
-    def layout(self) -> Layout:
-        """What the compiled loop needs to know."""
-        from sfumato.dp.noise.kernels import Layout  # noqa: PLC0415 - a few draws need no compiler
-
+    def layout(self) -> tuple[int, int, int, int, int, int]:
+        """What :class:`.kernels.Layout` says, in its order."""
+        sure = self.weights.sure(len(self.table.shares))
         drop = 0 if self.discrete else min(self.fine_bits - self.power, 63)
         half = 1 << drop - 1 if 0 < drop < 63 else 0  # with 63 bits dropped, all is nearer to 0
         mirror = int(not self.discrete)
-        return Layout(self.table.level, self.fine_bits, drop, half, mirror, self.sure)
+        return self.table.level, self.fine_bits, drop, half, mirror, sure
 
 
 def discrete_gaussian(
@@ -166,18 +160,14 @@ def _candidates(
     They come back in another array only where Python integers are needed.
     """
     words, places = source.uint64(points.size), source.uint64(points.size)
-    if points.size <= FEW or points.dtype == object:
+    if points.dtype == object:
         coins = source.uint64(points.size)
         found, accepted = _judged(plan, plan.table.pick(words, source), places, coins, source)
-        points = _fit(points, found)
         points[:] = found
         return points, np.flatnonzero(~accepted)
-    from sfumato.dp.noise import kernels  # noqa: PLC0415 - a few draws need no compiler
-
-    unsure, bins = np.empty((2, points.size + 1), dtype=np.int64)
-    count = kernels.candidates(words, places, plan.table.cells, plan.layout, points, unsure, bins)
-    unsure, bins, places = unsure[:count], bins[:count], places[unsure[:count]]
-    coins = places << np.uint64(56) | source.uint64(count) >> np.uint64(8)
+    unsure, bins = _located(plan, words, places, points)
+    places = places[unsure]
+    coins = places << np.uint64(56) | source.uint64(unsure.size) >> np.uint64(8)
     fine = places >> np.uint64(64 - plan.fine_bits)
     accepted = verdicts(plan.weights, Candidates(bins, fine, plan.fine_bits), places, coins, source)
     for index in np.flatnonzero(bins == plan.table.cells.size - 1).tolist():
@@ -186,6 +176,38 @@ def _candidates(
         points = _fit(points, found)
         points[unsure[index]] = found[0]
     return points, unsure[~accepted]
+
+
+def _located(
+    plan: _Plan,
+    words: npt.NDArray[np.uint64],
+    places: npt.NDArray[np.uint64],
+    points: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Fill ``points``; return the positions and bins of those that a coin's first byte leaves open.
+
+    :func:`.kernels.candidates`, or for a few draws the same by operations on whole words, whose
+    time no value changes: Python's own integers would tell a draw's size by theirs.
+    """
+    if words.size > FEW or free():
+        from sfumato.dp.noise import kernels  # noqa: PLC0415 - a few draws need no compiler
+
+        layout = kernels.Layout(*plan.layout)
+        unsure, bins = np.empty((2, words.size + 1), dtype=np.int64)
+        count = kernels.candidates(words, places, plan.table.cells, layout, points, unsure, bins)
+        return unsure[:count], bins[:count]
+    level, fine_bits, drop, half, mirror, sure = plan.layout
+    low_bits, cut = np.uint64((1 << level) - 1), np.uint64(level)
+    cell = words >> np.uint64(64 - level)
+    entry = plan.table.cells[cell]
+    number = np.where(words << cut < (entry & ~low_bits), cell, entry & low_bits).astype(np.int64)
+    fine = (places >> np.uint64(64 - fine_bits)).astype(np.int64)
+    magnitude = (((number >> 1) << fine_bits) + fine + half) >> drop
+    side = number & 1
+    points[:] = (magnitude ^ -side) + (mirror & -side)
+    open_ = ((places & np.uint64(255)) >= np.uint64(sure)) | (number == plan.table.cells.size - 1)
+    unsure = np.flatnonzero(open_)
+    return unsure, number[unsure]
 
 
 def _judged(
@@ -198,14 +220,7 @@ def _judged(
     """Give the points of candidates, and whether their coins accept them."""
     wide = plan.wide or bool(bins.max(initial=0) > 2047)
     fine = _fine(plan, places, source) if wide else places >> np.uint64(64 - plan.fine_bits)
-    # Most coins accept whatever the point is. The others are held against it in Python's integers,
-    # whose time tells their size: which draws these are, one in seven, is a matter of the coin.
-    listed = bins < len(plan.table.shares)
-    accepted = listed & (coins >> np.uint64(56) < np.uint64(plan.sure))
-    if not accepted.all():
-        rest = np.flatnonzero(~accepted)
-        candidates = Candidates(bins[rest], fine[rest], plan.fine_bits)
-        accepted[rest] = verdicts(plan.weights, candidates, places[rest], coins[rest], source)
+    accepted = verdicts(plan.weights, Candidates(bins, fine, plan.fine_bits), places, coins, source)
     located: npt.NDArray[Any] = bins.astype(object) if wide else bins
     fine = fine if wide else fine.astype(np.int64)
     if plan.discrete:

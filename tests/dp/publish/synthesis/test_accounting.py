@@ -364,13 +364,13 @@ class Sharp(Pure):
     """A choice that is far sharper than it pays for."""
 
     def choose(self, scores, scale, price):
-        return super().choose(scores, scale, 30 * price)
+        return super().choose(scores, scale, 1000 * price)
 
 
 @audited
 def test_a_round_that_chooses_too_sharply_is_refuted(refuted):
     broken = one_round(Fraction(1), Sharp(Contribution()))
-    assert refuted(broken, sf.PureDP(1), PAIRS[:1], samples=2_000)
+    assert refuted(broken, sf.PureDP(1), PAIRS[:1], samples=2_000, runs=1_500)
 
 
 def test_post_processing_may_not_draw_from_numpy():
