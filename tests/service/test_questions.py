@@ -117,7 +117,7 @@ def test_a_clock_that_is_set_back_keeps_no_question_waiting(site, ask, monkeypat
         again = ask(told)
         assert (again.status_code, again.json()["state"]) == (200, "ready")
     assert len(charges(site)) == before
-    assert ask(COUNT.format(71.125)).json()["state"] == "ready"
+    assert ask(COUNT.format(72)).json()["state"] == "ready"
     monkeypatch.setattr(time, "time", lambda: clock() + 3600)
     assert ask(COUNT.format(73)).json()["state"] == "ready"
 
@@ -265,7 +265,7 @@ def test_a_question_that_another_worker_began_first_is_not_charged(site, ask, mo
 
 def test_no_charge_is_without_its_row(site, ask):
     before = len(charges(site))
-    assert ask(COUNT.format(71.125)).json()["state"] == "ready"
+    assert ask(COUNT.format(77)).json()["state"] == "ready"
     mean = "SELECT AVG(CLAMP(age, 0, 100)) AS mean FROM people WHERE age < 70.875"
     told = ask(mean, price={"accuracy": 5}, epsilon=None).json()
     assert told.get("state") == "ready", told  # with a pilot
