@@ -199,6 +199,15 @@ def misses(name, epsilon, n, rounds, draw):
     return missed, asked
 
 
+@pytest.mark.parametrize("value", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize(("name", "epsilon", "n"), [("Hybrid", 2, 1), ("Duchi", 1, 2)])
+def test_few_reports_are_not_taken_for_normal(seeded, name, epsilon, n, value):
+    """By the normal approximation, 10 in 100 of these intervals did not hold."""
+    means = getattr(local, name)((0, 1), epsilon=epsilon)
+    held = [means.estimate(means.perturb(np.full(n, value))).interval() for _ in range(300)]
+    assert sum(not low <= value <= high for low, high in held) <= 5
+
+
 NAMES = ("GRR", "OLH", "OUE", "SUE", "SubsetSelection", "Hadamard", "Duchi", "Piecewise")
 FEW = [
     pytest.param(name, epsilon, n, marks=() if (i + j + k) % 2 else pytest.mark.soak)

@@ -34,25 +34,42 @@ class Hand:
         return self
 
     def fill(self, **fields):
-        for name, value in fields.items():
-            field = self.browser.find_element(
-                "css selector", f"main [name='{name}']:not([type=hidden])"
-            )
-            if field.tag_name == "select":
-                from selenium.webdriver.support.ui import Select
+        from selenium.common.exceptions import StaleElementReferenceException
 
-                Select(field).select_by_visible_text(value)
+        for name, value in fields.items():
+            for _ in range(50):
+                try:
+                    self._fill(name, value)
+                    break
+                except StaleElementReferenceException:  # the page has drawn it anew meanwhile
+                    time.sleep(0.1)
             else:
-                field.clear()
-                field.send_keys(value)
+                raise AssertionError(f"{name!r} does not stay at {self.browser.current_url}")
         return self
 
+    def _fill(self, name, value):
+        field = self.browser.find_element(
+            "css selector", f"main [name='{name}']:not([type=hidden])"
+        )
+        if field.tag_name == "select":
+            from selenium.webdriver.support.ui import Select
+
+            Select(field).select_by_visible_text(value)
+        else:
+            field.clear()
+            field.send_keys(value)
+
     def press(self, words):
+        from selenium.common.exceptions import StaleElementReferenceException
+
         end = time.monotonic() + 15
         while time.monotonic() < end:
-            if button := self.browser.execute_script(BUTTON, words):
-                button.click()
-                return self
+            try:
+                if button := self.browser.execute_script(BUTTON, words):
+                    button.click()
+                    return self
+            except StaleElementReferenceException:  # the page has drawn it anew meanwhile
+                pass
             time.sleep(0.1)
         raise AssertionError(
             f"no button {words!r} at {self.browser.current_url}: {self.text[:500]}"

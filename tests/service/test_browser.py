@@ -118,9 +118,9 @@ def test_a_question_can_be_clicked_together(hand):
     hand.go("/datasets/patients/ask")
     hand.browser.find_elements("css selector", "summary")[-1].click()
     hand.browser.find_element("css selector", "input[name=group][value=sex]").click()
-    hand.press("Write it as SQL").until("The question, in SQL")
-    shown = hand.browser.find_element("css selector", "textarea[name=question]").get_attribute(
-        "value"
+    hand.leave_by("Write it as SQL").until("The question, in SQL")
+    shown = hand.browser.execute_script(
+        "return document.querySelector('textarea[name=question]').value"
     )
     assert 'GROUP BY "sex"' in shown
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
+_FEW = 10
 _MANY = 1000
 OUTPUTS = (1 << 16) - 2
 """Codes of numbers; the two beside them are the answers of a coin, so two bytes hold all."""
@@ -57,10 +58,15 @@ class MeanEstimate(Shown):
     guarantee: LocalDP
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Give bounds on the mean, by the normal approximation; within those of the values."""
+        """Give bounds on the mean, by the normal approximation; within those of the values.
+
+        The sum of fewer than ten reports is not near enough to normal: of it Chebyshev's
+        inequality is used, with the largest variance that the promise allows.
+        """
         if not 0 < level < 1:
             raise ParameterError(f"A level is above 0 and below 1, and {level} was given.")
-        width = NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
+        normal = NormalDist().inv_cdf((1 + level) / 2)
+        width = (1 / math.sqrt(1 - level) if self.n < _FEW else normal) * self.standard_error
         low, high = (
             min(max(self.mean + w, self.bounds[0]), self.bounds[1]) for w in (-width, width)
         )
